@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"sanitize", "secret/...", "agent", "env", "env/sandbox", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"cmd/attractor":       {"sanitize", "secret/...", "agent", "env", "env/sandbox", "internal/host", "internal/pieces", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	"secret/masked":     {built, []string{"agent", "env", "journal", "llm", "secret", "tool"}},
 	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
-	"mcp":               {built, []string{"env", "internal/guard", "internal/netguard", "llm", "sanitize", "tool", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"}},
+	"mcp":               {built, []string{"env", "internal/guard", "internal/names", "internal/netguard", "llm", "sanitize", "tool", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"}},
 	"lsp":               {planned, []string{"llm", "tool", "env"}},
 	"ext":               {planned, []string{"llm", "tool", "env", "agent"}},
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},

@@ -90,7 +90,11 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) 
 		c.add(part{files: []file{{place: &place{named: name}, writes: req.Access.Effect != tool.ReadOnly, tree: trees, names: names}}})
 	}
 	for _, host := range req.Access.Hosts {
-		c.add(part{host: host, asks: "it reads from " + host, suggest: []string{"WebFetch(domain:" + plainHost(host) + ")"}})
+		p := part{host: host}
+		if c.kind != mcp { // the host of a server is that of all its tools, so the tool's name decides
+			p.asks, p.suggest = "it reads from "+host, []string{"WebFetch(domain:" + plainHost(host) + ")"}
+		}
+		c.add(p)
 	}
 	c.describe(args)
 	return c

@@ -15,7 +15,7 @@ import (
 // config returns the configuration that the flags choose.
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
 	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
-		Rules: f.rules, TrustProject: f.trustProject, Limits: f.limits.Limits}
+		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, TrustProject: f.trustProject, Limits: f.limits.Limits}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
 		return c, err
 	}
@@ -81,6 +81,7 @@ func hostError(err error) error {
 		{host.ErrNoModel, exitUsage, "; pass one with --model"},
 		{host.ErrNoSession, exitUsage, "; to list sessions, run: attractor sessions list"},
 		{host.ErrNoStore, exitUsage, ", or pass --no-journal"},
+		{host.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
 		{host.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
 		{host.ErrConfig, exitUsage, ""},
 	} {

@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -138,7 +139,7 @@ refused.`,
 			allowed, err := deniedBy(t, local, ruleFiles)
 			if err == nil {
 				call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
-				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed)
+				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed, environmentSecrets(), printOutcome)
 			}
 			if closeErr := errors.Join(local.Close(), box.Close()); closeErr != nil {
 				return errors.Join(err, fail(exitFailed, "%w", closeErr))
@@ -178,7 +179,8 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 }
 
 // runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
-func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall, allowed tool.Authorize) error {
+func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall, allowed tool.Authorize, secrets *secret.Masker,
+	print func(terminal, *tool.Outcome) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
@@ -193,8 +195,8 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Env
 		case <-ctx.Done():
 		}
 	}()
-	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed, masked.Tools(environmentSecrets(), masked.Options{}))
-	if err := printParts(t, outcome.Model); err != nil {
+	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed, masked.Tools(secrets, masked.Options{}))
+	if err := print(t, outcome); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
 	switch code := int(stopped.Load()); {
@@ -205,6 +207,9 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Env
 	}
 	return nil
 }
+
+// printOutcome prints a result as the model gets it.
+func printOutcome(t terminal, outcome *tool.Outcome) error { return printParts(t, outcome.Model) }
 
 // printParts prints a result as the model gets it, and the type and size of media.
 func printParts(t terminal, parts llm.Parts) error {

@@ -28,10 +28,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// TestMain runs the tests or, if a variable is set, the command or a program whose memory is measured: the tests start this binary as attractor.
+// TestMain runs the tests or, if a variable is set, the command, an MCP server or a program whose memory is measured: the tests start this
+// binary as attractor.
 func TestMain(m *testing.M) {
 	if file := os.Getenv(peakVar); file != "" {
 		os.Exit(runForPeak(file, os.Args[1], os.Args[2:]))
+	}
+	if role := os.Getenv(serverVar); role != "" {
+		os.Exit(runServer(role))
 	}
 	if os.Getenv("ATTRACTOR_TEST_MAIN") != "" {
 		main()

@@ -27,8 +27,9 @@ type runFlags struct {
 	maxRounds, maxTurns, budgetTokens, diffs                       int
 	maxJournal, keepOutputs                                        int64
 	budgetUSD                                                      float64
-	fallbacks, rules                                               []string
+	fallbacks, rules, mcp                                          []string
 	yes, ask, readOnly, json, noJournal, native, trustProject, web bool
+	noMCP                                                          bool
 	timeout, idleTimeout                                           time.Duration
 	limits                                                         limitsFlag
 	sandbox                                                        sandboxFlags
@@ -110,6 +111,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ask, "ask", false, "ask on the terminal about tool calls that no rule decides; this is the default")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about")
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
+	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
 	f.sandbox.register(flags)
@@ -187,9 +190,9 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		view.keepClear(r.input)
 	}
 	r.Options.OnEvent = view.show
-	session, err := r.Start(ctx)
+	session, err := r.start(ctx)
 	if err != nil {
-		return errors.Join(r.refused(err), r.Close())
+		return errors.Join(err, r.Close())
 	}
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
@@ -212,6 +215,43 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		return fail(exitFailed, "cannot write the answer: %w", err)
 	}
 	return r.ended(result)
+}
+
+// start starts the session. A signal ends that, because it may wait for MCP servers.
+func (r *runner) start(ctx context.Context) (*agent.Session, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	notifyOfEnd(signals)
+	code := 0
+	done, quit := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case sig := <-signals:
+			code = signalCode(sig)
+			cancel()
+		case <-quit:
+		}
+	}()
+	session, err := r.Start(ctx)
+	signal.Stop(signals)
+	close(quit)
+	<-done
+	switch {
+	case code != 0 && err == nil:
+		err = session.Close()
+		fallthrough
+	case code != 0:
+		return nil, errors.Join(&exitError{code: code, err: errors.New("stopped by a signal")}, err)
+	case err == nil:
+		return session, nil
+	case errors.Is(err, errTimeout):
+		return nil, r.outcome(err)
+	case errors.Is(err, host.ErrServer):
+		return nil, hostError(err)
+	}
+	return nil, r.refused(err)
 }
 
 // ended returns an error if the input ended before the task was done, although nothing failed.

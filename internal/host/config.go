@@ -52,6 +52,9 @@ type Config struct {
 	Asker      Asker
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
+	// MCP names files of MCP servers, besides the user's own and the project's. NoMCP starts no servers.
+	MCP   []string
+	NoMCP bool
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 

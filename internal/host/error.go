@@ -23,6 +23,8 @@ var (
 	ErrNoSession = errors.New("no such session")
 	// ErrNoStore says that there is no place to keep sessions in.
 	ErrNoStore = errors.New("no store of sessions")
+	// ErrServer says that a required MCP server cannot be used.
+	ErrServer = errors.New("no MCP server")
 	// ErrJournal says that the session's journal cannot be opened.
 	ErrJournal = errors.New("no journal")
 )

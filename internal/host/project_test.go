@@ -141,6 +141,9 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 			requests = append(requests, times.ReplaceAllString(text, "TIME"))
 		}
 		for _, name := range []string{"helped", "hooked", "status", "served", "aws", "sourced"} {
+			if trusted && name == "served" { // the servers of a trusted project are started
+				continue
+			}
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 				t.Errorf("trusted %v: the project has run a program: %s exists", trusted, name)
 			}

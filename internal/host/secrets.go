@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/tool"
@@ -79,6 +80,37 @@ func secretPart(value string) string {
 	return value
 }
 
+// maskServers registers what the configuration of servers declares as secrets: variables and headers that look like ones. The errors name
+// those that cannot be masked.
+func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
+	register := func(server, name, value string) {
+		if isSetting(value) {
+			return
+		}
+		if err := m.Register(name, value); err != nil {
+			unmasked = append(unmasked, fmt.Errorf("the MCP server %s: %w", server, err))
+		}
+	}
+	for i := range servers {
+		s := &servers[i]
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			if value := s.Env[name]; looksSecret(name, value) {
+				register(s.Name, name, secretPart(value))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+			value := s.Headers[name]
+			if looksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) || strings.HasSuffix(strings.ToLower(name), "authorization") {
+				if _, rest, ok := strings.Cut(value, " "); ok { // of Bearer, Basic or Token
+					value = rest
+				}
+				register(s.Name, name, value)
+			}
+		}
+	}
+	return unmasked
+}
+
 // openSecrets makes the masker of a session and puts it into the session's doors. What a program adds to the options later stays outside,
 // except for OnEvent and the hooks, which Start wraps.
 func (s *Setup) openSecrets(c *Config) {
@@ -110,7 +142,7 @@ func (s *Setup) maskDoors() {
 		agents.Journal = masked.Journal(s.Secrets, agents.Journal)
 		o.Subagents = &agents
 	}
-	o.OnEvent = masked.Events(s.Secrets, o.OnEvent)
+	o.OnEvent = s.warnings.events(masked.Events(s.Secrets, o.OnEvent))
 	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
 	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{KeepRaw: s.keepRaw})}, o.Middleware...)
 }

@@ -3,11 +3,13 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
@@ -32,6 +34,14 @@ type Setup struct {
 	Secrets *secret.Masker
 	// Unmasked names the secrets that cannot be masked, each with the reason.
 	Unmasked []error
+
+	// Configured holds the MCP servers that are configured, and Servers those that were started. Both are nil without MCP, and Servers
+	// also if there are none. Their warnings are events of the session.
+	Configured *Servers
+	Servers    *mcp.Servers
+
+	places   *places
+	warnings warnings
 
 	box     *sandbox.Sandbox
 	keepRaw bool           // whole outputs are kept as they are
@@ -84,6 +94,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if s.Project, err = OpenProject(s.Local.WorkDir(), c.getenv, c.TrustProject); err != nil {
 		return s, err
 	}
+	if err := s.openServers(ctx, &c); err != nil {
+		return s, err
+	}
 	if s.Rules, err = OpenRules(s.Local, s.Project, c.Rules, c.getenv); err != nil {
 		return s, err
 	}
@@ -114,7 +127,22 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.Gate != nil && s.Gate.CanAsk() {
 		s.Options.Approve = s.Gate.Approve
 	}
+	if s.Servers != nil {
+		if err := s.Servers.Ready(ctx); err != nil {
+			return nil, fail(ErrServer, "%w", err)
+		}
+		s.Options.Tools = append(slices.Clip(s.Options.Tools), s.Servers.Tools()...)
+	}
 	s.maskDoors()
+	session, err := s.open(ctx)
+	if err == nil && s.Servers != nil {
+		s.Servers.Join(session) // until the servers are closed
+	}
+	return session, err
+}
+
+// open starts or resumes the session.
+func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 	if !s.Resumed {
 		return s.begin(ctx)
 	}
@@ -148,11 +176,16 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 	return session, err
 }
 
-// Close ends the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
+// Close ends the MCP servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
 	var err error
+	if s.Servers != nil {
+		err = s.Servers.Close()
+		err = errors.Join(err, s.places.close())
+	}
+	s.warnings.wait()
 	if s.Local != nil {
-		err = s.Local.Close()
+		err = errors.Join(err, s.Local.Close())
 	}
 	if s.box != nil { // a program may have made its own Local
 		err = errors.Join(err, s.box.Close())

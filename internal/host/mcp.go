@@ -1,0 +1,216 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/trust"
+)
+
+// Servers holds the MCP servers that are configured for a directory.
+type Servers struct {
+	// List holds the servers that may be started: those of the files that a user names, the user's own, and the project's, of which the
+	// first with a name counts.
+	List []mcp.Server
+	// Untrusted names the project's servers that must not be started, and Why says why.
+	Untrusted []string
+	Why       string
+	// Problems says what is wrong with servers, which are left out, and what in the files has no effect.
+	Problems []error
+}
+
+// projectServers is the file of a project's servers.
+const projectServers = ".mcp.json"
+
+// maxServerFile limits a file of servers. Other programs keep servers in files with much else.
+const maxServerFile = 16 << 20
+
+// UserServers returns the file of the user's servers: $XDG_CONFIG_HOME/attractor/mcp.json, else ~/.config/attractor/mcp.json.
+func UserServers(getenv func(string) string) (string, error) {
+	config := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) { // the XDG specification requires an absolute path
+		home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
+		if home == "" {
+			return "", errors.New("set XDG_CONFIG_HOME or HOME")
+		}
+		config = filepath.Join(home, ".config")
+	}
+	return filepath.Join(config, "attractor", "mcp.json"), nil
+}
+
+// OpenServers reads the servers that are configured for a directory. The error is about a file that the user has named; a mistake in
+// another file is among the Problems.
+func OpenServers(dir string, project *Project, files []string, getenv func(string) string) (*Servers, error) {
+	s := &Servers{}
+	r := serverReader{Servers: s, dir: dir, project: project, getenv: getenv}
+	var lists [][]mcp.Server
+	for _, name := range files {
+		data, err := readServers(name)
+		if err != nil {
+			return nil, fail(ErrConfig, "cannot read the MCP servers: %w", err)
+		}
+		list, err := r.read(name, data, mcp.User)
+		if err != nil {
+			return nil, fail(ErrConfig, "cannot read the MCP servers: %w", err)
+		}
+		lists = append(lists, list)
+	}
+	lists = append(lists, r.users(), r.projects())
+	var shadowed []error
+	s.List, shadowed = mcp.Merge(lists...)
+	s.Problems = append(s.Problems, shadowed...)
+	return s, nil
+}
+
+// readServers reads a file of the user's.
+func readServers(name string) (data []byte, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, maxServerFile+1))
+}
+
+// serverReader reads files of servers for a directory.
+type serverReader struct {
+	*Servers
+	dir     string
+	project *Project
+	getenv  func(string) string
+}
+
+// read returns the servers of a file. What is wrong with single ones is among the Problems.
+func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.Server, error) {
+	list, problems, err := mcp.Parse(mcp.File{Name: name, Data: data, Origin: origin, Getenv: r.variables(origin)})
+	r.Problems = append(r.Problems, problems...)
+	var placed []mcp.Server
+	for _, s := range list {
+		if s.Command != "" {
+			var wrong error
+			if s.Dir, wrong = r.placeOf(&s); wrong != nil {
+				r.Problems = append(r.Problems, &mcp.Problem{File: name, Server: s.Name, Err: wrong})
+				continue
+			}
+		}
+		placed = append(placed, s)
+	}
+	return placed, err
+}
+
+// placeOf returns the directory in which a server's process runs. One of the project stays in the project.
+func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
+	if s.Origin != mcp.Project {
+		home := cmp.Or(r.getenv("HOME"), r.getenv("USERPROFILE"))
+		switch rest, below := strings.CutPrefix(s.Dir, "~/"); {
+		case s.Dir == "~":
+			return home, nil
+		case below:
+			return filepath.Join(home, rest), nil
+		case filepath.IsAbs(s.Dir):
+			return s.Dir, nil
+		}
+		return filepath.Join(r.dir, s.Dir), nil
+	}
+	dir := s.Dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.project.Root, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("its cwd: %w", err)
+	}
+	if rel, err := filepath.Rel(r.project.Root, real); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("its cwd %s leads out of the project %s", s.Dir, r.project.Root)
+	}
+	return real, nil
+}
+
+// variables returns what ${NAME} stands for in files. A file of the project gets a variable that looks like a secret only if its user has
+// seen the name, which attractor trust shows.
+func (r *serverReader) variables(origin mcp.Origin) func(string) (string, error) {
+	return func(name string) (string, error) {
+		value := r.getenv(name)
+		switch {
+		case value == "" && name == "CLAUDE_PROJECT_DIR" && r.project != nil: // which files for Claude Code use
+			return r.project.Root, nil
+		case value == "":
+			return "", mcp.ErrUnset
+		case origin == mcp.Project && looksSecret(name, value) && r.project.Decision.State != trust.Trusted:
+			return "", fmt.Errorf("it looks like a secret, and nobody has allowed the project to have it: run attractor trust, which shows the name, " +
+				"or write the server into a file of your own (attractor run --mcp)")
+		}
+		return value, nil
+	}
+}
+
+// looksSecret reports whether commands do not get a variable because it looks like a secret.
+func looksSecret(name, value string) bool {
+	return len(env.FilterVars(env.VarsDefault, []string{name + "=" + value}, nil)) == 0
+}
+
+// users returns the servers of the user's own file, if there is one.
+func (r *serverReader) users() []mcp.Server {
+	name, err := UserServers(r.getenv)
+	if err != nil {
+		return nil // without a home directory there is no file
+	}
+	data, err := readServers(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var list []mcp.Server
+	if err == nil {
+		list, err = r.read(name, data, mcp.User)
+	}
+	if err != nil {
+		r.Problems = append(r.Problems, fmt.Errorf("your MCP servers are not used: %w", err))
+	}
+	return list
+}
+
+// projects returns the servers of the project, if its user trusts it.
+func (r *serverReader) projects() []mcp.Server {
+	if r.project == nil {
+		return nil
+	}
+	f := r.project.File(projectServers)
+	if f == nil {
+		return nil
+	}
+	if !r.project.Trusted {
+		r.Untrusted, r.Why = mcp.Names(f.Data), r.project.because()
+		return nil
+	}
+	list, err := r.read(filepath.Join(r.project.Root, projectServers), f.Data, mcp.Project)
+	if err != nil {
+		r.Problems = append(r.Problems, fmt.Errorf("the MCP servers of the project are not used: %w", err))
+	}
+	return list
+}
+
+// because says why a project has no effect, as the end of a sentence about it.
+func (p *Project) because() string {
+	switch {
+	case p.Unknown == nil && p.Decision.State == trust.Declined:
+		return "you have declined to trust the project"
+	case p.Unknown == nil && p.Decision.State == trust.Changed:
+		return "the project has changed since you decided about it"
+	}
+	return "the project is not trusted"
+}

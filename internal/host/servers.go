@@ -1,0 +1,173 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/mcp"
+)
+
+// openServers reads the configuration of the MCP servers of a session and starts them.
+func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
+	if c.NoMCP {
+		return nil
+	}
+	if s.Configured, err = OpenServers(s.Local.WorkDir(), s.Project, c.MCP, c.getenv); err != nil {
+		return err
+	}
+	for _, problem := range s.Configured.Problems {
+		s.warnings.add("mcp_config", problem.Error())
+	}
+	if line := s.Configured.untrusted(); line != "" {
+		s.warnings.add("mcp_untrusted", line)
+	}
+	s.startServers(ctx, c, s.Configured.List, func(_ string, err error) { s.warnings.add("mcp_server", describe(err)) })
+	return nil
+}
+
+// startServers starts servers, if there are any.
+func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, warn func(server string, err error)) {
+	if len(list) == 0 {
+		return
+	}
+	s.places = &places{dir: s.Local.WorkDir(), limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
+	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
+	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil,
+		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
+		Warn:   warn}
+	if state, err := stateDir(c.getenv); err == nil {
+		o.Tokens = mcp.NewFileTokens(filepath.Join(state, "attractor", "mcp", "tokens"))
+		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
+	}
+	s.Servers = mcp.Start(ctx, o)
+}
+
+// untrusted returns a line that names the servers that are not started and says why, or "".
+func (s *Servers) untrusted() string {
+	if len(s.Untrusted) == 0 {
+		return ""
+	}
+	shown := s.Untrusted[:min(len(s.Untrusted), mostServers)]
+	more := ""
+	if n := len(s.Untrusted) - len(shown); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("The MCP servers of the project are not started, because %s: %s%s. To see them and decide, run: attractor trust", s.Why, strings.Join(shown, ", "), more)
+}
+
+// mostServers limits the servers that a line names.
+const mostServers = 10
+
+// maxShown limits the description of a changed tool in a warning.
+const maxShown = 300
+
+// describe returns what a warning says about a server's problem. Of changed tools it has the new descriptions.
+func describe(err error) string {
+	var changed *mcp.ChangedError
+	if !errors.As(err, &changed) {
+		return err.Error()
+	}
+	text := err.Error()
+	for i := range changed.Tools[:min(len(changed.Tools), mostServers)] {
+		description := strings.Join(strings.Fields(changed.Tools[i].Description), " ")
+		if len(description) > maxShown {
+			description = strings.ToValidUTF8(description[:maxShown], "") + " [...]"
+		}
+		text += fmt.Sprintf("\n  %s: %s", changed.Tools[i].Name, description)
+	}
+	return text
+}
+
+// serverEnviron returns the variables that every server gets: where programs are, the home directory and the language.
+func serverEnviron(c *Config) (environ []string) {
+	for _, name := range []string{"PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"} {
+		if value := c.getenv(name); value != "" {
+			environ = append(environ, name+"="+value)
+		}
+	}
+	return environ
+}
+
+// places holds the environments in which servers run: that of the user's, which is contained and not confined, and those of the project's,
+// which are confined as commands are.
+type places struct {
+	dir     string
+	limits  env.Limits
+	confine sandbox.Options
+	box     *sandbox.Sandbox // of the session
+	environ []string
+
+	mu     sync.Mutex
+	locals map[string]*env.Local
+	boxes  []*sandbox.Sandbox
+}
+
+// env returns the environment for a server. Servers that may reach the same hosts share one.
+func (p *places) env(s mcp.Server) (env.Environment, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	confined := s.Origin == mcp.Project && p.box.Level() != sandbox.Off
+	key := s.Origin.String()
+	if confined {
+		hosts := slices.Sorted(slices.Values(s.Hosts))
+		key += "\n" + strings.Join(hosts, "\n")
+	}
+	if known := p.locals[key]; known != nil {
+		return known, nil
+	}
+	o := env.LocalOptions{Environ: p.environ, Vars: env.VarsAll}
+	if s.Origin == mcp.Project {
+		o.Limits = p.limits
+	}
+	if confined {
+		box, err := p.boxFor(s.Hosts)
+		if err != nil {
+			return nil, err
+		}
+		o = box.Confine(o)
+	}
+	local, err := env.NewLocal(p.dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.locals == nil {
+		p.locals = map[string]*env.Local{}
+	}
+	p.locals[key] = local
+	return local, nil
+}
+
+// boxFor returns the sandbox of the session, or one like it that also reaches hosts.
+func (p *places) boxFor(hosts []string) (*sandbox.Sandbox, error) {
+	if len(hosts) == 0 || p.confine.Network {
+		return p.box, nil
+	}
+	o := p.confine
+	o.AllowHosts = append(slices.Clone(o.AllowHosts), hosts...)
+	box, err := openSandbox(p.dir, o)
+	if err == nil {
+		p.boxes = append(p.boxes, box)
+	}
+	return box, err
+}
+
+// close ends what is left of the servers.
+func (p *places) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, local := range p.locals {
+		errs = append(errs, local.Close())
+	}
+	for _, box := range p.boxes {
+		errs = append(errs, box.Close())
+	}
+	return errors.Join(errs...)
+}

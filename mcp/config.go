@@ -1,0 +1,137 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// The limits of a configuration file.
+const (
+	maxConfig  = 16 << 20 // bytes; other programs keep servers in files with much else
+	maxServers = 200
+)
+
+// File is a configuration file: a JSON object with the member mcpServers, as .mcp.json of Claude Code.
+type File struct {
+	Name   string // for messages
+	Data   []byte
+	Origin Origin
+	// Getenv returns the value of a variable for ${NAME}. [ErrUnset] says that it is not set; any other error says why the file cannot have
+	// it. Nil means that no variable is set.
+	Getenv func(name string) (string, error)
+}
+
+// Problem says what is wrong with a server of a file, or what of it has no effect.
+type Problem struct {
+	File   string
+	Line   int
+	Server string
+	Err    error
+}
+
+// Error names the file, the line and the server.
+func (p *Problem) Error() string {
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: the server %s: %v", sanitize.Text(p.File), clean(p.Server, 100), p.Err)
+	}
+	return fmt.Sprintf("%s, line %d: the server %s: %v", sanitize.Text(p.File), p.Line, clean(p.Server, 100), p.Err)
+}
+
+// Unwrap returns Err.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// Parse returns the servers of a file in its order. The problems, each a [Problem], say what is wrong with single servers, which are left out,
+// and what has no effect. The error says why nothing of the file can be used.
+func Parse(f File) (servers []Server, problems []error, err error) {
+	if f.Getenv == nil {
+		f.Getenv = func(string) (string, error) { return "", ErrUnset }
+	}
+	list, err := f.list()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", sanitize.Text(f.Name), err)
+	}
+	for i := range list {
+		p := serverParser{file: &f, entry: &list[i]}
+		s, ok := p.parse(list[:i], list[i+1:])
+		if problems = append(problems, p.problems...); ok {
+			servers = append(servers, s)
+		}
+	}
+	return servers, problems, nil
+}
+
+// Names returns the names of the servers in a file, in its order. It reads nothing else of it.
+func Names(data []byte) (all []string) {
+	f := File{Data: data}
+	list, err := f.list()
+	if err != nil {
+		return nil
+	}
+	for i := range list {
+		all = append(all, list[i].name)
+	}
+	return all
+}
+
+// list returns the members of mcpServers.
+func (f *File) list() ([]entry, error) {
+	if len(f.Data) > maxConfig {
+		return nil, fmt.Errorf("it has more than %d MiB", maxConfig>>20)
+	}
+	root, err := readJSON(f.Data)
+	if err != nil {
+		return nil, err
+	}
+	if root.kind != object {
+		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.line, root.is())
+	}
+	var found []entry
+	for i := range root.members {
+		if root.members[i].name == "mcpServers" {
+			found = append(found, root.members[i])
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, noServers(&root)
+	case len(found) > 1:
+		return nil, fmt.Errorf("line %d: mcpServers is there twice, first on line %d: put all servers into one", found[1].line, found[0].line)
+	case found[0].kind != object:
+		return nil, fmt.Errorf(`line %d: mcpServers must be an object with a member for each server, not %s`, found[0].line, found[0].is())
+	case len(found[0].members) > maxServers:
+		return nil, fmt.Errorf("line %d: there are more than %d servers", found[0].line, maxServers)
+	}
+	return found[0].members, nil
+}
+
+// noServers returns the error for an object without mcpServers.
+func noServers(root *node) error {
+	for i := range root.members {
+		switch m := &root.members[i]; {
+		case m.name == "servers" || m.name == "mcp" || m.name == "mcp_servers" || m.name == "context_servers" || strings.EqualFold(m.name, "mcpServers"):
+			return fmt.Errorf("line %d: %s must be called mcpServers", m.line, m.name)
+		case m.kind == object && slices.ContainsFunc(m.members, func(in entry) bool { return in.name == "command" || in.name == "url" }):
+			return fmt.Errorf(`line %d: the server %s must stand inside of mcpServers: {"mcpServers": {...}}`, m.line, clean(m.name, 60))
+		}
+	}
+	return errors.New(`it has no servers; write {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`)
+}
+
+// Merge returns the servers of several lists, of which an earlier one wins over a later one: of servers with one name the first is used.
+// The errors tell of those that are not.
+func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
+	first := map[string]*Server{}
+	for _, s := range slices.Concat(lists...) {
+		if used := first[s.Name]; used != nil {
+			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File, used.File))
+			continue
+		}
+		servers = append(servers, s)
+		first[s.Name] = &servers[len(servers)-1]
+	}
+	return servers, shadowed
+}
