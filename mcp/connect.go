@@ -141,6 +141,7 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 	if login, ok := errors.AsType[*LoginError](err); ok {
 		return login
 	}
+	err = &saidError{err}
 	if c.stdio == nil {
 		return err
 	}
@@ -152,6 +153,12 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 	}
 	return err
 }
+
+// saidError is an error that may hold text of a server. It is shown cleaned.
+type saidError struct{ error }
+
+func (e *saidError) Error() string { return clean(e.error.Error(), maxError) }
+func (e *saidError) Unwrap() error { return e.error }
 
 // alive reports whether the connection can be used.
 func (c *conn) alive() bool {

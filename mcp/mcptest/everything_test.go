@@ -79,6 +79,7 @@ func serveHTTP(t *testing.T, program string) string {
 
 // Every tool of server-everything that needs no person, once.
 func TestM5_EverythingTools(t *testing.T) {
+	t.Parallel()
 	overEach(t, func(t *testing.T, server mcp.Server) {
 		s := ready(t, mcp.Options{Servers: []mcp.Server{server}})
 		for _, c := range []struct {
@@ -127,6 +128,7 @@ func TestM5_EverythingTools(t *testing.T) {
 
 // Questions are answered, declined, and declined at once where nobody is.
 func TestM5_EverythingAsks(t *testing.T) {
+	t.Parallel()
 	overEach(t, func(t *testing.T, server mcp.Server) {
 		s := ready(t, mcp.Options{Servers: []mcp.Server{server}, Answers: true})
 		const form, address = "mcp__all__trigger-elicitation-request", "mcp__all__trigger-url-elicitation"
@@ -152,6 +154,7 @@ func TestM5_EverythingAsks(t *testing.T) {
 
 // Progress is shown, and a cancelled call returns while the server still works. The server then answers the next one.
 func TestM5_EverythingCancelled(t *testing.T) {
+	t.Parallel()
 	overEach(t, func(t *testing.T, server mcp.Server) {
 		s := ready(t, mcp.Options{Servers: []mcp.Server{server}})
 		ctx, cancel := context.WithCancelCause(t.Context())

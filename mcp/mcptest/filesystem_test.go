@@ -18,6 +18,7 @@ const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x
 
 // Every tool of server-filesystem, once. It speaks stdio only.
 func TestM5_FilesystemTools(t *testing.T) {
+	t.Parallel()
 	program := peer.Need(t, "mcp-server-filesystem")
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -35,8 +35,3 @@ func play(ctx context.Context, name string) int {
 	}
 	return 0
 }
-
-// programs returns the programs that the test binary can be.
-func programs() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{}
-}
