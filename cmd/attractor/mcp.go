@@ -43,7 +43,7 @@ members. A tool is called mcp__SERVER__TOOL, also in permission rules.`,
   attractor mcp call files read_text_file '{"path": "README.md"}'
   attractor mcp login github`,
 	}
-	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPCall(t))
+	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPCall(t), newMCPLogin(t), newMCPLogout(t))
 	return cmd
 }
 
@@ -56,15 +56,21 @@ type mcpFlags struct {
 	sandbox      sandboxFlags
 }
 
-// register adds the flags to those of a command.
-func (f *mcpFlags) register(cmd *cobra.Command, asJSON string) {
+// registerFiles adds the flags that say where servers are configured.
+func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "use the servers of the project of this `directory`")
 	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
+	cmd.ValidArgsFunction = f.completeServers
+}
+
+// register adds the flags to those of a command that starts servers.
+func (f *mcpFlags) register(cmd *cobra.Command, asJSON string) {
+	f.registerFiles(cmd)
+	flags := cmd.Flags()
 	flags.BoolVar(&f.json, "json", false, asJSON)
 	f.sandbox.register(flags)
-	cmd.ValidArgsFunction = f.completeServers
 }
 
 // config returns the configuration of the servers.

@@ -20,7 +20,12 @@ func MCPTokens(getenv func(string) string) (*mcp.FileTokens, error) {
 	if err != nil {
 		return nil, fail(ErrConfig, "there is no directory to keep logins in: %w", err)
 	}
-	return mcp.NewFileTokens(filepath.Join(state, "attractor", "mcp", "tokens")), nil
+	return tokensIn(state), nil
+}
+
+// tokensIn returns the logins in a directory for state.
+func tokensIn(state string) *mcp.FileTokens {
+	return mcp.NewFileTokens(filepath.Join(state, "attractor", "mcp", "tokens"))
 }
 
 // ErrNoBrowser reports that no browser can be opened here.

@@ -43,7 +43,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
 		Warn:   warn}
 	if state, err := stateDir(c.getenv); err == nil {
-		o.Tokens = mcp.NewFileTokens(filepath.Join(state, "attractor", "mcp", "tokens"))
+		o.Tokens = tokensIn(state)
 		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
 	}
 	s.Servers = mcp.Start(ctx, o)

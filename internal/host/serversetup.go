@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -144,13 +145,35 @@ func (s *ServerSetup) Warnings() (texts []string) {
 // Close ends the servers.
 func (s *ServerSetup) Close() error { return s.setup.Close() }
 
+// FindServer returns the server with a name as it is configured, without starting it.
+func FindServer(c Config, name string) (mcp.Server, error) {
+	s, err := configuredServers(&c)
+	if err != nil {
+		return mcp.Server{}, err
+	}
+	list, err := s.only(name)
+	if err != nil {
+		return mcp.Server{}, err
+	}
+	return list[0], nil
+}
+
+// configuredServers reads the servers that are configured for the directory of a configuration.
+func configuredServers(c *Config) (*Servers, error) {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	project, err := OpenProject(dir, c.getenv, c.TrustProject)
+	if err != nil {
+		return nil, err
+	}
+	return OpenServers(dir, project, c.MCP, c.getenv)
+}
+
 // ServerNames returns the names of the servers that are configured, without starting any.
 func ServerNames(c Config) (all []string) {
-	project, err := OpenProject(c.Dir, c.getenv, c.TrustProject)
-	if err != nil {
-		return nil
-	}
-	s, err := OpenServers(c.Dir, project, c.MCP, c.getenv)
+	s, err := configuredServers(&c)
 	if err != nil {
 		return nil
 	}
