@@ -32,7 +32,6 @@ type calls struct {
 // running is a call at a server.
 type running struct {
 	*tool.Call
-	name  string // of the tool on the server
 	token string
 
 	cancel context.CancelCauseFunc
@@ -52,8 +51,8 @@ var errNoAnswer = errors.New("no answer in time")
 type runningKey struct{}
 
 // begin registers a call and starts its clock.
-func (s *server) begin(ctx context.Context, name string, call *tool.Call) (context.Context, *running) {
-	r := &running{Call: call, name: name, quiet: s.callTimeout(), latest: time.Now().Add(max(maxCall, s.callTimeout()))}
+func (s *server) begin(ctx context.Context, call *tool.Call) (context.Context, *running) {
+	r := &running{Call: call, quiet: s.callTimeout(), latest: time.Now().Add(max(maxCall, s.callTimeout()))}
 	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, runningKey{}, r))
 	r.timer = time.AfterFunc(r.quiet, func() { r.cancel(errNoAnswer) })
 	s.mu.Lock()
@@ -89,6 +88,14 @@ func (r *running) wait(by int) {
 	}
 }
 
+// allowed returns the limit that the call has reached.
+func (r *running) allowed() time.Duration {
+	if time.Now().Before(r.latest) {
+		return r.quiet
+	}
+	return max(maxCall, r.quiet)
+}
+
 // progress begins the time without progress again, and reports whether the progress is to be shown.
 func (r *running) progress() bool {
 	r.mu.Lock()
@@ -106,6 +113,25 @@ func (r *running) progress() bool {
 
 // call runs a tool of the server.
 func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.Result, error) {
+	params := &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(`{}`)}
+	if call.Args != "" {
+		params.Arguments = json.RawMessage(call.Args)
+	}
+	return s.do(ctx, call, func(ctx context.Context, c *conn, r *running) (tool.Result, error) {
+		params.SetProgressToken(r.token)
+		got, err := c.session.CallTool(ctx, params)
+		if err != nil && s.opened(ctx, err) { // the server needs the person to have opened an address first
+			got, err = c.session.CallTool(ctx, params)
+		}
+		if err != nil {
+			return tool.Result{}, err
+		}
+		return resultOf(got), nil
+	})
+}
+
+// do runs a request to the server for a call. Errors become error results.
+func (s *server) do(ctx context.Context, call *tool.Call, request func(context.Context, *conn, *running) (tool.Result, error)) (tool.Result, error) {
 	c, err := s.connected(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -113,25 +139,23 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 		}
 		return tool.Errorf("The MCP server %s is not running: %v. Go on without it, or tell the user.", s.Name, err), nil
 	}
-	inner, r := s.begin(ctx, name, call)
+	inner, r := s.begin(ctx, call)
 	defer s.over(r)
-	params := &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(`{}`)}
-	if call.Args != "" {
-		params.Arguments = json.RawMessage(call.Args)
-	}
-	params.SetProgressToken(r.token)
-	got, err := c.session.CallTool(inner, params)
+	before := c.announced.Load()
+	result, err := request(inner, c, r)
 	if errors.Is(err, sdk.ErrSessionMissing) { // the server has forgotten the session, so it did not begin the call
 		if next := s.renewed(inner, c); next != nil {
-			c = next
-			got, err = c.session.CallTool(inner, params)
+			c, before = next, next.announced.Load()
+			result, err = request(inner, c, r)
 		}
 	}
 	if err != nil {
 		return s.failed(ctx, inner, c, r, err)
 	}
-	s.settle(ctx, c)
-	return resultOf(got), nil
+	if c.announced.Load() > before {
+		s.settle(ctx, c)
+	}
+	return result, nil
 }
 
 // renewed returns the connection that follows one whose session a remote server has forgotten, or nil.
@@ -157,7 +181,7 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 		return tool.Result{}, context.Cause(ctx)
 	case context.Cause(inner) == errNoAnswer:
 		return tool.Errorf("The MCP server %s did not answer within %s. The call was cancelled, but it may have had effects: look before you call it again.",
-			s.Name, r.quiet), nil
+			s.Name, r.allowed()), nil
 	case s.owner.life.Err() != nil:
 		return tool.Errorf("The MCP server %s was closed during the call, which may have had effects.", s.Name), nil
 	case c.stdio != nil && c.stdio.reason() != nil, errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
@@ -178,12 +202,9 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 // settle waits until tools that changed during a call are offered, so that the model's next answer can use them.
 func (s *server) settle(ctx context.Context, c *conn) {
 	announced := c.announced.Load()
-	if announced <= c.refreshed.Load() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
 	defer cancel()
-	for c.refreshed.Load() < announced {
+	for {
 		s.mu.Lock()
 		step := s.step
 		s.mu.Unlock()
@@ -208,6 +229,11 @@ func (s *server) notified(c *conn, method string, params json.RawMessage) (pass 
 		var p sdk.ProgressNotificationParams
 		if json.Unmarshal(params, &p) == nil {
 			s.progressed(&p)
+		}
+	case "notifications/message":
+		var p sdk.LoggingMessageParams
+		if s.owner.o.Log != nil && json.Unmarshal(params, &p) == nil {
+			s.logged(&p)
 		}
 	case "notifications/tools/list_changed":
 		if c.announced.Load() == c.handled.Load() {

@@ -60,7 +60,7 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 	c.session, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		err = s.explain(ctx, c, err)
-		died := c.stdio != nil && c.stdio.reason() != nil
+		died := c.stdio != nil && c.stdio.exited()
 		err = errors.Join(err, c.close())
 		if died && probed.Load() && version == "" {
 			err = errors.Join(errProbe, err)
@@ -103,7 +103,7 @@ func (s *server) client(c *conn, probed *atomic.Bool) *sdk.Client {
 			signal(c.changed)
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progressed(r.Params) },
-		LoggingMessageHandler:       func(context.Context, *sdk.LoggingMessageRequest) {},
+		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
 	}
 	if s.owner.o.Answers {
 		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}

@@ -20,7 +20,7 @@ const maxQuestion = 4 << 10
 func refuseSampling(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if method == "sampling/createMessage" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "sampling is not supported: servers get no access to the model of this client"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is not supported: servers get no access to the model of this client"}
 		}
 		return next(ctx, method, req)
 	}
@@ -93,4 +93,26 @@ func (s *server) question(p *sdk.ElicitParams, others int) (tool.Question, error
 		q.Form = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return q, nil
+}
+
+// opened reports whether a call failed only because the person has to open an address first, and has done so now.
+func (s *server) opened(ctx context.Context, err error) bool {
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) || refused.Code != sdk.CodeURLElicitationRequired || !s.owner.o.Answers {
+		return false
+	}
+	var data struct{ Elicitations []*sdk.ElicitParams }
+	if json.Unmarshal(refused.Data, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxRequests {
+		return false
+	}
+	for _, p := range data.Elicitations {
+		if p == nil || p.URL == "" {
+			return false
+		}
+		answer, err := s.asked(ctx, &sdk.ElicitRequest{Params: p})
+		if err != nil || answer.Action != tool.ActionAccept.String() {
+			return false
+		}
+	}
+	return true
 }

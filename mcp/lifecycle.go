@@ -28,16 +28,19 @@ type server struct {
 	first chan struct{} // closed when the first start is over, however it went
 	wake  chan struct{} // has an element if a call needs a connection
 
-	mu       sync.Mutex
-	conn     *conn
-	err      error // why there is no connection
-	lost     bool  // err is final
-	step     chan struct{}
-	offered  []offered
-	took     time.Duration
-	restarts int
-	calls    calls
-	closeErr error // for Close, when run is over
+	mu      sync.Mutex
+	conn    *conn
+	err     error // why there is no connection
+	lost    bool  // err is final
+	step    chan struct{}
+	offered []offered
+	// resourceful says that the server has resources.
+	resourceful bool
+	took        time.Duration
+	restarts    int
+	calls       calls
+	logs        logs
+	closeErr    error // for Close, when run is over
 }
 
 func newServer(owner *Servers, s Server, safe string) *server {
@@ -136,6 +139,10 @@ func (s *server) again(c *conn) *conn {
 		}
 		var next *conn
 		if next, err = s.open(s.owner.life); err == nil {
+			select {
+			case <-s.wake: // other calls have waited for the same start
+			default:
+			}
 			s.set(next, nil, false)
 			s.owner.toolsChanged()
 			return next

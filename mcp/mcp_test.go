@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,7 +150,7 @@ func TestM1_Definitions(t *testing.T) {
 	for _, one := range s.Tools() {
 		names = append(names, one.Name)
 	}
-	if last := names[len(names)-1]; last != "mcp__trusted__look" || strings.Count(strings.Join(names, " "), "trusted") != 1 {
+	if !slices.Equal(names[len(names)-3:], []string{"mcp__trusted__look", ListResources, ReadResource}) || strings.Count(strings.Join(names, " "), "trusted") != 1 {
 		t.Errorf("the tools are %v", names)
 	}
 	for name, want := range map[string]tool.Effect{"mcp__lab__look": tool.Exclusive, "mcp__trusted__look": tool.ReadOnly} {

@@ -1,6 +1,138 @@
 package mcp
 
-import "github.com/attractor-go/attractor/tool"
+import (
+	"context"
+	"fmt"
+	"strings"
 
-// resourceTools returns the tools that list and read the resources of servers, if a server has any.
-func (s *Servers) resourceTools() []tool.Tool { return nil }
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// The names of the tools for the resources of all servers.
+const (
+	ListResources = "mcp_resources"
+	ReadResource  = "mcp_read"
+)
+
+const maxResources = 1000 // of a server in a list
+
+type listArgs struct {
+	Server string `json:"server" jsonschema:"the server's name"`
+}
+
+type readArgs struct {
+	Server string `json:"server" jsonschema:"the server's name"`
+	URI    string `json:"uri" jsonschema:"the resource's address, as the list has it"`
+}
+
+// resourceTools returns the tools that list and read the resources of servers, if a server has any. Their definitions do not depend on
+// the servers.
+func (s *Servers) resourceTools() []tool.Tool {
+	if len(s.withResources()) == 0 {
+		return nil
+	}
+	list := tool.New(llm.ToolDefinition{Name: ListResources, Description: "Lists the resources of an MCP server: data that it offers for reading, by address."},
+		func(ctx context.Context, call *tool.Call, args listArgs) (tool.Result, error) {
+			one, err := s.resourceServer(args.Server)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result, error) { return one.resources(ctx, c) })
+		})
+	read := tool.New(llm.ToolDefinition{Name: ReadResource, Description: "Reads a resource of an MCP server."},
+		func(ctx context.Context, call *tool.Call, args readArgs) (tool.Result, error) {
+			one, err := s.resourceServer(args.Server)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result, error) { return read(ctx, c, args.URI) })
+		})
+	return []tool.Tool{tool.WithAccess(list, func(a listArgs) tool.Access { return s.resourceAccess(a.Server) }),
+		tool.WithAccess(read, func(a readArgs) tool.Access { return s.resourceAccess(a.Server) })}
+}
+
+// withResources returns the names of the servers that have resources.
+func (s *Servers) withResources() (names []string) {
+	for _, one := range s.list {
+		one.mu.Lock()
+		if one.resourceful {
+			names = append(names, one.safe)
+		}
+		one.mu.Unlock()
+	}
+	return names
+}
+
+// resourceServer returns a server by its name.
+func (s *Servers) resourceServer(name string) (*server, error) {
+	for _, one := range s.list {
+		if one.Name == name || one.safe == name {
+			return one, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no MCP server %q; the servers with resources are %s", name, strings.Join(s.withResources(), ", "))
+}
+
+// resourceAccess returns what a call for a server's resources touches.
+func (s *Servers) resourceAccess(name string) tool.Access {
+	one, err := s.resourceServer(name)
+	if err != nil {
+		return tool.Access{Effect: tool.ReadOnly} // the call fails
+	}
+	return one.access(true)
+}
+
+// resources returns the list of a server's resources and templates.
+func (s *server) resources(ctx context.Context, c *conn) (tool.Result, error) {
+	var lines []string
+	for r, err := range c.session.Resources(ctx, nil) {
+		if err != nil {
+			return tool.Result{}, err
+		}
+		if len(lines) == maxResources {
+			lines = append(lines, fmt.Sprintf("[There are more than %d resources.]", maxResources))
+			return tool.Text(strings.Join(lines, "\n")), nil
+		}
+		lines = append(lines, row(r.URI, r.Name, r.MIMEType, r.Description))
+	}
+	for t, err := range c.session.ResourceTemplates(ctx, nil) {
+		if err != nil || len(lines) == maxResources {
+			break // many servers with resources know no templates
+		}
+		lines = append(lines, row("template "+t.URITemplate, t.Name, t.MIMEType, t.Description))
+	}
+	if len(lines) == 0 {
+		return tool.Text("The server has no resources."), nil
+	}
+	return tool.Text(strings.Join(lines, "\n")), nil
+}
+
+// row returns a line of a list.
+func row(words ...string) string {
+	var shown []string
+	for _, word := range words {
+		if word = oneLine(word); word != "" {
+			shown = append(shown, word)
+		}
+	}
+	return strings.Join(shown, "; ")
+}
+
+// read returns the content of a resource.
+func read(ctx context.Context, c *conn, uri string) (tool.Result, error) {
+	got, err := c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	b := builder{}
+	for _, part := range got.Contents {
+		b.resource(part)
+	}
+	if len(b.parts) == 0 {
+		return tool.Text("The resource is empty."), nil
+	}
+	return tool.Result{Content: b.parts}, nil
+}

@@ -16,7 +16,9 @@ import (
 // roles returns the servers that the test binary can be.
 func roles() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"lab":     lab,
+		"lab":     func(ctx context.Context) error { return lab(ctx, nil) },
+		"legacy":  func(ctx context.Context) error { return lab(ctx, []string{"2025-11-25"}) },
+		"late":    late,
 		"old":     func(context.Context) error { return old(false) },
 		"brittle": func(context.Context) error { return old(true) },
 		"noisy":   noisy,
@@ -36,14 +38,25 @@ func said(text string) *sdk.CallToolResult {
 const png = "\x89PNG\r\n\x1a\n"
 
 // lab is a server with a tool for each thing that a server can do.
-func lab(ctx context.Context) error {
+func lab(ctx context.Context, versions []string) error {
 	cancelled := make(chan struct{})
-	s := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, &sdk.ServerOptions{Instructions: "Measure before you weigh."})
+	told := make(chan struct{}, 10) // has an element for each time that the client was told of another list
+	s := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, &sdk.ServerOptions{Instructions: "Measure before you weigh.",
+		SupportedProtocolVersions: versions})
 	sdk.AddTool(s, &sdk.Tool{Name: "measure", Description: "Measures.\u200b"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, map[string]int, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "42 degrees"}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte(png)},
 			&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")},
 			&sdk.ResourceLink{URI: "lab://log", Name: "the\nlog"},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://note", Text: "a note"}}}}, map[string]int{"degrees": 42}, nil
+	})
+	s.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			result, err := next(ctx, method, req)
+			if method == "notifications/tools/list_changed" {
+				told <- struct{}{}
+			}
+			return result, err
+		}
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "only-structure"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: map[string]int{"n": 1}}, nil, nil
@@ -54,6 +67,7 @@ func lab(ctx context.Context) error {
 		sdk.AddTool(s, &sdk.Tool{Name: "weigh"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
 			return said("1 kg"), nil, nil
 		})
+		<-told
 		return said("calibrated"), nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "die"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
@@ -83,7 +97,27 @@ func lab(ctx context.Context) error {
 		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
 			return said("seen"), nil, nil
 		})
+	sdk.AddTool(s, &sdk.Tool{Name: "enter"}, enter)
+	s.AddResource(&sdk.Resource{URI: "lab://log", Name: "log", MIMEType: "text/plain"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "lab://log", Text: "all is well"}, {URI: "lab://blob", MIMEType: "application/zip", Blob: []byte("PK")}}}, nil
+	})
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "lab://day/{day}", Name: "days"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return nil, errors.New("no such day")
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "report on", Description: "Writes a report.", Arguments: []*sdk.PromptArgument{{Name: "what", Required: true}}},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "Report on\u200b " + r.Params.Arguments["what"]}},
+				{Role: "assistant", Content: &sdk.TextContent{Text: "Gladly."}}}}, nil
+		})
 	return s.Run(ctx, &sdk.StdioTransport{})
+}
+
+// enter wants the person to open an address first.
+func enter(_ context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+	if answer, ok := r.Params.InputResponses["go"].(*sdk.ElicitResult); ok {
+		return said(answer.Action), nil, nil
+	}
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"go": &sdk.ElicitParams{Mode: "url", Message: "Log in.", URL: "https://example.com/login?x=1", ElicitationID: "1"}}}, nil, nil
 }
 
 // book asks a person for a day: within the protocol of 2026-07-28 by an unfinished result, before it by a request.
@@ -141,7 +175,23 @@ func must(data []byte, err error) []byte {
 // noisy is a lab that prints other things on its output.
 func noisy(ctx context.Context) error {
 	fmt.Println("Welcome to the lab!\n\n{\"level\":\"info\",\"msg\":\"ready\"}\n[]\n[1]\nnull")
-	return lab(ctx)
+	return lab(ctx, nil)
+}
+
+// late is a lab that starts when somebody opens a named pipe.
+func late(ctx context.Context) error {
+	gate, err := os.Open(os.Getenv("GATE"))
+	switch {
+	case errors.Is(err, os.ErrNotExist): // it is started again
+	case err != nil:
+		return err
+	default:
+		err = gate.Close()
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return lab(ctx, nil)
 }
 
 // huge sends a message without end.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type Options struct {
 	Pins PinStore
 	// Warn is told what went wrong with a server. It must return soon.
 	Warn func(server string, err error)
+	// Log gets the messages that servers log, ten a second of each server at most. Nil drops them.
+	Log *slog.Logger
 	// Answers says that somebody can answer a server's questions. Without it servers are told that they cannot ask.
 	Answers bool
 	// Client and Version name the program to servers. Empty means attractor.

@@ -77,7 +77,10 @@ func startStdio(ctx context.Context, e env.Environment, s *Server, on notified) 
 	c.busy.Go(c.write)
 	c.busy.Go(func() {
 		exit, err := process.Wait(context.Background()) // ends, because close kills the process
-		c.ended(exitError(exit, err))
+		if err == nil {
+			err = &exitError{exit}
+		}
+		c.ended(err)
 		_ = w.Close() // never fails
 	})
 	return c, nil
@@ -95,15 +98,15 @@ func script(s *Server) string {
 // quote returns a word that a POSIX shell reads as the text.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// exitError returns how a process ended as an error.
-func exitError(exit env.Exit, err error) error {
-	switch {
-	case err != nil:
-		return fmt.Errorf("its process is lost: %w", err)
-	case exit.Signal != "":
-		return fmt.Errorf("its process was ended by %s", exit.Signal)
+// exitError says how a process ended.
+type exitError struct{ env.Exit }
+
+// Error returns the exit code or the signal.
+func (e *exitError) Error() string {
+	if e.Signal != "" {
+		return "its process was ended by " + e.Signal
 	}
-	return fmt.Errorf("its process ended with exit code %d", exit.Code)
+	return fmt.Sprintf("its process ended with exit code %d", e.Code)
 }
 
 // ended keeps the first reason for the connection's end.
@@ -127,6 +130,12 @@ func (c *stdio) reason() error {
 	return c.why
 }
 
+// exited reports whether the process has ended by itself.
+func (c *stdio) exited() bool {
+	var exit *exitError
+	return errors.As(c.reason(), &exit)
+}
+
 // Connect implements the SDK's Transport.
 func (c *stdio) Connect(context.Context) (sdk.Connection, error) { return c, nil }
 
@@ -145,7 +154,7 @@ func (c *stdio) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		line, err := c.line()
 		if err != nil {
-			c.ended(err)
+			c.ended(err) // unless the process ended first
 			return nil, err
 		}
 		c.queue = c.messages(line)

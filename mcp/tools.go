@@ -46,6 +46,8 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered = list
+	r := c.session.InitializeResult()
+	s.resourceful = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
 	return nil
 }
 
@@ -127,13 +129,7 @@ func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
 	if err != nil {
 		return tool.Tool{}, err
 	}
-	access := tool.Access{Effect: tool.Exclusive}
-	if s.Trusted && t.Annotations != nil && t.Annotations.ReadOnlyHint {
-		access.Effect = tool.ReadOnly
-	}
-	if host := s.host(); host != "" {
-		access.Hosts = []string{host}
-	}
+	access := s.access(t.Annotations != nil && t.Annotations.ReadOnlyHint)
 	description := t.Description
 	if description == "" {
 		description = t.Title
@@ -144,6 +140,18 @@ func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
 		Access:         func(string) (tool.Access, error) { return access, nil },
 		Run:            func(ctx context.Context, call *tool.Call) (tool.Result, error) { return s.call(ctx, onServer, call) },
 	}, nil
+}
+
+// access returns what a call touches. That it only reads counts if the user trusts the server.
+func (s *server) access(reads bool) tool.Access {
+	access := tool.Access{Effect: tool.Exclusive}
+	if s.Trusted && reads {
+		access.Effect = tool.ReadOnly
+	}
+	if host := s.host(); host != "" {
+		access.Hosts = []string{host}
+	}
+	return access
 }
 
 // parameters returns a tool's schema for the model.

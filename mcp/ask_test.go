@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// person is a session with somebody who answers questions.
+type person struct {
+	tool.Plain
+	mu     sync.Mutex
+	asked  []tool.Question
+	answer func(ctx context.Context, q tool.Question) (tool.Answer, error)
+}
+
+func (p *person) Ask(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	p.mu.Lock()
+	p.asked = append(p.asked, q)
+	p.mu.Unlock()
+	return p.answer(ctx, q)
+}
+
+// Servers ask during a call: those of 2026-07-28 by an unfinished result, earlier ones by a request.
+func TestM1_Questions(t *testing.T) {
+	for program, protocol := range map[string]string{"lab": "2026-07-28", "legacy": "2025-11-25"} {
+		t.Run(program, func(t *testing.T) {
+			s := ready(t, Options{Servers: []Server{as(t, "lab", program)}, Answers: true})
+			if st := s.Status()[0]; st.Protocol != protocol {
+				t.Fatalf("the protocol is %s", st.Protocol)
+			}
+			p := &person{answer: func(context.Context, tool.Question) (tool.Answer, error) {
+				return tool.Answer{Content: json.RawMessage(`{"day":"Monday"}`)}, nil
+			}}
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{Session: p}); o.Model.Text() != "accept Monday" {
+				t.Errorf("the result is %q", o.Model.Text())
+			}
+			if q := p.asked[0]; q.Text != `Which\u{202e} day?` || q.Source != "MCP server lab" || !q.Now || !strings.Contains(string(q.Form), `"day"`) {
+				t.Errorf("asked %+v", q)
+			}
+			p.answer = func(context.Context, tool.Question) (tool.Answer, error) {
+				return tool.Answer{Action: tool.ActionDecline}, nil
+			}
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{Session: p}); o.Model.Text() != "decline <nil>" {
+				t.Errorf("the result is %q", o.Model.Text())
+			}
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{}); o.Model.Text() != "decline <nil>" {
+				t.Errorf("with nobody there the result is %q", o.Model.Text())
+			}
+			p.answer = func(context.Context, tool.Question) (tool.Answer, error) {
+				return tool.Answer{Text: "I have opened it"}, nil
+			}
+			o := run(t.Context(), t, s, "mcp__lab__enter", `{}`, tool.Call{Session: p})
+			if q := p.asked[len(p.asked)-1]; o.Model.Text() != "accept" || !strings.Contains(q.Text, "at example.com: https://example.com/login?x=1") || q.Form != nil {
+				t.Errorf("the result is %q after %+v", o.Model.Text(), q)
+			}
+		})
+	}
+}
+
+// Without anybody who answers, servers are told so.
+func TestM1_NoQuestions(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
+	if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{}); !o.IsError || !strings.Contains(o.Model.Text(), "does not support elicitation") {
+		t.Errorf("the result is %q", o.Model.Text())
+	}
+}
+
+// A question of an old server does not say to which of several calls it belongs, so the person is told.
+func TestM1_QuestionsOfSeveralCalls(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "legacy")}, Answers: true})
+	both := make(chan struct{}, 2)
+	met := make(chan struct{})
+	p := &person{}
+	p.answer = func(ctx context.Context, q tool.Question) (tool.Answer, error) {
+		both <- struct{}{}
+		if len(both) == 2 {
+			close(met)
+		}
+		select {
+		case <-met:
+		case <-ctx.Done():
+		}
+		return tool.Answer{Content: json.RawMessage(`{"day":"Monday"}`)}, nil
+	}
+	var calls sync.WaitGroup
+	for range 2 {
+		calls.Go(func() {
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{Session: p}); o.Model.Text() != "accept Monday" {
+				t.Errorf("the result is %q", o.Model.Text())
+			}
+		})
+	}
+	calls.Wait()
+	told := 0
+	for _, q := range p.asked {
+		if strings.Contains(q.Text, "2 calls run at this server") {
+			told++
+		}
+	}
+	if told == 0 {
+		t.Errorf("asked %+v", p.asked)
+	}
+}
+
+func TestM1_Sampling(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "legacy")}})
+	if o := run(t.Context(), t, s, "mcp__lab__think", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "servers get no access to the model") {
+		t.Errorf("the server says %q", o.Model.Text())
+	}
+}
+
+// Only addresses for a browser are shown.
+func TestM1_AddressesForPeople(t *testing.T) {
+	s := new(server)
+	for _, address := range []string{"file:///etc/passwd", "javascript:alert(1)", "https://", "data:text/html,x", "vscode://x/y"} {
+		if q, err := s.question(params(address), 0); err == nil {
+			t.Errorf("%s is shown: %+v", address, q)
+		}
+	}
+}

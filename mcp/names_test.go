@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestM1_Names(t *testing.T) {
+	servers := serverNames([]Server{{Name: "github"}, {Name: "a.b"}, {Name: "a b"}, {Name: "_x__y_"}, {Name: "a_b"}, {Name: "github"}, {Name: "€"}})
+	want := []string{"github", "a_b_60e8ed7a", "a_b_c8687a08", "x_y", "a_b", "github_2", "server"}
+	for i, name := range servers {
+		if i < 3 && len(name) != len(want[i]) || i > 2 && i != 5 && name != want[i] {
+			t.Errorf("server %d is %q, want one like %q", i, name, want[i])
+		}
+	}
+	tools := toolNames("github", []string{"get.me", "get_me", "search", strings.Repeat("long", 20)})
+	if tools[1] != "mcp__github__get_me" || !strings.HasPrefix(tools[0], "mcp__github__get_me_") || tools[2] != "mcp__github__search" || len(tools[3]) != maxName {
+		t.Errorf("the tools are %q", tools)
+	}
+}
+
+// Different tools have different names that every provider takes, whatever they are called and in whatever order they come.
+func TestM1_NamesAreDistinct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.StringMatching(`[a-b_.]{0,4}`), rapid.StringMatching(`[a-b_.€-]{50,70}`), rapid.String())
+		servers := rapid.SliceOfN(name, 1, 4).Draw(t, "servers")
+		tools := rapid.SliceOfNDistinct(name, 1, 6, rapid.ID[string]).Draw(t, "tools")
+		list := make([]Server, len(servers))
+		for i := range servers {
+			list[i].Name = servers[i]
+		}
+		seen := map[string]bool{}
+		for _, server := range serverNames(list) {
+			names := toolNames(server, tools)
+			for _, n := range names {
+				if seen[n] || len(n) > maxName || safe(n) != n {
+					t.Fatalf("bad or double name %q of %q %q", n, servers, tools)
+				}
+				seen[n] = true
+			}
+			backwards := slices.Clone(tools)
+			slices.Reverse(backwards)
+			other := toolNames(server, backwards)
+			slices.Reverse(other)
+			if !slices.Equal(names, other) {
+				t.Fatalf("the names depend on the order: %q and %q", names, other)
+			}
+		}
+	})
+}

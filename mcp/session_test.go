@@ -1,0 +1,216 @@
+//go:build unix
+
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// joined is a session that is told when its tools have changed.
+type joined struct {
+	*agent.Session
+	changed chan string
+}
+
+func (j *joined) AddTools(ctx context.Context, tools ...tool.Tool) error {
+	err := j.Session.AddTools(ctx, tools...)
+	j.changed <- "added"
+	return err
+}
+
+func (j *joined) RemoveTools(ctx context.Context, names ...string) error {
+	err := j.Session.RemoveTools(ctx, names...)
+	j.changed <- "removed " + strings.Join(names, " ")
+	return err
+}
+
+// seat is a session with a scripted model.
+type seat struct {
+	*joined
+	model *llmtest.Provider
+
+	mu     sync.Mutex
+	events []agent.Event
+}
+
+// sit starts a session with servers. At the end of the test it is closed, and its journal must replay.
+func sit(t *testing.T, s *Servers, steps ...llmtest.Step) *seat {
+	t.Helper()
+	store := journal.NewDir(t.TempDir())
+	log, err := store.Create(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &seat{model: llmtest.NewProvider("test", steps...)}
+	session, err := agent.New(t.Context(), agent.Options{ID: "s", Client: &llm.Client{Providers: []llm.Provider{h.model}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.Tools()},
+		Env:     local(t), System: "You are a test.", Journal: log, OnEvent: func(ev agent.Event) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.events = append(h.events, ev)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.joined = &joined{Session: session, changed: make(chan string, 100)}
+	leave := s.Join(h.joined)
+	t.Cleanup(func() {
+		leave()
+		err := session.Close()
+		log, readErr := store.Read(context.Background(), "s")
+		if err = errors.Join(err, readErr); err == nil {
+			err = errors.Join(agent.Replay(context.Background(), log, agent.ReplayOptions{}), log.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func (h *seat) submit(t *testing.T, task string) {
+	t.Helper()
+	result, err := h.Submit(t.Context(), task)
+	if err != nil || result.Reason != agent.ReasonCompleted {
+		t.Fatalf("Submit = %+v, %v", result, err)
+	}
+}
+
+// prefixes returns the tools of each request as a number that changes with them.
+func (h *seat) prefixes() (numbers []int) {
+	last, n := "", 0
+	for _, r := range h.model.Requests() {
+		tools := ""
+		for _, def := range r.Tools {
+			tools += def.Name + "\x00" + def.Description + "\x00" + string(def.Parameters) + "\x01"
+		}
+		if tools != last {
+			last = tools
+			n++
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// offers returns the tools of a server in a request.
+func (h *seat) offers(request int, server string) string {
+	var names []string
+	for _, def := range h.model.Requests()[request].Tools {
+		if name, ok := strings.CutPrefix(def.Name, "mcp__"+server+"__"); ok {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// outputs returns the texts of the results so far.
+func (h *seat) outputs() (texts []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, ev := range h.events {
+		if end, ok := ev.(*agent.ToolCallEnd); ok {
+			texts = append(texts, end.Output)
+		}
+	}
+	return texts
+}
+
+// Servers that come late together, a list that changes during a call, and a death: one other prefix for each batch, and none for the death.
+func TestM2_PrefixOfASession(t *testing.T) {
+	gates := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")}
+	late := []Server{as(t, "one", "late"), as(t, "two", "late"), as(t, "lab", "lab")}
+	for i, gate := range gates {
+		if err := syscall.Mkfifo(gate, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		late[i].Env["GATE"], late[i].Required = gate, false
+	}
+	s := ready(t, Options{Servers: late})
+	h := sit(t, s, llmtest.Text("hello"), llmtest.Text("again"),
+		llmtest.Calls(llmtest.Call("mcp__two__look", nil)), llmtest.Calls(llmtest.Call("mcp__two__calibrate", nil)), llmtest.Calls(llmtest.Call("mcp__two__weigh", nil)),
+		llmtest.Calls(llmtest.Call("mcp__two__die", nil)), llmtest.Calls(llmtest.Call("mcp__two__measure", nil)), llmtest.Text("done"), llmtest.Text("really"))
+	h.submit(t, "hello")
+	h.submit(t, "still there?")
+	open(t, gates, s)
+	<-h.changed
+	h.submit(t, "measure")
+	if got := h.prefixes(); len(got) != 8 || got[0] != got[1] || got[2] != got[1]+1 || got[3] != got[2] || got[4] != got[3]+1 || got[5] != got[4] || got[6] != got[4] {
+		t.Errorf("the prefixes are %v", got)
+	}
+	if first, third, fifth := h.offers(0, "two"), h.offers(2, "two"), h.offers(4, "two"); first != "" || !strings.Contains(third, "measure") ||
+		strings.Contains(third, "weigh") || !strings.Contains(fifth, "weigh") || strings.Contains(fifth, "measure") {
+		t.Errorf("offered %q, %q, %q", first, third, fifth)
+	}
+	if h.offers(2, "one") == "" {
+		t.Error("the other late server is not in the batch")
+	}
+	if out := h.outputs(); out[2] != "1 kg" || !strings.Contains(out[3], "exit code 7") || !strings.Contains(out[4], "was removed") && !strings.Contains(out[4], "no tool") {
+		t.Errorf("the results are %q", out)
+	}
+}
+
+// open lets servers start that wait at named pipes, and waits until they have.
+func open(t *testing.T, gates []string, s *Servers) {
+	t.Helper()
+	for _, gate := range gates {
+		w, err := os.OpenFile(gate, os.O_WRONLY, 0)
+		if err = errors.Join(err, w.Close(), os.Remove(gate)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, one := range s.list {
+		select {
+		case <-one.first:
+		case <-t.Context().Done():
+			t.Fatal("the servers do not start")
+		}
+	}
+}
+
+// A resumed session, or a second one, gets the tools without a new prefix if it had them.
+func TestM2_JoinChangesNothing(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
+	h := sit(t, s, llmtest.Text("one"), llmtest.Text("two"))
+	h.submit(t, "one")
+	<-h.changed
+	h.submit(t, "two")
+	if got := h.prefixes(); got[0] != got[1] {
+		t.Errorf("the prefixes are %v", got)
+	}
+}
+
+// Servers end with their environment, if they were not closed before.
+func TestM1_ServersDieWithTheirEnvironment(t *testing.T) {
+	e, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Env: func(Server) (env.Environment, error) { return e, nil }, Warn: func(string, error) {}})
+	p := s.list[0].conn.stdio
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.process.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.line(); !errors.Is(err, io.EOF) {
+		t.Errorf("reading on: %v", err)
+	}
+}
