@@ -231,9 +231,12 @@ func (s *server) notified(c *conn, method string, params json.RawMessage) (pass 
 			s.progressed(&p)
 		}
 	case "notifications/message":
-		var p sdk.LoggingMessageParams
+		var p struct {
+			Level string
+			Data  any
+		}
 		if s.owner.o.Log != nil && json.Unmarshal(params, &p) == nil {
-			s.logged(&p)
+			s.logged(p.Level, p.Data)
 		}
 	case "notifications/tools/list_changed":
 		if c.announced.Load() == c.handled.Load() {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"time"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -22,8 +20,8 @@ type logs struct {
 }
 
 // logged passes a server's message on to the host's log.
-func (s *server) logged(p *sdk.LoggingMessageParams) {
-	if s.owner.o.Log == nil || p == nil {
+func (s *server) logged(level string, said any) {
+	if s.owner.o.Log == nil {
 		return
 	}
 	s.mu.Lock()
@@ -40,9 +38,9 @@ func (s *server) logged(p *sdk.LoggingMessageParams) {
 	s.logs.dropped = 0
 	s.mu.Unlock()
 
-	text, ok := p.Data.(string)
+	text, ok := said.(string)
 	if !ok {
-		data, err := json.Marshal(p.Data)
+		data, err := json.Marshal(said)
 		if err != nil {
 			return // cannot happen: it was decoded from JSON
 		}
@@ -52,7 +50,7 @@ func (s *server) logged(p *sdk.LoggingMessageParams) {
 	if dropped > 0 {
 		attrs = append(attrs, slog.Int("dropped", dropped))
 	}
-	s.owner.o.Log.LogAttrs(context.Background(), levelOf(string(p.Level)), clean(text, maxLogged), attrs...)
+	s.owner.o.Log.LogAttrs(context.Background(), levelOf(level), clean(text, maxLogged), attrs...)
 }
 
 func levelOf(name string) slog.Level {

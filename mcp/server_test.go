@@ -19,6 +19,8 @@ func roles() map[string]func(context.Context) error {
 		"lab":     func(ctx context.Context) error { return lab(ctx, nil) },
 		"legacy":  func(ctx context.Context) error { return lab(ctx, []string{"2025-11-25"}) },
 		"late":    late,
+		"raw":     func(context.Context) error { return raw(false) },
+		"deaf":    func(context.Context) error { return raw(true) },
 		"old":     func(context.Context) error { return old(false) },
 		"brittle": func(context.Context) error { return old(true) },
 		"noisy":   noisy,
@@ -130,39 +132,48 @@ func book(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallTool
 	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"day": ask}}, nil, nil
 }
 
-// old is a server that knows only initialize. It leaves other requests before that without an answer, or ends with the first of them.
-func old(brittle bool) error {
-	lines := bufio.NewScanner(os.Stdin)
-	begun := false
-	for lines.Scan() {
-		var m struct {
-			ID     any
-			Method string
-			Params struct {
-				Arguments json.RawMessage
-				Meta      struct{ ProgressToken any } `json:"_meta"`
-			}
-		}
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+// request is a message to a server that is made of lines.
+type request struct {
+	ID     any
+	Method string
+	Params struct{ Arguments json.RawMessage }
+}
+
+// answer runs a server. f returns the result of a request, or "" if there is none.
+func answer(f func(m *request) (result string)) error {
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
 			return err
 		}
-		answer := ""
+		var m request
+		if err := json.Unmarshal(line, &m); err != nil {
+			return err
+		}
+		if result := f(&m); result != "" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", must(json.Marshal(m.ID)), result)
+		}
+	}
+}
+
+// old is a server that knows only initialize. It leaves other requests before that without an answer, or ends with the first of them.
+func old(brittle bool) error {
+	begun := false
+	return answer(func(m *request) string {
 		switch {
 		case m.Method == "initialize":
 			begun = true
-			answer = `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"0"}}`
+			return `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"0"}}`
 		case !begun && brittle:
-			return errors.New("initialize first")
+			os.Exit(4)
 		case m.Method == "tools/list":
-			answer = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}]}`
+			return `{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}]}`
 		case m.Method == "tools/call":
-			answer = `{"content":[{"type":"text","text":` + string(must(json.Marshal(string(m.Params.Arguments)))) + `}]}`
+			return `{"content":[{"type":"text","text":` + string(must(json.Marshal(string(m.Params.Arguments)))) + `}]}`
 		}
-		if answer != "" {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", must(json.Marshal(m.ID)), answer)
-		}
-	}
-	return lines.Err()
+		return ""
+	})
 }
 
 func must(data []byte, err error) []byte {

@@ -157,7 +157,10 @@ func (c *stdio) Read(context.Context) (jsonrpc.Message, error) {
 			c.ended(err) // unless the process ended first
 			return nil, err
 		}
-		c.queue = c.messages(line)
+		if c.queue, err = c.messages(line); err != nil {
+			c.ended(err)
+			return nil, err
+		}
 	}
 }
 
@@ -183,12 +186,15 @@ func (c *stdio) line() ([]byte, error) {
 	}
 }
 
-// messages returns the messages of a line. Anything else was printed for people.
-func (c *stdio) messages(line []byte) []jsonrpc.Message {
+// errUnreadable means that a server sent a message that is broken JSON.
+var errUnreadable = errors.New("it sent a message that cannot be read")
+
+// messages returns the messages of a line. Anything else was printed for people, unless it looks like a message.
+func (c *stdio) messages(line []byte) ([]jsonrpc.Message, error) {
 	batch := []json.RawMessage{line}
 	switch {
 	case len(line) == 0:
-		return nil
+		return nil, nil
 	case line[0] == '[':
 		if json.Unmarshal(line, &batch) != nil {
 			batch = nil
@@ -196,14 +202,44 @@ func (c *stdio) messages(line []byte) []jsonrpc.Message {
 	}
 	var found []jsonrpc.Message
 	for _, one := range batch {
-		if m, err := jsonrpc.DecodeMessage(one); err == nil {
+		if m := message(one); m != nil {
 			found = append(found, m)
 		}
 	}
 	if len(found) == 0 {
+		if line[0] == '{' && bytes.Contains(line[:min(len(line), 100)], []byte(`"jsonrpc"`)) && !readable(line) {
+			return nil, errUnreadable
+		}
 		c.said.write(append(slices.Clone(line[:min(len(line), maxSaid)]), '\n'))
 	}
-	return found
+	return found, nil
+}
+
+// readable reports whether a text is JSON that is not nested too deeply.
+func readable(text []byte) bool {
+	var whole json.RawMessage
+	return json.Unmarshal(text, &whole) == nil
+}
+
+// message decodes a message, or returns nil. A response that is not complete becomes an error, so that its call ends.
+func message(text []byte) jsonrpc.Message {
+	var outline struct {
+		JSONRPC string `json:"jsonrpc"`
+		ID      any    `json:"id"`
+		Method  string `json:"method"`
+	}
+	if json.Unmarshal(text, &outline) != nil || outline.JSONRPC == "" { // this also refuses what is nested too deeply
+		return nil
+	}
+	m, err := jsonrpc.DecodeMessage(text)
+	if err == nil {
+		return m
+	}
+	id, err := jsonrpc.MakeID(outline.ID)
+	if err != nil || outline.ID == nil || outline.Method != "" {
+		return nil
+	}
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "its response cannot be read"}}
 }
 
 // wanted reports whether the SDK gets a message. A request beyond the limit is answered here.

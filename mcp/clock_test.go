@@ -1,0 +1,85 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// limitOf returns how long a call may take while during runs beside it.
+func limitOf(t *testing.T, during func(s *server, r *running)) (limit time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{Server: Server{Name: "lab", CallTimeout: time.Minute}}
+		began := time.Now()
+		ctx, r := s.begin(t.Context(), &tool.Call{})
+		defer s.over(r)
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		beside.Go(func() { during(s, r) })
+		<-ctx.Done()
+		if context.Cause(ctx) != errNoAnswer {
+			t.Errorf("the call ended with %v", context.Cause(ctx))
+		}
+		limit = time.Since(began)
+	})
+	return limit
+}
+
+// Progress begins the time of a call again, and time in which a person answers does not count.
+func TestM1_CallTime(t *testing.T) {
+	steps := func(n int, of time.Duration) func(*server, *running) {
+		return func(s *server, r *running) {
+			for i := range n {
+				time.Sleep(of)
+				s.progressed(&sdk.ProgressNotificationParams{ProgressToken: r.token, Progress: float64(i)})
+			}
+		}
+	}
+	if got := limitOf(t, func(*server, *running) {}); got != time.Minute {
+		t.Errorf("a silent call may take %v", got)
+	}
+	if got := limitOf(t, steps(3, 50*time.Second)); got != 210*time.Second {
+		t.Errorf("a call with three reports of progress may take %v", got)
+	}
+	if got := limitOf(t, steps(200, 50*time.Second)); got != time.Hour {
+		t.Errorf("a call whose progress goes on may take %v", got)
+	}
+	people := func(_ *server, r *running) {
+		time.Sleep(30 * time.Second)
+		r.wait(1)
+		r.wait(1)
+		time.Sleep(3 * time.Hour)
+		r.wait(-1)
+		time.Sleep(time.Hour)
+		r.wait(-1)
+	}
+	if got := limitOf(t, people); got != 4*time.Hour+90*time.Second {
+		t.Errorf("a call during which people answered may take %v", got)
+	}
+}
+
+// Progress is shown at most five times a second, and that of other calls not at all.
+func TestM1_ProgressIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{Server: Server{Name: "lab"}}
+		shown := 0
+		_, r := s.begin(t.Context(), &tool.Call{Live: func(int, []byte) { shown++ }})
+		defer s.over(r)
+		for range 10_000 {
+			s.progressed(&sdk.ProgressNotificationParams{ProgressToken: r.token})
+			s.progressed(&sdk.ProgressNotificationParams{ProgressToken: "other"})
+			s.progressed(&sdk.ProgressNotificationParams{ProgressToken: 1.0})
+			time.Sleep(time.Millisecond)
+		}
+		if shown != 50 {
+			t.Errorf("ten seconds of progress are shown %d times", shown)
+		}
+	})
+}

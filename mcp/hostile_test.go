@@ -1,0 +1,238 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// raw is a server made of lines, which does to the other side what a call says, or one that reads nothing more once it has started.
+func raw(deaf bool) error {
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"0"}}`
+		case "tools/list":
+			return `{"tools":[{"name":"do","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			if deaf {
+				time.Sleep(time.Hour)
+			}
+			var args struct{ What string }
+			if err := json.Unmarshal(m.Params.Arguments, &args); err != nil {
+				panic(err)
+			}
+			return does()[args.What](m)
+		}
+		return ""
+	})
+}
+
+// does returns what the server raw can do to the other side during a call. Each returns the call's result.
+func does() map[string]func(m *request) string {
+	ok := func(what any) string {
+		return `{"content":[{"type":"text","text":` + string(must(json.Marshal(fmt.Sprint(what)))) + `}]}`
+	}
+	return map[string]func(*request) string{
+		// notifications that nobody waits for
+		"notify": func(m *request) string {
+			for i := range 50_000 {
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s","params":{"level":"info","data":"%d"}}`+"\n",
+					[]string{"message", "tools/list_changed", "resources/updated", "cancelled", "made/up"}[i%5], i)
+			}
+			return ok("notified")
+		},
+		// more requests than may be open, of which the first wait for a person
+		"ask": func(m *request) string {
+			for i := range 200 {
+				fmt.Printf(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{"mode":"form","message":"Day?","requestedSchema":{"type":"object","properties":{}}}}`+"\n", i)
+			}
+			return ""
+		},
+		"deep": func(*request) string { return strings.Repeat("[", 4<<20) + strings.Repeat("]", 4<<20) },
+		"null": func(*request) string { return "null" },
+		"nulls": func(*request) string {
+			return `{"content":[null,{"type":"text"},{"type":"image","data":"!"},{"type":"resource"}]}`
+		},
+		"number": func(*request) string { return "7" },
+		"kind":   func(*request) string { return `{"content":[{"type":"hologram"}]}` },
+		"error": func(m *request) string {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"bad\u001b[31m %s"}}`+"\n", must(json.Marshal(m.ID)), strings.Repeat("x", 1<<20))
+			return ""
+		},
+		"other id": func(*request) string {
+			fmt.Println(`{"jsonrpc":"2.0","id":999999,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":null,"result":{}}`)
+			return ok("other")
+		},
+		"stderr": func(*request) string {
+			fmt.Fprint(os.Stderr, strings.Repeat("all work and no play\n", 1<<20), "the end\n")
+			os.Exit(9)
+			return ""
+		},
+	}
+}
+
+func what(name string) string { return `{"what":` + string(must(json.Marshal(name))) + `}` }
+
+// Whatever a server sends, the call gets a result, the next call works, and nothing piles up.
+func TestM5_HostileMessages(t *testing.T) {
+	var log bytes.Buffer
+	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Log: slog.New(slog.NewTextHandler(&log, nil)), Warn: func(string, error) {}})
+	for name, want := range map[string]string{
+		"notify":   "notified",
+		"null":     "",
+		"nulls":    "",
+		"number":   "",
+		"kind":     "",
+		"error":    `refused the arguments of mcp__raw__do: bad\u{1b}[31m xxxx`,
+		"other id": "other",
+		"deep":     "ended during the call",
+		"stderr":   "exit code 9; the last line that it printed: the end",
+	} {
+		o := run(t.Context(), t, s, "mcp__raw__do", what(name), tool.Call{})
+		if text := o.Model.Text(); !strings.Contains(text, want) || text == "" || len(text) > 5000 {
+			t.Errorf("%s: %.300q, want %q", name, text, want)
+		}
+	}
+	if n := strings.Count(log.String(), "\n"); n == 0 || n > 500 {
+		t.Errorf("%d of 10,000 messages were logged", n)
+	}
+}
+
+// Requests beyond the limit are refused, while those before them wait for a person.
+func TestM5_TooManyQuestions(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Answers: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	asked := 0
+	p := &person{answer: func(ctx context.Context, _ tool.Question) (tool.Answer, error) {
+		mu.Lock()
+		asked++
+		full := asked == maxRequests
+		mu.Unlock()
+		if full {
+			cancel()
+		}
+		<-ctx.Done()
+		return tool.Answer{}, ctx.Err()
+	}}
+	o := run(ctx, t, s, "mcp__raw__do", what("ask"), tool.Call{Session: p})
+	if !o.IsError {
+		t.Errorf("the result is %q", o.Model.Text())
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if asked != maxRequests {
+		t.Errorf("the person was asked %d times", asked)
+	}
+}
+
+// A server that does not read its input holds up neither calls nor the end.
+func TestM5_ServerThatDoesNotRead(t *testing.T) {
+	deaf := as(t, "deaf", "deaf")
+	deaf.CallTimeout = 1 << 26 // 67 ms
+	s := ready(t, Options{Servers: []Server{deaf}, Warn: func(string, error) {}})
+	for range 20 {
+		o := run(t.Context(), t, s, "mcp__deaf__do", `{"what":"`+strings.Repeat("x", 1<<20)+`"}`, tool.Call{})
+		if !strings.Contains(o.Model.Text(), "did not answer within 67.108864ms") {
+			t.Fatalf("the result is %q", o.Model.Text())
+		}
+	}
+}
+
+// Restarts have an end.
+func TestM1_RestartsEnd(t *testing.T) {
+	w := new(warnings)
+	lab := as(t, "lab", "lab")
+	s := ready(t, Options{Servers: []Server{lab}, Warn: w.add})
+	for range 2 + len(restartDelays()) {
+		run(t.Context(), t, s, "mcp__lab__die", `{}`, tool.Call{})
+	}
+	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "it was started 4 times and is not started again") {
+		t.Errorf("the result is %q", o.Model.Text())
+	}
+	if st := s.Status()[0]; st.State != Failed {
+		t.Errorf("the state is %s", st.State)
+	}
+}
+
+// pins keeps hashes in memory.
+type pins struct {
+	mu   sync.Mutex
+	keep map[string]map[string]string
+	err  error
+}
+
+func (p *pins) Load(server string) (map[string]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keep[server], p.err
+}
+
+func (p *pins) Save(server string, hashes map[string]string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keep[server] = hashes
+	return nil
+}
+
+// A server that describes a tool otherwise than the last time is told of, once.
+func TestM12_ChangedDefinitions(t *testing.T) {
+	p := &pins{keep: map[string]map[string]string{}}
+	for i, want := range []int{0, 0, 1, 0} {
+		w := new(warnings)
+		s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p, Warn: w.add})
+		if len(w.errs) != want {
+			t.Errorf("start %d: %s", i, w.all())
+		}
+		var changed *ChangedError
+		if want == 1 && (!errors.As(w.errs[0], &changed) || len(changed.Tools) != 1 || changed.Tools[0].Name != "mcp__lab__look") {
+			t.Errorf("start %d: %v", i, w.errs)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if i == 1 {
+			p.keep["lab"]["look"] = "another hash"
+		}
+	}
+	p.err = errors.New("the disk is gone")
+	w := new(warnings)
+	ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p, Warn: w.add})
+	if !strings.Contains(w.all(), "the disk is gone") {
+		t.Errorf("the warnings are %s", w.all())
+	}
+}
+
+// Closing ends running calls with a result.
+func TestM1_CloseDuringACall(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
+	var closing sync.WaitGroup
+	o := run(t.Context(), t, s, "mcp__lab__wait", `{}`, tool.Call{Live: func(int, []byte) {
+		closing.Go(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}})
+	closing.Wait()
+	if !o.IsError || !strings.Contains(o.Model.Text(), "was closed during the call") {
+		t.Errorf("the result is %q", o.Model.Text())
+	}
+	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "is not running: the servers are closed") {
+		t.Errorf("after that: %q", o.Model.Text())
+	}
+}
