@@ -18,6 +18,7 @@ import (
 // programs returns the programs that the test binary can be.
 func programs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
+		"conform": conform,
 		"fine":    func(context.Context) error { return newRaw("ping").serve() },
 		"mute":    func(context.Context) error { select {} },
 		"garbage": garbage,
