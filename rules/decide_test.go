@@ -143,6 +143,9 @@ func TestL1_ChangesByCommands(t *testing.T) {
 		"find prod -delete", "find . -fprint prod/y", "cd prod && rm y", "timeout 5 rm prod/y", "sh -c 'rm prod/y'", "(rm prod/y)", "find . -exec rm prod/y ;",
 		"sudo rm prod/y", "env A=b rm prod/y", "echo $(rm prod/y)", "rm $x prod/y", "rm prod/$x", "ls && rm prod/y", "/bin/rm prod/y", "xargs rm prod/y",
 		"echo x > prod/y", "ls > prod/y", "make > prod/y", "cat < a.go >> prod/y",
+		"git -c a.b=c rm prod/y", "git --no-pager -C top checkout -- ../prod/y", "git --git-dir .git --work-tree=. rm prod/y", "git --work-tree . rm prod/y", "cd docs && git --work-tree=../prod rm y",
+		"find -L prod -delete", "find -H -O3 prod -delete", "find -D tree prod -delete", "find -P prod -name y -delete",
+		"sed --i s/a/b/ prod/y", "sort --o=prod/y a.go", "cp --t=prod a.go", "cp --t prod a.go",
 	} {
 		cases = append(cases, decisionCase{script, "deny", "Edit(prod/**)"})
 	}

@@ -104,39 +104,68 @@ func (x *changes) find(args []string) {
 	for i, a := range args {
 		switch {
 		case a == "-delete":
-			tops := args[:slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" })]
-			if len(tops) == 0 {
-				tops = []string{"."}
-			}
-			x.add(true, tops...)
+			x.add(true, findTops(args)...)
 		case slices.Contains([]string{"-fprint", "-fprint0", "-fprintf", "-fls"}, a) && i+1 < len(args):
 			x.add(false, args[i+1])
 		}
 	}
 }
 
-// git adds what the commands of git change that name files.
-func (x *changes) git(args []string) {
-	for len(args) > 1 && args[0] == "-C" {
-		dir, ok := absolute(x.dir, args[1])
-		if !ok {
-			return
+// findTops returns the directories in which find begins.
+func findTops(args []string) []string {
+	for len(args) > 0 && (slices.Contains([]string{"-H", "-L", "-P", "-D", "--"}, args[0]) || strings.HasPrefix(args[0], "-O")) {
+		if args[0] == "-D" && len(args) > 1 { // has a value
+			args = args[1:]
 		}
-		x.dir, args = dir, args[2:]
+		args = args[1:]
+	}
+	end := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" })
+	if end == 0 {
+		return []string{"."}
+	}
+	return args[:max(end, 0)]
+}
+
+// git adds what the commands of git change that name files. Their names count from the working directory, or from the work tree if git begins
+// outside of it.
+func (x *changes) git(args []string) {
+	dirs := []string{x.dir}
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		name, value, has := strings.Cut(args[0], "=")
+		args = args[1:]
+		if !has && slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}, name) && len(args) > 0 {
+			value, args = args[0], args[1:]
+		}
+		dir, ok := absolute(dirs[0], value)
+		switch {
+		case name == "-C" && !ok:
+			return
+		case name == "-C":
+			dirs[0] = dir
+		case name == "--work-tree" && ok:
+			dirs = append(dirs, dir)
+		}
 	}
 	if len(args) == 0 {
 		return
 	}
-	x.add(false, valuesOf(args[1:], 'o', "--output")...)
-	operands := plainWords(args[1:])
-	switch args[0] {
+	for _, x.dir = range dirs {
+		x.gitCommand(args[0], args[1:])
+	}
+}
+
+// gitCommand adds what a command of git changes.
+func (x *changes) gitCommand(sub string, args []string) {
+	x.add(false, valuesOf(args, 'o', "--output")...)
+	operands := plainWords(args)
+	switch sub {
 	case "rm", "mv", "restore", "clean":
 		x.add(true, operands...)
-		if args[0] == "mv" {
+		if sub == "mv" {
 			x.copies(nil, operands)
 		}
 	case "checkout":
-		if !hasOption(args[1:], 'b', "--orphan") && !hasOption(args[1:], 'B', "--detach") { // whose operands are the names of branches
+		if !hasOption(args, 'b', "--orphan") && !hasOption(args, 'B', "--detach") { // whose operands are the names of branches
 			x.add(true, operands...)
 		}
 	}
@@ -163,7 +192,7 @@ func hasOption(args []string, letter byte, long ...string) bool {
 		case a == "--":
 			return false
 		case strings.HasPrefix(a, "--"):
-			if slices.ContainsFunc(long, func(l string) bool { return len(name) > 3 && strings.HasPrefix(l, name) }) {
+			if slices.ContainsFunc(long, func(l string) bool { return len(name) > 2 && strings.HasPrefix(l, name) }) {
 				return true
 			}
 		case len(a) > 1 && a[0] == '-' && strings.IndexByte(a, letter) > 0:
@@ -182,7 +211,7 @@ func valuesOf(args []string, letter byte, long string) (values []string) {
 		case a == "--":
 			return values
 		case strings.HasPrefix(a, "--"):
-			if len(name) < 4 || !strings.HasPrefix(long, name) && !strings.HasPrefix(name, long) { // --output-document
+			if len(name) < 3 || !strings.HasPrefix(long, name) && !strings.HasPrefix(name, long) { // --output-document
 				continue
 			}
 			if !has && i+1 < len(args) {
