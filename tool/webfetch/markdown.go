@@ -55,7 +55,7 @@ func convert(text string, at *url.URL) (title, md string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("its HTML cannot be read: %w", err)
 	}
-	c := cleaner{base: at, links: maxLinks}
+	c := cleaner{base: at, size: len(at.String()), links: maxLinks}
 	c.clean(doc)
 	conv := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
@@ -66,6 +66,7 @@ func convert(text string, at *url.URL) (title, md string, err error) {
 // cleaner removes from a page what a reader of it does not see, and what would make its text much longer than the page.
 type cleaner struct {
 	base  *url.URL
+	size  int // of base, in bytes
 	based bool
 	title string
 	links int // bytes that links may still have
@@ -82,7 +83,7 @@ func (c *cleaner) cleanAt(n *html.Node, nested int) {
 		}
 	case atom.Base:
 		if u := c.absolute(attribute(n, "href")); u != nil && !c.based {
-			c.base, c.based = u, true
+			c.base, c.size, c.based = u, len(u.String()), true
 		}
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote, atom.Dl, atom.Dd:
 		if nested++; nested > maxNested {
@@ -153,15 +154,16 @@ func (c *cleaner) attributes(n *html.Node) {
 
 // absolute returns the place that a link leads to, or nil if it is none, is too long, or comes after too many others.
 func (c *cleaner) absolute(link string) *url.URL {
-	size := len(link) + len(c.base.Host) + len(c.base.Path)
+	size := len(link) + c.size
 	if size > maxLink || size > c.links {
 		return nil
 	}
-	c.links -= size
 	u, err := c.base.Parse(link)
 	if err != nil {
+		c.links -= size
 		return nil
 	}
+	c.links -= max(size, len(u.String())) // which has escapes
 	return u
 }
 

@@ -469,6 +469,9 @@ func TestL8_LinksOfLongAddresses(t *testing.T) {
 	}{
 		"the base": {"<base href='http://example.com/" + strings.Repeat("x", 1900) + "/'>" + links, url.URL{Scheme: "https", Host: "example.com"}},
 		"the page": {links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 950)}},
+		"a query":  {strings.ReplaceAll(links, "=b", "='#b'"), url.URL{Scheme: "https", Host: "example.com", RawQuery: strings.Repeat("x", 1900)}},
+		"a user":   {"<base href='http://" + strings.Repeat("x", 1900) + "@example.com'>" + links, url.URL{Scheme: "https", Host: "example.com"}},
+		"escapes":  {strings.ReplaceAll(links, "=b", "="+strings.Repeat("é", 200)), url.URL{Scheme: "https", Host: "example.com"}},
 		"both":     {"<base href='" + strings.Repeat("x", 20<<10) + "/'>" + links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 10<<10)}},
 	} {
 		_, md, err := convert(c.page, &c.at)
