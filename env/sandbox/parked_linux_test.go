@@ -1,10 +1,13 @@
 package sandbox_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -85,6 +88,21 @@ func TestL5_ParkedPlaceholdersAreNobodys(t *testing.T) {
 	}
 }
 
+// What killed hosts have left waiting does not stay for good, also if nobody comes back to their roots.
+func TestL5_ForgottenPlaceholders(t *testing.T) {
+	state := t.TempDir()
+	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "new": time.Hour} {
+		dir, then := filepath.Join(state, "parked", name), time.Now().Add(-age)
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, 0o755|os.ModeSticky), os.Chtimes(dir, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newBox(t, t.TempDir(), sandbox.Options{State: state}, env.LocalOptions{}).end(t)
+	if left := list(t, filepath.Join(state, "parked")); left != "new" {
+		t.Errorf("left: %s", left)
+	}
+}
+
 // Where placeholders cannot wait, each command gets new ones: on another file system, and where commands could change them.
 func TestL5_PlaceholdersThatCannotBeParked(t *testing.T) {
 	dir := t.TempDir()
@@ -101,8 +119,8 @@ func TestL5_PlaceholdersThatCannotBeParked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})
 			b.succeeds(t, "true")
-			if waiting := list(t, filepath.Join(state, "parked")); waiting != "" {
-				t.Errorf("parked: %s", waiting)
+			if waiting, err := os.ReadDir(filepath.Join(state, "parked")); len(waiting) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("parked: %v, %v", waiting, err)
 			}
 			b.fails(t, "echo x >.mcp.json || rmdir .mcp.json")
 			b.end(t)

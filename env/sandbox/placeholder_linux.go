@@ -24,7 +24,8 @@ import (
 // A placeholder is recognized by its mode and by having no content of anybody's, so what a killed host has left is removed by the next one.
 //
 // Making and removing directories is much more work for a file system than moving them. So between two commands placeholders are parked in
-// the state directory, if it is on the same file system. What a killed host leaves there, the next session in the same roots uses.
+// the state directory, if it is on the same file system. What a killed host leaves there, the next session in the same roots uses, or a session
+// on another day removes.
 
 // The modes of placeholders: nobody else uses the sticky bit on a read-only file.
 const (
@@ -93,7 +94,7 @@ func (p placeholder) place(park string) error {
 // parked returns where the placeholder is between two commands. No other placeholder has this name.
 func (p placeholder) parked(park string) string {
 	h := fnv.New64a()
-	h.Write([]byte(p.path))
+	fmt.Fprintf(h, "%s\x00%t\x00%s", p.path, p.file, p.content) // an older version may have parked others
 	return filepath.Join(park, strconv.FormatUint(h.Sum64(), 16))
 }
 
@@ -122,7 +123,7 @@ func (p placeholder) remove(park string) error {
 		return nil // it is somebody's file by now
 	}
 	if park != "" {
-		if parked, err := p.putAway(p.parked(park)); parked || err != nil {
+		if done, err := p.putAway(p.parked(park)); done || err != nil {
 			return err
 		}
 	}
@@ -133,21 +134,19 @@ func (p placeholder) remove(park string) error {
 	return err
 }
 
-// putAway parks the placeholder, and reports whether it could.
-func (p placeholder) putAway(to string) (bool, error) {
+// putAway parks the placeholder. It reports false if the placeholder cannot be moved and is still at its place.
+func (p placeholder) putAway(to string) (done bool, err error) {
 	if !p.file && os.Chmod(p.path, placeholderDir|movable) != nil || move(p.path, to) != nil {
 		return false, nil
 	}
-	if p.file {
+	moved := placeholder{to, p.file, p.content}
+	if there, err := moved.present(); err == nil && !there { // also if another session has removed it already
 		return true, nil
 	}
-	if list, err := os.ReadDir(to); err == nil && len(list) == 0 {
-		return true, nil
-	}
-	if err := move(to, p.path); err != nil { // somebody has put something in it meanwhile
+	if err := move(to, p.path); err != nil { // somebody has put something in its place, or in it, meanwhile
 		return false, fmt.Errorf("%s belongs at %s: %w", to, p.path, err)
 	}
-	return false, nil
+	return true, nil
 }
 
 // keeper makes placeholders for commands and removes them when no command of any session needs them.
@@ -170,21 +169,24 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	k := &keeper{file: filepath.Join(state, "lock"), all: all, park: filepath.Join(state, "parked"), closed: make(chan struct{})}
-	if err := os.Mkdir(k.park, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	real, err := filepath.EvalSymlinks(k.park)
+	state, err := filepath.EvalSymlinks(state)
 	if err != nil {
 		return nil, err
 	}
+	k := &keeper{file: filepath.Join(state, "lock"), all: all, closed: make(chan struct{})}
+	safe := true
 	for _, root := range roots {
-		if below(real, root) { // commands could put something in a parked one
-			k.park = ""
-		}
+		safe = safe && !below(state, root) // where commands could put something in a parked one
 		h := fnv.New64a()
 		h.Write([]byte(root))
 		k.offsets = append(k.offsets, int64(h.Sum64()>>2))
+	}
+	if safe {
+		k.park = filepath.Join(state, "parked")
+		if err := os.Mkdir(k.park, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		k.removeForgotten()
 	}
 	f, err := k.lock(context.Background(), unix.F_WRLCK)
 	if err != nil {
@@ -194,6 +196,20 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 		return nil, err
 	}
 	return k, errors.Join(k.removeAll(), f.Close()) // what a killed host has left
+}
+
+// forgotten is how long a placeholder waits at most if its session does not come back, perhaps because its root is gone.
+const forgotten = 24 * time.Hour
+
+// removeForgotten removes what killed hosts have parked. A session that still needs one of them makes a new one.
+func (k *keeper) removeForgotten() {
+	list, _ := os.ReadDir(k.park)
+	for _, e := range list {
+		info, err := e.Info()
+		if err == nil && (info.Mode() == placeholderFile || info.Mode()&^movable == placeholderDir|fs.ModeDir) && time.Since(info.ModTime()) > forgotten {
+			_ = os.Remove(filepath.Join(k.park, e.Name())) // the next session tries again
+		}
+	}
 }
 
 var errBusy = errors.New("commands of another session run in the same directory")
