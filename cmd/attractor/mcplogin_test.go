@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/attractor-go/attractor/internal/authserver"
+	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
 // protectedServer starts a remote MCP server that wants a login, and returns its URL and its authorization server.
@@ -27,6 +28,9 @@ func protectedServer(t *testing.T) (string, *authserver.Server) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "protected", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the user"}}}, nil, nil
+	})
+	sdk.AddTool(server, &sdk.Tool{Name: "leak"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "you sent " + r.Extra.Header.Get("Authorization")}}}, nil, nil
 	})
 	var resource string
 	check := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
@@ -92,7 +96,7 @@ func TestM3_TheCommands(t *testing.T) {
 	if out := h.login("work"); out.code != 0 || out.stdout != "You are logged in at work.\n" || !strings.Contains(out.stderr, "To log in at work, open this URL in a browser:") {
 		t.Fatalf("%+v", out)
 	}
-	has(t, h.run(0, "mcp", "list").stdout, "connected  1 tool")
+	has(t, h.run(0, "mcp", "list").stdout, "connected  2 tools")
 	has(t, h.run(0, "mcp", "call", "work", "whoami", "{}").stdout, "the user")
 	issuer.Expire()
 	has(t, h.run(0, "mcp", "call", "work", "whoami", "{}").stdout, "the user")
@@ -116,5 +120,38 @@ func TestM3_TheCommands(t *testing.T) {
 	issuer.Redirect = func(q url.Values) { q.Set("iss", "https://evil.example") }
 	if out := h.login("work"); out.code != 1 || !strings.Contains(out.stderr, "the answer is from https://evil.example") {
 		t.Errorf("%+v", out)
+	}
+}
+
+// A session says that a server needs a login and begins none. With a login its tools work, and neither the model nor the journal sees the tokens.
+func TestM3_SessionsAndTokens(t *testing.T) {
+	at, issuer := protectedServer(t)
+	url, server := serve(t, nil, say("", use("mcp__work__leak", map[string]any{})), fakellm.Turn{Text: "done"})
+	h := newHome(t, url)
+	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q}}}`, at))
+	has(t, h.run(0, "run", "--yes", "x").stderr, "the MCP server work needs a login: run attractor mcp login work")
+	if n := len(issuer.Requests("/register")) + len(issuer.Requests("/authorize")); n != 0 {
+		t.Errorf("the session sent %d requests for a login", n)
+	}
+	if out := h.login("work"); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q, "required": true}}}`, at))
+	issuer.Expire() // so that the session refreshes the token, and has to mask the new one
+	out := h.run(0, "run", "--yes", "--json", "x")
+	requests := server.Requests()
+	has(t, lastResults(requests[len(requests)-1].Messages), "you sent Bearer [secret work-token]")
+	journals, err := filepath.Glob(filepath.Join(h.home, ".local", "state", "attractor", "sessions", "*.jsonl"))
+	if err != nil || len(journals) != 2 {
+		t.Fatalf("%v, %v", journals, err)
+	}
+	for _, file := range journals {
+		data, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(data), "access-") || strings.Contains(string(data), "refresh-") {
+			t.Errorf("%s has a token, or: %v", file, err)
+		}
+	}
+	if strings.Contains(out.stdout+out.stderr, "access-") {
+		t.Errorf("a token is printed: %s%s", out.stdout, out.stderr)
 	}
 }
