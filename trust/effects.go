@@ -64,8 +64,12 @@ func jsonEffects(f *File) (all []Effect) {
 		case has(keys, "allow") && (last == "" || strings.EqualFold(last, "allow") || strings.EqualFold(last, "rule")):
 			add("allows", value)
 		case has(keys, "mcpServers"):
-			if strings.EqualFold(last, "command") || strings.EqualFold(last, "args") || strings.EqualFold(last, "url") {
-				add("server "+after(keys, "mcpServers"), value)
+			server := after(keys, "mcpServers")
+			if what, shown := serverEffect(keys, last, value); shown != "" {
+				add("server "+server+what, shown)
+			}
+			for _, name := range variables(value) {
+				add("server "+server+" gets your variable", name)
 			}
 		case strings.EqualFold(last, "command") && has(keys, "hooks"):
 			add("hook", value)
@@ -75,6 +79,39 @@ func jsonEffects(f *File) (all []Effect) {
 		add("is not JSON", err.Error())
 	}
 	return all
+}
+
+// serverEffect returns what a text in the description of a server says to a person.
+func serverEffect(keys []string, last, value string) (what, shown string) {
+	switch {
+	case has(keys, "env"), has(keys, "headers"):
+		if has(keys, "env") {
+			return " sets", last + "=" + value
+		}
+		return " sends", last + ": " + value
+	case strings.EqualFold(last, "command"), strings.EqualFold(last, "args"), strings.EqualFold(last, "url"):
+		return "", value
+	case strings.EqualFold(last, "hosts"):
+		return " reaches", value
+	case strings.EqualFold(last, "cwd"):
+		return " works in", value
+	case strings.EqualFold(last, "clientSecretVar"):
+		return " gets your variable", value
+	}
+	return "", ""
+}
+
+// variables returns the names of the variables of the environment in a text, each ${NAME} or ${NAME:-default}.
+func variables(text string) (all []string) {
+	for {
+		_, rest, found := strings.Cut(text, "${")
+		inside, after, closed := strings.Cut(rest, "}")
+		if !found || !closed {
+			return all
+		}
+		name, _, _ := strings.Cut(inside, ":-")
+		all, text = append(all, name), after
+	}
 }
 
 // maxEffects limits the effects of one file.

@@ -3,6 +3,7 @@ package trust_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -272,5 +273,23 @@ func TestL10_SwappedAfterScan(t *testing.T) {
 	p.put("other.sh", "echo evil\n")
 	if s.Unchanged(".claude/hooks/l.sh") == nil || s.Unchanged("other.sh") == nil {
 		t.Error("a change behind a link was not found")
+	}
+}
+
+// The question about a server shows its command, what it sets and sends, where it works, what it reaches, and which variables it gets.
+func TestM12_EffectsOfServers(t *testing.T) {
+	p := newProject(t, ".mcp.json", `{"mcpServers": {
+		"one": {"command": "npx", "args": ["-y", "${PKG:-pkg}"], "env": {"LD_PRELOAD": "x.so", "KEY": "${THE_KEY}"}, "cwd": "sub", "hosts": ["10.0.0.1"]},
+		"two": {"url": "https://x.example/${PATH_OF}", "headers": {"Authorization": "Bearer ${A}${B}"}, "oauth": {"clientSecretVar": "C"}}}}`)
+	var got []string
+	for _, e := range p.clean().Effects() {
+		got = append(got, e.What+": "+e.Text)
+	}
+	want := []string{"server one: npx", "server one: -y", "server one: ${PKG:-pkg}", "server one gets your variable: PKG", "server one sets: LD_PRELOAD=x.so",
+		"server one sets: KEY=${THE_KEY}", "server one gets your variable: THE_KEY", "server one works in: sub", "server one reaches: 10.0.0.1",
+		"server two: https://x.example/${PATH_OF}", "server two gets your variable: PATH_OF", "server two sends: Authorization: Bearer ${A}${B}",
+		"server two gets your variable: A", "server two gets your variable: B", "server two gets your variable: C"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -150,6 +151,9 @@ func showProject(t terminal, p *host.Project) {
 				fmt.Fprintf(t.out, "    %s: %s\n", oneLine(e.What), oneLine(e.Text))
 			}
 		}
+	}
+	if slices.ContainsFunc(p.Files, func(f trust.File) bool { return f.Kind == trust.Servers }) {
+		fmt.Fprintln(t.out, "  Servers are started with each session. They run as you, and in a sandbox only if the session has one (attractor run --sandbox).")
 	}
 	for _, problem := range p.Problems {
 		fmt.Fprintf(t.out, "  %s\n", oneLine(problem.Error()))
