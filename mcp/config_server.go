@@ -73,7 +73,7 @@ func (p *serverParser) warn(line int, format string, args ...any) {
 // fieldNames lists the members of a server.
 func fieldNames() []string {
 	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "hosts", "oauth", "timeout", "startTimeout", "callTimeout", "enabledTools",
-		"disabledTools", "required", "disabled", "trusted"}
+		"disabledTools", "required", "disabled", "trusted", "alwaysLoad"}
 }
 
 // field reads one member of the server.
@@ -115,6 +115,8 @@ func (p *serverParser) field(s *Server, m *entry) {
 		s.Disabled = p.list(m, false)
 	case "required":
 		s.Required = p.bool(m)
+	case "alwaysLoad":
+		s.AlwaysLoad = p.bool(m)
 	case "disabled":
 		p.off = p.bool(m)
 	case "trusted":
@@ -178,7 +180,7 @@ func harmless() map[string]string {
 		"startup_timeout_sec": `write "startTimeout", in milliseconds`,
 		"startup_timeout_ms":  `write "startTimeout", in milliseconds`,
 		"tool_timeout_sec":    `write "callTimeout", in milliseconds`,
-		"description":         "", "name": "", "note": "", "version": "", "gallery": "", "icon": "", "alwaysLoad": "", "$comment": "", "_comment": "",
+		"description":         "", "name": "", "note": "", "version": "", "gallery": "", "icon": "", "$comment": "", "_comment": "",
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,6 +89,11 @@ func (s *server) question(p *sdk.ElicitParams, others int) (tool.Question, error
 	form, err := json.Marshal(p.RequestedSchema)
 	if err != nil {
 		return q, err
+	}
+	for _, reference := range []string{`"$ref"`, `"$dynamicRef"`, `"$recursiveRef"`} { // one to itself would never end
+		if bytes.Contains(form, []byte(reference)) {
+			return q, errors.New("a form has no references")
+		}
 	}
 	if q.Form = form; p.RequestedSchema == nil {
 		q.Form = json.RawMessage(`{"type":"object","properties":{}}`)

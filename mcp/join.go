@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -138,7 +139,7 @@ func (s *Servers) apply(ctx context.Context, m *member) {
 	now := map[string]string{}
 	var added []tool.Tool
 	for _, t := range s.Tools() {
-		now[t.Name] = hashOf(t.ToolDefinition)
+		now[t.Name] = hashOf(t.ToolDefinition) + strconv.FormatBool(t.Deferred)
 		if m.given[t.Name] != now[t.Name] {
 			added = append(added, t)
 		}

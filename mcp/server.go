@@ -59,6 +59,8 @@ type Server struct {
 	Enabled, Disabled []string
 	// Required says that the session must not begin without the server.
 	Required bool
+	// AlwaysLoad says that the server's tools are offered even if all others are found by a search, because there are so many.
+	AlwaysLoad bool
 	// Trusted says that the server's annotations are true: its tools with a readOnlyHint then are tool.ReadOnly.
 	Trusted bool
 }

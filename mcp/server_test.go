@@ -27,6 +27,7 @@ func roles() map[string]func(context.Context) error {
 		"broken":  func(context.Context) error { return errors.New("no database at this place") },
 		"silent":  func(context.Context) error { time.Sleep(time.Hour); return nil },
 		"huge":    huge,
+		"many":    many,
 	}
 }
 

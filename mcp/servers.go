@@ -25,6 +25,9 @@ type Options struct {
 	Tokens TokenStore
 	// Secret is called with each token that is used, so that the host can mask it.
 	Secret func(name, value string)
+	// Budget is how many bytes the definitions of the servers' tools may have together. Above it all of them are deferred ([BudgetFor]). Zero
+	// means DefaultBudget; with a negative one they are never deferred.
+	Budget int
 	// Pins remembers the definitions that people have seen. Nil means that changes are not noticed across starts of the program.
 	Pins PinStore
 	// Warn is told what went wrong with a server. It must return soon.
@@ -46,6 +49,7 @@ type Servers struct {
 	busy sync.WaitGroup
 
 	mu      sync.Mutex
+	defers  bool // the tools were more than the budget
 	joined  map[*member]bool
 	closing sync.Once
 	closed  error
@@ -101,12 +105,26 @@ func (s *Servers) Ready(ctx context.Context) error {
 }
 
 // Tools returns the tools of the servers that have started, in the order of the configuration and of the servers' lists.
-func (s *Servers) Tools() []tool.Tool {
-	var tools []tool.Tool
-	for _, one := range s.list {
-		tools = append(tools, one.current()...)
+// Above the budget they are deferred, and two tools find and call them.
+func (s *Servers) Tools() []tool.Tool { return s.deferring(s.listing()) }
+
+// listing returns the tools of the servers with where they come from.
+func (s *Servers) listing() listing {
+	var l listing
+	add := func(server string, tools []tool.Tool) {
+		for _, t := range tools {
+			l.tools, l.servers = append(l.tools, t), append(l.servers, server)
+		}
 	}
-	return append(tools, s.resourceTools()...)
+	for _, one := range s.list {
+		if one.AlwaysLoad {
+			add("", one.current())
+		} else {
+			add(one.safe, one.current())
+		}
+	}
+	add("", s.resourceTools())
+	return l
 }
 
 // Close ends all servers and returns when their processes and connections are gone. Running calls get error results.

@@ -125,9 +125,12 @@ func (s *server) offer(found []*sdk.Tool) []offered {
 
 // toolOf returns a tool that calls one of the server.
 func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
-	schema, err := parameters(t.InputSchema)
+	schema, changed, err := parameters(t.InputSchema)
 	if err != nil {
 		return tool.Tool{}, err
+	}
+	if len(changed) > 0 && s.owner.o.Log != nil {
+		s.owner.o.Log.Debug("The schema for the model leaves something out, which the server checks.", "server", s.Name, "tool", name, "left out", changed)
 	}
 	access := s.access(t.Annotations != nil && t.Annotations.ReadOnlyHint)
 	description := t.Description
@@ -152,18 +155,6 @@ func (s *server) access(reads bool) tool.Access {
 		access.Hosts = []string{host}
 	}
 	return access
-}
-
-// parameters returns a tool's schema for the model.
-func parameters(raw any) (json.RawMessage, error) {
-	schema, err := json.Marshal(raw)
-	if err != nil {
-		return nil, fmt.Errorf("its schema: %w", err)
-	}
-	if len(schema) == 0 || string(schema) == "null" || string(schema) == "{}" || string(schema) == "true" {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
-	}
-	return schema, nil
 }
 
 // refresh lists the tools again, because the server says that they have changed.

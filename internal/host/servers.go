@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 	}
 	s.places = &places{dir: s.Local.WorkDir(), limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
-	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil,
+	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
 		Warn:   warn}
 	if state, err := stateDir(c.getenv); err == nil {
@@ -47,6 +48,17 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
 	}
 	s.Servers = mcp.Start(ctx, o)
+}
+
+// toolBudget returns how many bytes the definitions of the servers' tools may have before they are deferred, by the window of the model with
+// which the session begins.
+func (s *Setup) toolBudget() int {
+	o := &s.Options
+	if o.Client == nil || o.Client.Models == nil {
+		return mcp.DefaultBudget
+	}
+	facts, _ := o.Client.Models(o.Provider, cmp.Or(o.Model, o.Profile.Model))
+	return mcp.BudgetFor(facts.Window)
 }
 
 // untrusted returns a line that names the servers that are not started and says why, or "".

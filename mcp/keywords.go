@@ -1,0 +1,373 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// rewrite returns the schema that a value stands for. Anything that is no schema allows everything.
+func (r *rewriter) rewrite(value any, depth int) map[string]any {
+	s, ok := value.(map[string]any)
+	switch {
+	case !ok:
+		if value != true && value != nil {
+			r.change("what is not a schema, or allows nothing")
+		}
+		return map[string]any{}
+	case depth > maxDepth || r.count >= maxSchemas:
+		r.change("what is nested too deeply, or too much of it")
+		return map[string]any{}
+	}
+	return r.keywords(s, depth)
+}
+
+// keywords returns a schema with the keywords that everybody understands. Some keywords get stricter when the schemas in them get looser
+// (not, if, oneOf): they are left out, or replaced by looser ones.
+func (r *rewriter) keywords(s map[string]any, depth int) map[string]any {
+	r.count++
+	if target, ok := r.reference(s); ok {
+		return r.follow(s, target, depth)
+	}
+	if id := s["$id"]; depth > 0 && (isText(id) || isText(s["id"])) {
+		r.foreign++
+		defer func() { r.foreign-- }()
+	}
+	out := map[string]any{}
+	r.types(s, out)
+	r.annotations(s, out)
+	r.values(s, out)
+	r.numbers(s, out)
+	r.object(s, out, depth)
+	r.array(s, out, depth)
+	for _, gone := range []string{"not", "if", "dependencies", "dependentRequired", "dependentSchemas", "propertyNames", "unevaluatedProperties",
+		"unevaluatedItems", "contains"} {
+		if _, ok := s[gone]; ok {
+			r.change("the keyword " + gone)
+		}
+	}
+	if all, ok := s["allOf"].([]any); ok {
+		for _, one := range all {
+			merge(out, r.rewrite(one, depth+1))
+		}
+	}
+	r.alternatives(s, out, depth)
+	return out
+}
+
+func isText(value any) bool {
+	text, ok := value.(string)
+	return ok && !strings.HasPrefix(text, "#")
+}
+
+// types sets the types. An unknown one means that the author meant something that we do not know.
+func (r *rewriter) types(s, out map[string]any) {
+	value, ok := s["type"]
+	if !ok {
+		return
+	}
+	types := typeList(value)
+	known := func(t string) bool {
+		return slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t)
+	}
+	if array, isArray := value.([]any); isArray && len(array) != len(types) || slices.ContainsFunc(types, func(t string) bool { return !known(t) }) || len(types) == 0 {
+		r.change("types that JSON Schema does not have")
+		return
+	}
+	if s["nullable"] == true && !slices.Contains(types, "null") {
+		types = append(types, "null")
+	}
+	if len(types) == 1 {
+		out["type"] = types[0]
+	} else {
+		out["type"] = anys(types)
+	}
+}
+
+// maxText limits a description in a schema, in bytes.
+const maxText = 8 << 10
+
+// annotations keeps what tells the model about the values.
+func (r *rewriter) annotations(s, out map[string]any) {
+	if r.brief {
+		return
+	}
+	for _, name := range []string{"title", "description"} {
+		if text, ok := s[name].(string); ok && text != "" {
+			if text = sanitize.Text(text); len(text) > maxText {
+				text = strings.ToValidUTF8(text[:maxText], "") + "..."
+				r.change("the end of a long " + name)
+			}
+			out[name] = text
+		}
+	}
+	if value, ok := s["default"]; ok && len(encodedValue(value)) <= maxText {
+		out["default"] = value
+	}
+	if format, ok := s["format"].(string); ok {
+		if slices.Contains([]string{"date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}, format) {
+			out["format"] = format
+		} else {
+			r.change("formats that not everybody knows")
+		}
+	}
+}
+
+// values keeps the lists of allowed values.
+func (r *rewriter) values(s, out map[string]any) {
+	if list, ok := s["enum"].([]any); ok && len(list) > 0 {
+		out["enum"] = list
+	}
+	if value, ok := s["const"]; ok {
+		out["enum"] = []any{value}
+	}
+	if list, ok := out["enum"].([]any); ok && s["nullable"] == true && !slices.Contains(list, nil) {
+		out["enum"] = append(slices.Clone(list), nil)
+	}
+}
+
+// numbers keeps the limits of numbers, lengths and counts.
+func (r *rewriter) numbers(s, out map[string]any) {
+	for _, name := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+		if n, ok := s[name].(json.Number); ok {
+			if _, err := n.Float64(); err == nil {
+				out[name] = n
+			}
+		}
+	}
+	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} { // of draft 4
+		if s[exclusive] == true && out[limit] != nil {
+			out[exclusive] = out[limit]
+			delete(out, limit)
+		}
+	}
+	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "multipleOf"} {
+		n, ok := s[name].(json.Number)
+		if !ok {
+			continue
+		}
+		whole, err := strconv.ParseFloat(n.String(), 64)
+		if err == nil && whole == float64(int32(whole)) && whole >= 0 && (name != "multipleOf" || whole > 0) {
+			out[name] = int32(whole)
+		} else {
+			r.change("limits that are no whole numbers")
+		}
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		if samePattern(pattern) {
+			out["pattern"] = pattern
+		} else {
+			r.change("patterns that mean something else, or nothing, in Go")
+		}
+	}
+	if s["uniqueItems"] == true {
+		out["uniqueItems"] = true
+	}
+}
+
+// samePattern reports whether a regular expression means the same in Go and in JavaScript, as far as that is easy to see.
+func samePattern(pattern string) bool {
+	const longest = 1 << 10
+	for _, other := range []string{`\s`, `\A`, `\z`, `\Q`, `\C`, `\p`, `\P`, `\x`, `\a`, `\0`, `[:`, `(?`} {
+		if strings.Contains(strings.ReplaceAll(pattern, `(?:`, `(`), other) {
+			return false
+		}
+	}
+	if strings.Contains(pattern, `\S`) && strings.Contains(pattern, `[^`) { // in Go it matches more
+		return false
+	}
+	_, err := regexp.Compile(pattern)
+	return err == nil && len(pattern) <= longest
+}
+
+// object keeps the keywords of objects.
+func (r *rewriter) object(s, out map[string]any, depth int) {
+	properties, required, open := map[string]any{}, stringList(s["required"]), false
+	theirs, has := s["properties"].(map[string]any)
+	var hidden []string
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		p := theirs[name]
+		if p == false {
+			continue // it must not be there
+		}
+		if !validProperty(name) {
+			hidden, open = append(hidden, strconv.Quote(sanitize.Text(name))), true
+			required = slices.DeleteFunc(required, func(n string) bool { return n == name })
+			r.change("properties whose names a vendor refuses")
+			continue
+		}
+		if old, ok := p.(map[string]any); ok && old["required"] == true { // of draft 3
+			required = append(required, name)
+		}
+		properties[name] = r.rewrite(p, depth+1)
+	}
+	if patterns, ok := s["patternProperties"].(map[string]any); ok && len(patterns) > 0 {
+		r.change("the keyword patternProperties")
+		open = true
+	}
+	for _, name := range required {
+		if _, ok := theirs[name]; !ok && validProperty(name) { // some vendors refuse a required property without a schema
+			properties[name], has = map[string]any{}, true
+		}
+	}
+	required = slices.DeleteFunc(required, func(name string) bool { return properties[name] == nil })
+	if has {
+		out["properties"] = properties
+	}
+	if len(required) > 0 {
+		slices.Sort(required)
+		out["required"] = anys(slices.Compact(required))
+	}
+	switch more := s["additionalProperties"].(type) {
+	case bool:
+		if !more && !open {
+			out["additionalProperties"] = false
+		}
+	case map[string]any:
+		if !open {
+			out["additionalProperties"] = r.rewrite(more, depth+1)
+		}
+	}
+	if len(hidden) > 0 && !r.brief {
+		out["description"] = addSentence(describe(out), "It also takes "+strings.Join(hidden[:min(len(hidden), 20)], ", ")+".")
+	}
+}
+
+// validProperty reports whether all vendors take a property's name. Anthropic is the strictest.
+func validProperty(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
+
+// array keeps the keywords of arrays. One schema is for all elements, because not every vendor knows tuples.
+func (r *rewriter) array(s, out map[string]any, depth int) {
+	tuple, isTuple := s["prefixItems"].([]any)
+	rest, hasRest := s["items"]
+	if list, ok := rest.([]any); ok { // up to draft 2019-09
+		tuple, isTuple = list, true
+		rest, hasRest = s["additionalItems"]
+	}
+	if !isTuple {
+		if hasRest {
+			out["items"] = r.rewrite(rest, depth+1)
+		} else if slices.Contains(typeList(out["type"]), "array") {
+			out["items"] = map[string]any{} // OpenAI wants one
+		}
+		return
+	}
+	r.change("which element of a tuple has which schema")
+	most, limited := out["maxItems"].(int32)
+	if rest == false && (!limited || int(most) > len(tuple)) {
+		out["maxItems"] = int32(len(tuple))
+		most, limited = int32(len(tuple)), true
+	}
+	var elements []any
+	for _, one := range tuple {
+		elements = append(elements, r.rewrite(one, depth+1))
+	}
+	if !limited || int(most) > len(tuple) {
+		elements = append(elements, r.rewrite(rest, depth+1))
+	}
+	out["items"] = anyOf(elements)
+}
+
+// alternatives keeps alternatives of which at least one has to fit. That exactly one fits is left to the server.
+func (r *rewriter) alternatives(s, out map[string]any, depth int) {
+	for _, name := range []string{"anyOf", "oneOf"} {
+		list, ok := s[name].([]any)
+		if !ok || len(list) == 0 {
+			continue
+		}
+		var branches []any
+		for _, one := range list {
+			if one != false {
+				branches = append(branches, r.rewrite(one, depth+1))
+			}
+		}
+		if out["anyOf"] != nil {
+			r.change("one of several lists of alternatives")
+			continue
+		}
+		if depth == 0 {
+			out["anyOf"] = branches // merged later
+			continue
+		}
+		merge(out, anyOf(branches))
+	}
+}
+
+// anyOf returns a schema for values that fit one of several. A schema or null becomes a schema with two types.
+func anyOf(branches []any) map[string]any {
+	var distinct []any
+	seen, null := map[string]bool{}, false
+	for _, b := range branches {
+		branch := b.(map[string]any)
+		if len(branch) == 0 {
+			return map[string]any{}
+		}
+		if len(branch) == 1 && branch["type"] == "null" {
+			null = true
+			continue
+		}
+		if text := encodedValue(branch); !seen[text] {
+			seen[text] = true
+			distinct = append(distinct, branch)
+		}
+	}
+	if len(distinct) == 1 {
+		one := maps.Clone(distinct[0].(map[string]any))
+		_, typed := one["type"]
+		switch {
+		case !null:
+			return one
+		case typed && one["anyOf"] == nil:
+			if types := typeList(one["type"]); !slices.Contains(types, "null") {
+				one["type"] = anys(append(types, "null"))
+			}
+			if list, ok := one["enum"].([]any); ok && !slices.Contains(list, nil) {
+				one["enum"] = append(slices.Clone(list), nil)
+			}
+			return one
+		}
+	}
+	if null {
+		distinct = append(distinct, map[string]any{"type": "null"})
+	}
+	if len(distinct) == 0 {
+		return map[string]any{}
+	}
+	if len(distinct) == 1 {
+		return distinct[0].(map[string]any)
+	}
+	return map[string]any{"anyOf": distinct}
+}
+
+// merge adds the demands of a schema to those of another. If both have a keyword that cannot be joined, the first one's stays: fewer demands
+// are looser.
+func merge(out, more map[string]any) {
+	for name, value := range more {
+		switch old := out[name]; {
+		case name == "required":
+			out[name] = anys(stringList(append(anys(stringList(out[name])), value.([]any)...)))
+		case name == "properties" && old != nil:
+			both := maps.Clone(old.(map[string]any))
+			for property, schema := range value.(map[string]any) {
+				if both[property] == nil {
+					both[property] = schema
+				}
+			}
+			out[name] = both
+		case old == nil:
+			out[name] = value
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// The limits of a schema for a model.
+const (
+	maxSchema  = 256 << 10 // bytes
+	maxDepth   = 32        // of nested schemas
+	maxSchemas = 10_000    // schemas in it, after references were replaced by what they refer to
+	maxChanges = 10        // that are told
+)
+
+// parameters turns the input schema of a tool, of any dialect and age, into one that every provider takes and that package tool can check.
+// What cannot be expressed is left out, so that the server checks it: the result never refuses arguments that the original allows. Changed
+// says what was left out. The error is for schemas that no object fits.
+func parameters(raw any) (schema json.RawMessage, changed []string, err error) {
+	doc, err := decoded(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("its schema is not JSON: %w", err)
+	}
+	switch d := doc.(type) {
+	case nil:
+		doc = map[string]any{}
+	case bool:
+		if !d {
+			return nil, nil, errors.New("its schema allows no arguments at all")
+		}
+		doc = map[string]any{}
+	case map[string]any:
+	default:
+		return nil, nil, fmt.Errorf("its schema is a %s, not an object", kindOf(doc))
+	}
+	for _, brief := range []bool{false, true} {
+		r := &rewriter{doc: doc.(map[string]any), brief: brief, changes: map[string]bool{}}
+		root, err := r.root()
+		if err != nil {
+			return nil, nil, err
+		}
+		if schema = encoded(root); len(schema) <= maxSchema && registers(schema) {
+			return schema, r.told(), nil
+		}
+	}
+	return json.RawMessage(`{"properties":{},"type":"object"}`), []string{"it is too large or too unusual: all of it is left to the server"}, nil
+}
+
+// decoded returns a schema as a JSON value with its numbers as they are written.
+func decoded(raw any) (doc any, err error) {
+	data, err := json.Marshal(raw)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err = dec.Decode(&doc); errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return doc, err
+}
+
+// encoded returns the JSON of a schema, in the form in which a journal keeps it.
+func encoded(schema map[string]any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(schema) != nil {
+		return nil // cannot happen: it was decoded from JSON
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// registers reports whether package tool can check arguments by a schema.
+func registers(schema json.RawMessage) bool {
+	_, err := tool.NewRegistry(tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "x", Parameters: schema},
+		Run: func(context.Context, *tool.Call) (tool.Result, error) { return tool.Result{}, nil }})
+	return err == nil && len(schema) > 0
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	case nil:
+		return "null"
+	}
+	return "object"
+}
+
+// rewriter rewrites the schemas of a document.
+type rewriter struct {
+	doc     map[string]any
+	brief   bool // leave out descriptions, for schemas that are too large
+	count   int  // of schemas
+	open    []any
+	foreign int // how many schemas around the present one have an id of their own, so that references mean something else
+	changes map[string]bool
+}
+
+// change remembers what was left out.
+func (r *rewriter) change(what string) { r.changes[what] = true }
+
+// told returns the changes for people.
+func (r *rewriter) told() []string {
+	list := slices.Sorted(maps.Keys(r.changes))
+	return list[:min(len(list), maxChanges)]
+}
+
+// root rewrites the whole document. Anthropic and OpenAI refuse combinations of schemas at the root, so they are merged there.
+func (r *rewriter) root() (map[string]any, error) {
+	s := r.keywords(r.doc, 0)
+	if types, ok := s["type"]; ok && !slices.Contains(typeList(types), "object") {
+		return nil, fmt.Errorf("its schema is for a value of type %s, but arguments are an object", encodedValue(types))
+	}
+	s["type"] = "object"
+	delete(s, "enum")
+	if branches, ok := s["anyOf"].([]any); ok {
+		delete(s, "anyOf")
+		r.mergeBranches(s, branches)
+	}
+	if s["properties"] == nil {
+		s["properties"] = map[string]any{}
+	}
+	return s, nil
+}
+
+func encodedValue(value any) string {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return kindOf(value)
+	}
+	return string(b)
+}
+
+// mergeBranches merges alternatives into an object: it has the properties of all of them.
+func (r *rewriter) mergeBranches(s map[string]any, branches []any) {
+	var objects []map[string]any
+	for _, b := range branches {
+		branch := b.(map[string]any) // keywords made it
+		if types, ok := branch["type"]; ok && !slices.Contains(typeList(types), "object") {
+			continue // no arguments fit it
+		}
+		if nested, ok := branch["anyOf"].([]any); ok {
+			branch = maps.Clone(branch)
+			delete(branch, "anyOf")
+			r.mergeBranches(branch, nested)
+		}
+		objects = append(objects, branch)
+	}
+	if len(objects) == 0 {
+		return
+	}
+	r.change("its alternatives (anyOf, oneOf) at the root: it shows the properties of all of them")
+	own, _ := s["properties"].(map[string]any)
+	properties := maps.Clone(own)
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	demanded, closed := map[string]int{}, true // by how many of the alternatives
+	for _, o := range objects {
+		theirs, _ := o["properties"].(map[string]any)
+		for name := range theirs {
+			if properties[name] == nil {
+				properties[name] = r.inBranches(name, objects)
+			}
+		}
+		for _, name := range stringList(o["required"]) {
+			demanded[name]++
+		}
+		closed = closed && o["additionalProperties"] == false
+	}
+	s["properties"] = properties
+	if _, ok := s["additionalProperties"]; !ok && closed {
+		s["additionalProperties"] = false
+	}
+	required := stringList(s["required"])
+	for name, n := range demanded {
+		if n == len(objects) && !slices.Contains(required, name) {
+			required = append(required, name)
+		}
+	}
+	if slices.Sort(required); len(required) > 0 {
+		s["required"] = anys(required)
+	}
+}
+
+// inBranches returns the schema of a property that some alternatives have. One that says nothing about it allows any value.
+func (r *rewriter) inBranches(name string, objects []map[string]any) map[string]any {
+	var all []any
+	seen, anything := map[string]bool{}, false
+	for _, o := range objects {
+		theirs, _ := o["properties"].(map[string]any)
+		if p, ok := theirs[name].(map[string]any); ok {
+			if text := encodedValue(p); !seen[text] {
+				seen[text] = true
+				all = append(all, p)
+			}
+			continue
+		}
+		if o["additionalProperties"] != false {
+			anything = true
+		}
+	}
+	if len(all) == 1 && !anything {
+		return all[0].(map[string]any)
+	}
+	if !anything {
+		return map[string]any{"anyOf": all}
+	}
+	const mostHint = 300
+	description := describe(all[0].(map[string]any))
+	if hint := encodedValue(all[0]); len(hint) <= mostHint && !r.brief && len(all[0].(map[string]any)) > 0 {
+		return map[string]any{"description": addSentence(description, "In one form of the arguments: "+hint)}
+	}
+	if description == "" {
+		return map[string]any{}
+	}
+	return map[string]any{"description": description}
+}
+
+func describe(s map[string]any) string {
+	text, _ := s["description"].(string)
+	return text
+}
+
+func addSentence(text, more string) string {
+	if text == "" {
+		return more
+	}
+	return text + " " + more
+}
+
+// typeList returns the types that a rewritten schema allows.
+func typeList(value any) []string {
+	if one, ok := value.(string); ok {
+		return []string{one}
+	}
+	return stringList(value)
+}
+
+// stringList returns the strings of an array, each once.
+func stringList(value any) []string {
+	var list []string
+	array, _ := value.([]any)
+	seen := make(map[string]bool, len(array))
+	for _, element := range array {
+		if s, ok := element.(string); ok && !seen[s] {
+			seen[s] = true
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func anys(list []string) []any {
+	all := make([]any, len(list))
+	for i, s := range list {
+		all[i] = s
+	}
+	return all
+}
