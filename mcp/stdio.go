@@ -224,12 +224,16 @@ func readable(text []byte) bool {
 // message decodes a message, or returns nil. A response that is not complete becomes an error, so that its call ends.
 func message(text []byte) jsonrpc.Message {
 	var outline struct {
-		JSONRPC string `json:"jsonrpc"`
-		ID      any    `json:"id"`
-		Method  string `json:"method"`
+		JSONRPC string          `json:"jsonrpc"`
+		ID      any             `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
 	}
 	if json.Unmarshal(text, &outline) != nil || outline.JSONRPC == "" { // this also refuses what is nested too deeply
 		return nil
+	}
+	if outline.ID == nil && outline.Method != "" { // a notification, of which there may be very many: the SDK would take 32 KiB for each
+		return &jsonrpc.Request{Method: outline.Method, Params: outline.Params}
 	}
 	m, err := jsonrpc.DecodeMessage(text)
 	if err == nil {
