@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -175,5 +177,54 @@ func TestM5_EverythingCancelled(t *testing.T) {
 		if o := call(t.Context(), t, s, "mcp__all__echo", `{"message":"still there"}`, tool.Call{}); o.Model.Text() != "Echo: still there" {
 			t.Errorf("after it the server says %q", o.Model.Text())
 		}
+	})
+}
+
+// Resources, prompts and messages for the log.
+func TestM5_EverythingElse(t *testing.T) {
+	t.Parallel()
+	overEach(t, func(t *testing.T, server mcp.Server) {
+		lines, w := io.Pipe()
+		t.Cleanup(func() { _ = w.Close() }) // never fails
+		s := ready(t, mcp.Options{Servers: []mcp.Server{server}, Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		logged := make(chan string, 1)
+		go func() {
+			line, err := bufio.NewReader(lines).ReadString('\n')
+			_ = lines.Close() // never fails; what comes later is dropped
+			logged <- fmt.Sprint(line, err)
+		}()
+		call(t.Context(), t, s, "mcp__all__toggle-simulated-logging", `{}`, tool.Call{})
+		select {
+		case line := <-logged:
+			if !strings.Contains(line, "message") || !strings.Contains(line, "server=all") {
+				t.Errorf("logged %q", line)
+			}
+		case <-time.After(slow):
+			t.Error("nothing was logged")
+		}
+		if o := call(t.Context(), t, s, mcp.ListResources, `{"server":"all"}`, tool.Call{}); !strings.Contains(o.Model.Text(), "demo://resource/static/document/") ||
+			!strings.Contains(o.Model.Text(), "template demo://resource/dynamic/text/{resourceId}") {
+			t.Errorf("the resources are %s", o.Model.Text())
+		}
+		if o := call(t.Context(), t, s, mcp.ReadResource, `{"server":"all","uri":"demo://resource/dynamic/text/3"}`, tool.Call{}); !strings.Contains(o.Model.Text(), "Resource 3: This is a plaintext") {
+			t.Errorf("the resource is %s", o.Model.Text())
+		}
+		if o := call(t.Context(), t, s, mcp.ReadResource, `{"server":"all","uri":"demo://nothing"}`, tool.Call{}); !o.IsError {
+			t.Errorf("a resource that is not there is %s", o.Model.Text())
+		}
+		for _, p := range s.Prompts(t.Context()) {
+			if p.Name != "mcp__all__args-prompt" {
+				continue
+			}
+			parts, err := p.Get(t.Context(), map[string]string{"city": "Bern"})
+			if err != nil || parts.Text() != "What's weather in Bern?" || !p.Arguments[0].Required {
+				t.Errorf("%s = %q, %v", p.Name, parts.Text(), err)
+			}
+			if _, err := p.Get(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "needs the argument city") {
+				t.Errorf("without its argument: %v", err)
+			}
+			return
+		}
+		t.Error("there is no prompt with arguments")
 	})
 }

@@ -19,6 +19,8 @@ import (
 func programs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"conform": conform,
+		"mortal":  mortal,
+		"hosting": hosting,
 		"fine":    func(context.Context) error { return newRaw("ping").serve() },
 		"mute":    func(context.Context) error { select {} },
 		"garbage": garbage,
@@ -220,7 +222,7 @@ func wants(r *raw, m message) error {
 	return r.text(m, said)
 }
 
-// mebibytes returns how much huge sends. flood sends a fifth of it, in messages that are each decoded.
+// mebibytes returns how much flood and huge send.
 func mebibytes() int {
 	n, err := strconv.Atoi(os.Getenv("MEBIBYTES"))
 	if err != nil {
@@ -238,10 +240,9 @@ func flood(r *raw, m message) error {
 {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://y"}}
 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}
 {"jsonrpc":"2.0","method":"notifications/unheard/of"}
-{"jsonrpc":"2.0","id":5,"result":{}}
 DEBUG and something else
 `, m.Params.Meta.ProgressToken)
-	for range mebibytes() << 20 / len(lines) / 5 {
+	for range mebibytes() << 20 / len(lines) {
 		if _, err := r.out.WriteString(lines); err != nil {
 			return err
 		}
