@@ -192,7 +192,7 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 	}
 	life, end := context.WithCancel(context.Background())
 	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}, secret: secret}
-	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a}
+	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait}}
 	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}, OAuthHandler: a,
 		MaxEventSize: maxMessage}, func() { end(); client.CloseIdleConnections() }, nil
 }

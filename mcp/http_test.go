@@ -455,7 +455,7 @@ func TestM1_TheListeningStreamGoesSilent(t *testing.T) {
 				w.WriteHeader(c.status)
 			}
 		}))
-		base, l := &http.Transport{DisableKeepAlives: true}, new(listening)
+		base, l := &http.Transport{DisableKeepAlives: true}, &listening{wait: listenWait}
 		ctx, cancel := context.WithCancel(t.Context())
 		for n := range maxListens + 2 {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL, nil)
@@ -482,6 +482,25 @@ func TestM1_TheListeningStreamGoesSilent(t *testing.T) {
 		if got := int(asked.Load()); got > maxListens {
 			t.Errorf("%s: the server was asked %d times", name, got)
 		}
+	}
+}
+
+// A server that takes the request for the stream and does not answer holds up nothing.
+func TestM1_TheListeningStreamDoesNotBegin(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer web.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listening{wait: time.Millisecond}
+	resp, err := l.open(req, &http.Transport{DisableKeepAlives: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.Body != (silence{t.Context()}) {
+		t.Errorf("the stream is %T", resp.Body)
 	}
 }
 

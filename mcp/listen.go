@@ -11,7 +11,10 @@ import (
 // listening opens the stream on which a server of the older protocol sends what belongs to no request. A server need not have one, so none of
 // its faults may cost the connection: if it does not begin, is no stream, or is cut again and again, it is replaced by one on which nothing
 // comes.
-type listening struct{ opened atomic.Int32 }
+type listening struct {
+	wait   time.Duration // for the stream to begin
+	opened atomic.Int32
+}
 
 // open sends the request for the stream. The request's context has to end with the stream.
 func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Response, error) {
@@ -20,7 +23,7 @@ func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Respo
 		return quiet(req), nil
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	timer := time.AfterFunc(listenWait, cancel)
+	timer := time.AfterFunc(l.wait, cancel)
 	resp, err := base.RoundTrip(req.WithContext(ctx))
 	inTime := timer.Stop()
 	switch {
