@@ -220,6 +220,30 @@ func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 	}
 }
 
+// A variable that chooses a language or a time zone asks if its value is the name of a file.
+func TestL2_ModelSuppliedLanguages(t *testing.T) {
+	p := newProject(t)
+	s := p.load(`{"allow": ["Bash(go test:*)"]}`)
+	for text, want := range map[string]tool.Verdict{
+		`{"LC_ALL": "C.UTF-8", "TZ": "Europe/Berlin", "LANG": ""}`: tool.Allow,
+		`{"LC_ALL": "../x"}`:       tool.Ask,
+		`{"LC_MESSAGES": "/x"}`:    tool.Ask,
+		`["LC_MESSAGES=./x"]`:      tool.Ask,
+		`{"LC_ALL=../x": "C"}`:     tool.Ask,
+		`{"LC_ALL": ["../x"]}`:     tool.Ask,
+		`{"LANGUAGE": "../x"}`:     tool.Ask,
+		`{"TZ": "/x"}`:             tool.Ask,
+		`["TZ=:x", "COLUMNS=80"]`:  tool.Ask,
+		`["COLUMNS=a[$(x)]"]`:      tool.Ask,
+		`["LC_ALL=C", "LINES=24"]`: tool.Allow,
+	} {
+		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: `{"command": "go test", "env": ` + text + `}`}, Access: tool.Access{Command: "go test"}}
+		if d := s.Decide(t.Context(), p.env, req); d.Verdict != want {
+			t.Errorf("%s is %s (%s)", text, verdict(d.Verdict), d.Reason)
+		}
+	}
+}
+
 // The cases of the corpus path_escape whose outcome is a question: files that start programs or instruct a later session ask even if a rule
 // allows to change everything.
 func TestL2_PathsThatAskCorpus(t *testing.T) {

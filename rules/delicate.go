@@ -100,10 +100,11 @@ func kernelFile(name string) bool {
 	return name != "/dev/null" && (inside("/proc", name) || inside("/sys", name) || inside("/dev", name))
 }
 
-// harmlessVar reports whether a variable can be set for a command without approval. Others can make programs run or load other programs.
+// harmlessVar reports whether a variable can be set for a command without approval. Others can make programs run or load other programs. A
+// name that comes with a value has a strange one.
 func harmlessVar(name string) bool {
 	if strings.HasPrefix(name, "LC_") {
-		return name != "LC_"
+		return name != "LC_" && !strings.Contains(name, "=")
 	}
 	return slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "DEBUG",
 		"VERBOSE", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH", "CGO_ENABLED", "GOMAXPROCS", "GORACE", "GOTRACEBACK", "PYTHONUNBUFFERED",
