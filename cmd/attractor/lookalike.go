@@ -29,14 +29,14 @@ func lookalikes(text string) (words []string) {
 func unmasked(word string) string {
 	var b strings.Builder
 	for rest := word; rest != ""; {
-		letters := len(rest) - len(strings.TrimLeftFunc(rest, unicode.IsLetter))
+		letters := len(rest) - len(strings.TrimLeftFunc(rest, inName))
 		part := rest[:letters]
 		rest = rest[letters:]
 		latin := strings.ContainsFunc(part, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
 		for _, r := range part {
 			writeRune(&b, r, fullWidth(r) || latin && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu))
 		}
-		others := len(rest) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) }))
+		others := len(rest) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return !inName(r) }))
 		for _, r := range rest[:others] {
 			writeRune(&b, r, fullWidth(r) || r > 0x7f && unicode.Is(unicode.Zs, r) || strings.ContainsRune("\u037e\u0589\u2024\u2044\u2215\u2216\u2236\u29f8\ua789\ufe55\ufe68", r))
 		}
@@ -44,6 +44,9 @@ func unmasked(word string) string {
 	}
 	return b.String()
 }
+
+// inName reports whether a character belongs to a name: a letter, with its accents, or a digit.
+func inName(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 
 // fullWidth reports whether a character is a wide form of an ASCII character.
 func fullWidth(r rune) bool { return r >= 0xff01 && r <= 0xff5e }

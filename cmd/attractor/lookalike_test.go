@@ -17,6 +17,7 @@ func TestL11_Lookalikes(t *testing.T) {
 		"gi\u03c4 push && echo ok":              {`gi\u{3c4}`},
 		"cat /etc\u2215passwd a\u00a0b \uff52m": {`/etc\u{2215}passwd`, `a\u{a0}b`, `\u{ff52}m`},
 		"ls \u037e rm x":                        {`\u{37e}`},
+		"ssh ec2\u0430 na\u0308\u0430":          {`ec2\u{430}`, "na\u0308\\u{430}"},
 		"git commit -m 'привет, мир: Größe, naïve, 日本語 “quoted” – dash 你好' && go test ./... \xff\xfe": nil,
 		"a\u0430 b\u0430 c\u0430 d\u0430 e\u0430 f\u0430 g\u0430":                                     {`a\u{430}`, `b\u{430}`, `c\u{430}`, `d\u{430}`, `e\u{430}`, "and others"},
 	} {
