@@ -476,18 +476,19 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		if _, err := io.Copy(rw, r.Body); err != nil {
 			t.Error(err)
 		}
-		for range 10 { // an answer in pieces that takes longer than the client may be silent in a request
+		for range 15 { // an answer in pieces that takes longer than the client may be silent in a request
 			<-time.After(100 * time.Millisecond)
 			rw.Write([]byte("."))
 			http.NewResponseController(rw).Flush()
 		}
 	})
+	p = w.start(t, Options{Idle: time.Second}) // longer, because a busy machine may not send each piece in time
 	r, err := w.client(p).Post(target, "text/plain", strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
-	if body, err := io.ReadAll(r.Body); err != nil || string(body) != "x.........." {
+	if body, err := io.ReadAll(r.Body); err != nil || string(body) != "x"+strings.Repeat(".", 15) {
 		t.Errorf("a long answer: %q, %v", body, err)
 	}
 }
