@@ -142,17 +142,7 @@ func (b *bubblewrap) see(home string) error {
 	}
 	m := &machine{plan: b.plan, home: home, environ: o.Environ}
 	m.system()
-	err := secrets(func(name string, dir bool) {
-		if !mayUse(name, unix.R_OK) && !mayUse(name, unix.X_OK) {
-			return // neither can commands, which have the rights of this user
-		}
-		cover := b.emptyFile
-		if dir {
-			cover = b.emptyDir
-		}
-		m.args = append(m.args, "--ro-bind", cover, name)
-	})
-	if err != nil {
+	if err := b.coverSecrets(m); err != nil {
 		return err
 	}
 	if o.Network {
@@ -197,6 +187,20 @@ func (b *bubblewrap) see(home string) error {
 	}
 	b.last = append(b.last, "--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/")
 	return b.plan.finish()
+}
+
+// coverSecrets covers the files of /etc that not everybody may read.
+func (b *bubblewrap) coverSecrets(m *machine) error {
+	return secrets(func(name string, dir bool) {
+		if !mayUse(name, unix.R_OK) && !mayUse(name, unix.X_OK) {
+			return // neither can commands, which have the rights of this user
+		}
+		cover := b.emptyFile
+		if dir {
+			cover = b.emptyDir
+		}
+		m.args = append(m.args, "--ro-bind", cover, name)
+	})
 }
 
 // moduleVars returns the variables with which Go finds modules. Without a network it reads the host's cache. With one it also writes, so it

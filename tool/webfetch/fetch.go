@@ -54,7 +54,10 @@ func (f *fetcher) fetch(ctx context.Context, p page) (*fetched, error) {
 	dialer.Control = f.control
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dialer.DialContext(ctx, network, address)
-		return &counted{Conn: c, left: maxReceived}, err
+		if err != nil {
+			return nil, err
+		}
+		return &counted{Conn: c, left: maxReceived}, nil
 	}
 	transport := &http.Transport{DialContext: dial, TLSClientConfig: f.tls, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeader, DisableKeepAlives: true}
