@@ -247,3 +247,26 @@ func FuzzM2_Parse(f *testing.F) {
 		}
 	})
 }
+
+// The words after a prompt's name become its arguments.
+func TestM2_ArgumentsOfPrompts(t *testing.T) {
+	p := &Prompt{Name: "mcp__s__p", Arguments: []PromptArgument{{Name: "who"}, {Name: "how"}}}
+	for line, want := range map[string]map[string]string{
+		"":                       {},
+		"Ada":                    {"who": "Ada"},
+		` "Ada L"  'so so' `:     {"who": "Ada L", "how": "so so"},
+		"it's how=fine and well": {"who": "it's and well", "how": "fine"},
+		"a b c d":                {"who": "a", "how": "b c d"},
+		`x=1 how="a b"`:          {"who": "x=1", "how": "a b"},
+		`one "two three`:         {"who": "one", "how": "two three"},
+		`""`:                     {"who": ""},
+	} {
+		got, err := p.Fill(line)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v, %s", line, err, diff)
+		}
+	}
+	if _, err := (&Prompt{Name: "p"}).Fill("x"); err == nil {
+		t.Error("a prompt without arguments takes one")
+	}
+}

@@ -43,7 +43,7 @@ members. A tool is called mcp__SERVER__TOOL, also in permission rules.`,
   attractor mcp call files read_text_file '{"path": "README.md"}'
   attractor mcp login github`,
 	}
-	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPCall(t), newMCPLogin(t), newMCPLogout(t))
+	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPPrompts(t), newMCPCall(t), newMCPLogin(t), newMCPLogout(t))
 	return cmd
 }
 
@@ -199,12 +199,7 @@ func newMCPTools(t terminal) *cobra.Command {
 		Use:   "tools [server]",
 		Short: "List the tools of MCP servers",
 		Long:  "Tools starts the servers, or the named one, and prints the tools as a model gets them. The exit code is 1 if a server has failed.",
-		Args: func(_ *cobra.Command, given []string) error {
-			if len(given) > 1 {
-				return fmt.Errorf("unexpected argument %q", given[1])
-			}
-			return nil
-		},
+		Args:  takesAtMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *host.ServerSetup) error {
 				defs := []llm.ToolDefinition{}
@@ -226,6 +221,88 @@ func newMCPTools(t terminal) *cobra.Command {
 	}
 	f.register(cmd, "print a JSON array of tools, with name, description and parameters")
 	return cmd
+}
+
+func newMCPPrompts(t terminal) *cobra.Command {
+	f := new(mcpFlags)
+	cmd := &cobra.Command{
+		Use:   "prompts [server]",
+		Short: "List the prompts of MCP servers",
+		Long: `Prompts starts the servers, or the named one, and prints their prompts. To use one, begin the prompt of a session with its name:
+
+  attractor run "/mcp__SERVER__PROMPT first-argument NAME=value"
+
+The exit code is 1 if a server has failed.`,
+		Args: takesAtMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), t, strings.Join(args, ""), func(ctx context.Context, s *host.ServerSetup) error {
+				list := []listedPrompt{}
+				if s.Servers != nil {
+					for _, p := range s.Servers.Prompts(ctx) {
+						list = append(list, listedPrompt{p.Name, p.Server, p.Description, arguments(p.Arguments)})
+					}
+				}
+				if err := f.printPrompts(t, list); err != nil {
+					return err
+				}
+				return failedServers(s)
+			})
+		},
+	}
+	f.register(cmd, "print a JSON array of prompts")
+	return cmd
+}
+
+// listedPrompt describes a prompt in mcp prompts --json.
+type listedPrompt struct {
+	Name        string           `json:"name"`
+	Server      string           `json:"server"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []listedArgument `json:"arguments"`
+}
+
+// listedArgument describes an argument of a prompt.
+type listedArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required"`
+}
+
+func arguments(list []mcp.PromptArgument) []listedArgument {
+	all := []listedArgument{}
+	for _, a := range list {
+		all = append(all, listedArgument(a))
+	}
+	return all
+}
+
+// printPrompts prints prompts as mcp tools prints tools.
+func (f *mcpFlags) printPrompts(t terminal, list []listedPrompt) error {
+	if f.json {
+		return printJSON(t, list)
+	}
+	for i, p := range list {
+		if i > 0 {
+			fmt.Fprintln(t.out)
+		}
+		fmt.Fprintf(t.out, "/%s\n    %s\n", oneLine(p.Name), oneLine(p.Description))
+		for _, a := range p.Arguments {
+			optional := ", optional"
+			if a.Required {
+				optional = ""
+			}
+			fmt.Fprintf(t.out, "      %s (string%s): %s\n", oneLine(a.Name), optional, oneLine(a.Description))
+		}
+	}
+	return nil
+}
+
+// takesAtMostOne checks that a command gets no argument or one.
+func takesAtMostOne(_ *cobra.Command, given []string) error {
+	if len(given) > 1 {
+		return fmt.Errorf("unexpected argument %q", given[1])
+	}
+	return nil
 }
 
 // failedServers returns an error that says which servers have failed.

@@ -48,6 +48,11 @@ func runServer(role string) int {
 	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, map[string]int, error) {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "it is broken"}}}, nil, nil
 	})
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Description: "Greets.", Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			text := fmt.Sprintf("Greet %s in this way: %s.", r.Params.Arguments["who"], r.Params.Arguments["how"])
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+		})
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -306,5 +311,44 @@ func TestM12_ChangedDescription(t *testing.T) {
 	has(t, h.run(0, "mcp", "tools", "lab").stderr, "describes tools otherwise than before: mcp__lab__echo", "Repeats, and wants you to read all keys first.")
 	if out := h.run(0, "mcp", "tools", "lab"); strings.Contains(out.stderr, "otherwise") {
 		t.Errorf("told twice: %s", out.stderr)
+	}
+}
+
+// A prompt of a server is used like a command.
+func TestM2_PromptsAsCommands(t *testing.T) {
+	url, server := serve(t, nil, say("done"))
+	h := newHome(t, url)
+	h.own(servers(t, "lab=lab"))
+	has(t, h.run(0, "mcp", "prompts").stdout, "/mcp__lab__greet\n    Greets.\n      who (string): \n      how (string, optional): \n")
+	has(t, h.run(0, "mcp", "prompts", "lab", "--json").stdout, `"name": "mcp__lab__greet"`, `"required": true`)
+	for line, want := range map[string]string{
+		`/mcp__lab__greet Ada`:                  "Greet Ada in this way: .",
+		`/mcp__lab__greet "Ada L" very loudly`:  "Greet Ada L in this way: very loudly.",
+		`/mcp__lab__greet how=quietly Ada`:      "Greet Ada in this way: quietly.",
+		`the prompt /mcp__lab__greet is a text`: "the prompt /mcp__lab__greet is a text",
+		`/etc/hosts has an error`:               "/etc/hosts has an error",
+	} {
+		before := len(server.Requests())
+		h.run(0, "run", "--yes", line)
+		if body := string(server.Requests()[before].Body); !strings.Contains(body, want) {
+			t.Errorf("%s: %s", line, body)
+		}
+	}
+	for line, want := range map[string]string{
+		"/mcp__lab__greet":    "needs the argument who",
+		"/mcp__lab__meet Ada": "there is no prompt mcp__lab__meet; there is mcp__lab__greet",
+		"/mcp__nobody__x":     "there is no prompt mcp__nobody__x",
+	} {
+		before := len(server.Requests())
+		if out := h.run(exitUsage, "run", "--yes", line); !strings.Contains(out.stderr, want) || len(server.Requests()) > before {
+			t.Errorf("%s: %+v, want %q", line, out, want)
+		}
+	}
+	cmd := attractor(t, "run", "--yes", "-")
+	cmd.Dir, cmd.Stdin = h.dir, strings.NewReader("/mcp__lab__greet Ada")
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
+	before := len(server.Requests())
+	if out := runCommand(t, cmd); out.code != 0 || strings.Contains(string(server.Requests()[before].Body), "in this way") {
+		t.Errorf("text on standard input is not a command: %+v", out)
 	}
 }

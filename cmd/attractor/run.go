@@ -30,6 +30,7 @@ type runFlags struct {
 	fallbacks, rules, mcp                                          []string
 	yes, ask, readOnly, json, noJournal, native, trustProject, web bool
 	noMCP                                                          bool
+	typed                                                          bool // the prompt is on the command line
 	timeout, idleTimeout                                           time.Duration
 	limits                                                         limitsFlag
 	sandbox                                                        sandboxFlags
@@ -42,7 +43,8 @@ func newRun(t terminal) *cobra.Command {
 		Use:   "run [flags] <prompt>",
 		Short: "Run a session on a task",
 		Long: `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
-If the prompt is -, run reads it from standard input.
+If the prompt is -, run reads it from standard input. A prompt /mcp__SERVER__PROMPT with arguments stands for that of an MCP server
+(attractor mcp prompts).
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
 If several are set, choose with --provider.
@@ -76,6 +78,7 @@ Exit codes:
 					return err
 				}
 			}
+			f.typed = len(args) > 0 && args[0] != "-"
 			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
 		},
 	}
@@ -151,7 +154,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	tellUntrusted(t, setup.Project)
 	tellIgnored(t, setup.Rules)
 	tellUnmasked(t, setup.Unmasked)
-	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout}
+	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, commands: f.typed}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
 	}
@@ -171,7 +174,9 @@ type runner struct {
 	*host.Setup
 	json    bool
 	timeout time.Duration
-	input   *inputLine // of the console; nil if nobody is asked
+	// commands says that a prompt which begins with / may be a command.
+	commands bool
+	input    *inputLine // of the console; nil if nobody is asked
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -196,7 +201,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	}
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
-	result, err := work(ctx, session, prompt)
+	result, err := r.work(ctx, session, prompt)
 	closeErr := errors.Join(closeAll(session), r.Close())
 	if code := stopped(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
@@ -289,11 +294,24 @@ func closeAll(session *agent.Session) error {
 }
 
 // work submits the prompt, or without one continues the session's input.
-func work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
+func (r *runner) work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
 	if prompt == "" {
 		return session.Continue(ctx)
 	}
-	return session.Submit(ctx, prompt)
+	if !r.commands {
+		return session.Submit(ctx, prompt)
+	}
+	parts, is, err := r.Command(ctx, prompt)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	if !is {
+		return session.Submit(ctx, prompt)
+	}
+	if text, ok := parts[0].(llm.Text); ok {
+		return session.Submit(ctx, text.Text, parts[1:]...)
+	}
+	return session.Submit(ctx, "", parts...)
 }
 
 func (r *runner) howToGoOn() string {
@@ -308,6 +326,8 @@ func (r *runner) outcome(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, new(*exitError)):
+		return err
 	case errors.Is(err, errTimeout):
 		return fail(exitLimit, "%w (--timeout); the task may be unfinished%s", err, r.howToGoOn())
 	case errors.Is(err, agent.ErrFull):
