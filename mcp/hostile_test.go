@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/attractor-go/attractor/tool"
 )
@@ -235,4 +238,26 @@ func TestM1_CloseDuringACall(t *testing.T) {
 	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "is not running: the servers are closed") {
 		t.Errorf("after that: %q", o.Model.Text())
 	}
+}
+
+// FuzzM5_Lines feeds what a process prints to the connection: it returns messages until the end, and keeps a bounded part of the rest.
+func FuzzM5_Lines(f *testing.F) {
+	for _, seed := range []string{"hello\n", `{"jsonrpc":"2.0","id":1,"result":{}}`, `[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}},1]`,
+		`{"jsonrpc":"2.0","id":null,"result":7}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":`, "[[[[\xff\n\n{}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := &stdio{on: func(string, json.RawMessage) bool { return true }, in: bufio.NewReaderSize(bytes.NewReader(data), 16), out: make(chan []byte, 1),
+			said: new(tail), closed: make(chan struct{}), open: map[jsonrpc.ID]bool{}}
+		for n := 0; ; n++ {
+			if m, err := c.Read(t.Context()); err != nil {
+				break
+			} else if m == nil || n > len(data) {
+				t.Fatalf("message %d is %v", n, m)
+			}
+		}
+		if len(c.said.text) > maxSaid || len(c.open) > maxRequests {
+			t.Errorf("%d bytes and %d requests are kept", len(c.said.text), len(c.open))
+		}
+	})
 }

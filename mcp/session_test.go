@@ -5,7 +5,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +49,7 @@ type seat struct {
 }
 
 // sit starts a session with servers. At the end of the test it is closed, and its journal must replay.
-func sit(t *testing.T, s *Servers, steps ...llmtest.Step) *seat {
+func sit(t *testing.T, s *Servers, questions *agent.Questions, steps ...llmtest.Step) *seat {
 	t.Helper()
 	store := journal.NewDir(t.TempDir())
 	log, err := store.Create(t.Context(), "s")
@@ -60,7 +59,7 @@ func sit(t *testing.T, s *Servers, steps ...llmtest.Step) *seat {
 	h := &seat{model: llmtest.NewProvider("test", steps...)}
 	session, err := agent.New(t.Context(), agent.Options{ID: "s", Client: &llm.Client{Providers: []llm.Provider{h.model}},
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.Tools()},
-		Env:     local(t), System: "You are a test.", Journal: log, OnEvent: func(ev agent.Event) {
+		Env:     local(t), System: "You are a test.", Journal: log, Questions: questions, OnEvent: func(ev agent.Event) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.events = append(h.events, ev)
@@ -120,16 +119,52 @@ func (h *seat) offers(request int, server string) string {
 	return strings.Join(names, " ")
 }
 
-// outputs returns the texts of the results so far.
-func (h *seat) outputs() (texts []string) {
+// ends returns the ends of the calls so far.
+func (h *seat) ends() (ends []*agent.ToolCallEnd) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, ev := range h.events {
 		if end, ok := ev.(*agent.ToolCallEnd); ok {
-			texts = append(texts, end.Output)
+			ends = append(ends, end)
 		}
 	}
+	return ends
+}
+
+// outputs returns the texts of the results so far.
+func (h *seat) outputs() (texts []string) {
+	for _, end := range h.ends() {
+		texts = append(texts, end.Output)
+	}
 	return texts
+}
+
+// In a session, results have structure and media, and the person of the session answers the questions of servers.
+func TestM1_Session(t *testing.T) {
+	for program := range map[string]bool{"lab": true, "legacy": true} {
+		t.Run(program, func(t *testing.T) {
+			var asked []tool.Question
+			s := ready(t, Options{Servers: []Server{as(t, "lab", program)}, Answers: true})
+			book := llmtest.Calls(llmtest.Call("mcp__lab__book", nil))
+			h := sit(t, s, &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
+				asked = append(asked, q)
+				return tool.Answer{Text: `{"day":"Monday"}`}, nil
+			}}, llmtest.Calls(llmtest.Call("mcp__lab__measure", nil)), book, llmtest.Text("done"))
+			h.submit(t, "measure and book")
+			ends := h.ends()
+			if m := ends[0]; string(m.Structured) != `{"degrees":42}` || len(m.Media) != 1 || m.Media[0].MIME != "image/png" || !strings.HasPrefix(m.Output, "42 degrees") {
+				t.Errorf("the measurement is %+v", m)
+			}
+			if len(asked) != 1 || asked[0].Source != "MCP server lab" || asked[0].Form == nil || asked[0].CallID != ends[1].CallID || ends[1].Output != "accept Monday" {
+				t.Errorf("asked %+v; the result is %q", asked, ends[1].Output)
+			}
+			alone := sit(t, s, nil, book, llmtest.Text("done"))
+			alone.submit(t, "book")
+			if out := alone.outputs(); out[0] != "decline <nil>" {
+				t.Errorf("with nobody there the result is %q", out)
+			}
+		})
+	}
 }
 
 // Servers that come late together, a list that changes during a call, and a death: one other prefix for each batch, and none for the death.
@@ -143,7 +178,7 @@ func TestM2_PrefixOfASession(t *testing.T) {
 		late[i].Env["GATE"], late[i].Required = gate, false
 	}
 	s := ready(t, Options{Servers: late})
-	h := sit(t, s, llmtest.Text("hello"), llmtest.Text("again"),
+	h := sit(t, s, nil, llmtest.Text("hello"), llmtest.Text("again"),
 		llmtest.Calls(llmtest.Call("mcp__two__look", nil)), llmtest.Calls(llmtest.Call("mcp__two__calibrate", nil)), llmtest.Calls(llmtest.Call("mcp__two__weigh", nil)),
 		llmtest.Calls(llmtest.Call("mcp__two__die", nil)), llmtest.Calls(llmtest.Call("mcp__two__measure", nil)), llmtest.Text("done"), llmtest.Text("really"))
 	h.submit(t, "hello")
@@ -187,7 +222,7 @@ func open(t *testing.T, gates []string, s *Servers) {
 // A resumed session, or a second one, gets the tools without a new prefix if it had them.
 func TestM2_JoinChangesNothing(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
-	h := sit(t, s, llmtest.Text("one"), llmtest.Text("two"))
+	h := sit(t, s, nil, llmtest.Text("one"), llmtest.Text("two"))
 	h.submit(t, "one")
 	<-h.changed
 	h.submit(t, "two")
@@ -203,14 +238,15 @@ func TestM1_ServersDieWithTheirEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Env: func(Server) (env.Environment, error) { return e, nil }, Warn: func(string, error) {}})
-	p := s.list[0].conn.stdio
-	if err := e.Close(); err != nil {
+	c, err := s.list[0].connected(t.Context())
+	if err := errors.Join(err, e.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.process.Wait(t.Context()); err != nil {
+	if _, err := c.stdio.process.Wait(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := p.line(); !errors.Is(err, io.EOF) {
-		t.Errorf("reading on: %v", err)
+	<-c.ended
+	if !c.stdio.exited() || c.alive() {
+		t.Errorf("the connection ended with %v", c.stdio.reason())
 	}
 }

@@ -20,7 +20,7 @@ type message struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// peers is one end of a JSON-RPC connection, for tool servers and for editors.
+// peers is one end of a JSON-RPC connection, such as one with an editor.
 type peers struct {
 	prefix string // of the request ids
 	out    io.Writer
