@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,10 +20,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
+// manyQuestions is how often a server asks during a call.
+const manyQuestions = 200
+
 // raw is a server made of lines, which does to the other side what a call says, or one that reads nothing more once it has started.
 func raw(deaf bool) error {
+	var asking any // the id of the call that asks
+	refused := 0
 	return answer(func(m *request) string {
 		switch m.Method {
+		case "": // a response
+			if refused++; refused == manyQuestions-maxRequests {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"refused"}]}}`+"\n", must(json.Marshal(asking)))
+			}
 		case "server/discover":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
 		case "initialize":
@@ -37,6 +47,7 @@ func raw(deaf bool) error {
 			if err := json.Unmarshal(m.Params.Arguments, &args); err != nil {
 				panic(err)
 			}
+			asking = m.ID
 			return does()[args.What](m)
 		}
 		return ""
@@ -59,7 +70,7 @@ func does() map[string]func(m *request) string {
 		},
 		// more requests than may be open, of which the first wait for a person
 		"ask": func(m *request) string {
-			for i := range 200 {
+			for i := range manyQuestions {
 				fmt.Printf(`{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":{"mode":"form","message":"Day?","requestedSchema":{"type":"object","properties":{}}}}`+"\n", i)
 			}
 			return ""
@@ -117,29 +128,20 @@ func TestM5_HostileMessages(t *testing.T) {
 // Requests beyond the limit are refused, while those before them wait for a person.
 func TestM5_TooManyQuestions(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Answers: true})
-	ctx, cancel := context.WithCancel(t.Context())
-	var mu sync.Mutex
-	asked := 0
+	var asked atomic.Int64
 	p := &person{answer: func(ctx context.Context, _ tool.Question) (tool.Answer, error) {
-		mu.Lock()
-		asked++
-		full := asked == maxRequests
-		mu.Unlock()
-		if full {
-			cancel()
-		}
+		asked.Add(1)
 		<-ctx.Done()
 		return tool.Answer{}, ctx.Err()
 	}}
-	o := run(ctx, t, s, "mcp__raw__do", what("ask"), tool.Call{Session: p})
-	if !o.IsError {
+	if o := run(t.Context(), t, s, "mcp__raw__do", what("ask"), tool.Call{Session: p}); o.Model.Text() != "refused" {
 		t.Errorf("the result is %q", o.Model.Text())
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if asked != maxRequests {
-		t.Errorf("the person was asked %d times", asked)
+	if n := asked.Load(); n > maxRequests {
+		t.Errorf("the person was asked %d times", n)
 	}
 }
 

@@ -288,7 +288,7 @@ func (c *stdio) passes(req *jsonrpc.Request) bool {
 	return open
 }
 
-// refuse answers a request of a server that has too many of them open. If the server does not read either, it gets no answer.
+// refuse answers a request of a server that has too many of them open. Nothing more is read from it until it takes answers.
 func (c *stdio) refuse(req *jsonrpc.Request) {
 	line, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
 		Message: fmt.Sprintf("there are %d open requests; wait for their responses", maxRequests)}})
@@ -297,7 +297,7 @@ func (c *stdio) refuse(req *jsonrpc.Request) {
 	}
 	select {
 	case c.out <- append(line, '\n'):
-	default:
+	case <-c.closed:
 	}
 }
 
