@@ -3,6 +3,7 @@ package secret_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -106,5 +107,57 @@ func checkStream(t *testing.T, m *secret.Masker, text string, cuts uint64) {
 	got.WriteString(s.Flush())
 	if got.String() != want {
 		t.Errorf("the stream of %q gives %q, the whole %q", text, got.String(), want)
+	}
+}
+
+// What is remembered of a text without secrets does not count any more once another secret is registered.
+func TestL7_RegisteredAfterTheTextWasSeen(t *testing.T) {
+	const value = "late-secret-4711"
+	text := strings.Repeat("some words, ", 500) + value + strings.Repeat(" more words", 500)
+	for name, seen := range map[string]func(m *secret.Masker, register func()) (masked string){
+		"a text": func(m *secret.Masker, register func()) string {
+			m.String(text)
+			register()
+			return m.String(text)
+		},
+		"a text that was written": func(m *secret.Masker, register func()) string {
+			w := m.Stream().Twin().Writer(io.Discard)
+			if _, err := io.WriteString(w, text); err != nil {
+				t.Error(err)
+			}
+			if err := w.Flush(); err != nil {
+				t.Error(err)
+			}
+			register()
+			return m.String(text)
+		},
+		"a text that is being written": func(m *secret.Masker, register func()) string {
+			w := m.Stream().Twin().Writer(io.Discard)
+			if _, err := io.WriteString(w, text); err != nil {
+				t.Error(err)
+			}
+			register()
+			if err := w.Flush(); err != nil {
+				t.Error(err)
+			}
+			return m.String(text)
+		},
+		"a piece of a twin": func(m *secret.Masker, register func()) string {
+			s := m.Stream().Twin()
+			twin := s.Twin()
+			s.Next(text)
+			register()
+			return twin.Next(text) + twin.Flush()
+		},
+	} {
+		m := secret.New()
+		masked := seen(m, func() {
+			if err := m.Register("LATE", value); err != nil {
+				t.Error(err)
+			}
+		})
+		if strings.Contains(masked, value) || !strings.Contains(masked, "[secret LATE]") {
+			t.Errorf("%s is not masked", name)
+		}
 	}
 }
