@@ -175,6 +175,13 @@ func TestL1_ChangesByCommands(t *testing.T) {
 	p.commands(t, `{"allow": ["Bash(cp:*)", "Edit(.github/**)"]}`, []decisionCase{{"cp a.go .github/w.yml", "allow", ""}, {"cp /etc/x .github/w.yml", "allow", ""}})
 }
 
+// Patterns and magic of git may stand for any file of the work tree.
+func TestL1_ChangesByPathspecs(t *testing.T) {
+	p := newProject(t, ".git/HEAD", "docs/x.md", "top/prod/y")
+	p.commands(t, `{"allow": ["Bash"], "deny": ["Edit(top/prod/**)"]}`, []decisionCase{{"git rm ':/top/prod/y'", "ask", ""}, {"git checkout -- 't*/prod/y'", "ask", ""},
+		{"cd docs && git restore ':(top)top'", "ask", ""}, {"git checkout main", "allow", "Bash"}, {"git rm docs/x.md", "allow", "Bash"}})
+}
+
 func TestL2_Files(t *testing.T) {
 	p := newProject(t, "a.go", ".env", "deploy/prod.pem", "docs/x.md", ".claude/settings.json", "sub/.ENV")
 	p.link(".env", "plain.txt")

@@ -160,15 +160,30 @@ func (x *changes) gitCommand(sub string, args []string) {
 	operands := plainWords(args)
 	switch sub {
 	case "rm", "mv", "restore", "clean":
-		x.add(true, operands...)
+		x.pathspecs(operands)
 		if sub == "mv" {
 			x.copies(nil, operands)
 		}
 	case "checkout":
 		if !hasOption(args, 'b', "--orphan") && !hasOption(args, 'B', "--detach") { // whose operands are the names of branches
-			x.add(true, operands...)
+			x.pathspecs(operands)
 		}
 	}
+}
+
+// pathspecs adds what operands of git name. One with a pattern or with magic, as in :/file, may stand for any file of the work tree.
+func (x *changes) pathspecs(operands []string) {
+	x.add(true, operands...)
+	if !slices.ContainsFunc(operands, func(a string) bool { return strings.HasPrefix(a, ":") || strings.ContainsAny(a, "*?[") }) {
+		return
+	}
+	for dir := x.dir; dir != "" && dir != "/"; dir = path.Dir(dir) {
+		if _, err := x.env.Stat(x.ctx, path.Join(dir, ".git")); err == nil {
+			x.add(true, dir)
+			return
+		}
+	}
+	x.add(true, ".")
 }
 
 // plainWords returns the arguments that are not options, and all behind --.
