@@ -20,6 +20,8 @@ const (
 	maxDepth   = 32        // of nested schemas
 	maxSchemas = 10_000    // schemas in it, after references were replaced by what they refer to
 	maxChanges = 10        // that are told
+
+	maxBranches = 100 // alternatives at the root that are merged
 )
 
 // parameters turns the input schema of a tool, of any dialect and age, into one that every provider takes and that package tool can check.
@@ -164,6 +166,10 @@ func (r *rewriter) mergeBranches(s map[string]any, branches []any) {
 		objects = append(objects, branch)
 	}
 	if len(objects) == 0 {
+		return
+	}
+	if len(objects) > maxBranches {
+		r.change("many alternatives at the root")
 		return
 	}
 	r.change("its alternatives (anyOf, oneOf) at the root: it shows the properties of all of them")

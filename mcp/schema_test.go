@@ -94,6 +94,14 @@ func TestM1_LargeSchemas(t *testing.T) {
 	if got, changed, err := parameters(many("x", 20_000)); err != nil || string(got) != `{"properties":{},"type":"object"}` || len(changed) != 1 {
 		t.Errorf("%d bytes, %q, %v", len(got), changed, err)
 	}
+	branches := map[string]any{"properties": map[string]any{"own": map[string]any{}}}
+	for i := range maxBranches + 1 {
+		list, _ := branches["anyOf"].([]any)
+		branches["anyOf"] = append(list, map[string]any{"required": []any{fmt.Sprint("p", i)}})
+	}
+	if got, changed, err := parameters(branches); err != nil || string(got) != `{"properties":{"own":{}},"type":"object"}` || len(changed) != 1 {
+		t.Errorf("%s, %q, %v", got, changed, err)
+	}
 	bomb := map[string]any{}
 	for i := range 40 {
 		next := map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", i+1)}

@@ -304,7 +304,7 @@ func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schem
 	for _, name := range sortedKeys(v) {
 		property := doc.Properties[name]
 		switch {
-		case property != nil && v[name] == nil && !slices.Contains(doc.Required, name) && !slices.Contains(typesOf(property), "null"):
+		case property != nil && v[name] == nil && !slices.Contains(doc.Required, name) && refusesNull(property):
 			delete(v, name)
 			m.changed = true
 		case property != nil:
@@ -312,6 +312,12 @@ func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schem
 		}
 	}
 	return v
+}
+
+// refusesNull reports whether null cannot fit a schema because of its types.
+func refusesNull(doc *jsonschema.Schema) bool {
+	types := typesOf(doc)
+	return len(types) > 0 && !slices.Contains(types, "null")
 }
 
 // coerce decodes a string if its text is exactly a value of a type that the schema wants.

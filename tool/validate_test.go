@@ -245,3 +245,14 @@ func TestR9_LimitsOfASchemaAreWords(t *testing.T) {
 		}
 	}
 }
+
+// A null stays where the schema allows it, also without naming a type: leaving the parameter out may mean something else.
+func TestM1_NullsThatAreAllowed(t *testing.T) {
+	for property, want := range map[string]string{
+		`{}`: `{"a":null}`, `{"anyOf":[{"type":"integer"},{"type":"null"}]}`: `{"a":null}`, `{"type":["integer","null"]}`: `{"a":null}`, `{"type":"integer"}`: `{}`,
+	} {
+		if v := parse(t, `{"type":"object","properties":{"a":`+property+`}}`).validate(`{"a":null}`); v.problem != "" || v.args != want {
+			t.Errorf("%s: %+v, want %s", property, v, want)
+		}
+	}
+}
