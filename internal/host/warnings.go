@@ -44,6 +44,8 @@ func (w *warnings) events(show func(agent.Event)) func(agent.Event) {
 	if show == nil {
 		return nil
 	}
+	w.showing.Lock()
+	defer w.showing.Unlock()
 	w.show = show
 	return func(ev agent.Event) {
 		w.showing.Lock()
