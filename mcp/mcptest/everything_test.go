@@ -105,6 +105,8 @@ func TestM5_EverythingTools(t *testing.T) {
 			{"trigger-long-running-operation", `{"duration":0.01,"steps":2}`, []string{"Long running operation completed"}, 0, "", false},
 			{"toggle-simulated-logging", `{}`, []string{"Started simulated"}, 0, "", false},
 			{"toggle-subscriber-updates", `{}`, []string{"Started simulated"}, 0, "", false},
+			{"toggle-simulated-logging", `{}`, []string{"Stopped simulated"}, 0, "", false},
+			{"toggle-subscriber-updates", `{}`, []string{"Stopped simulated"}, 0, "", false},
 			{"simulate-research-query", `{"topic":"go"}`, []string{"task"}, 0, "", true},
 		} {
 			o := call(t.Context(), t, s, "mcp__all__"+c.tool, c.args, tool.Call{})
@@ -193,7 +195,8 @@ func TestM5_EverythingElse(t *testing.T) {
 			_ = lines.Close() // never fails; what comes later is dropped
 			logged <- fmt.Sprint(line, err)
 		}()
-		call(t.Context(), t, s, "mcp__all__toggle-simulated-logging", `{}`, tool.Call{})
+		const toggle = "mcp__all__toggle-simulated-logging"
+		call(t.Context(), t, s, toggle, `{}`, tool.Call{})
 		select {
 		case line := <-logged:
 			if !strings.Contains(line, "message") || !strings.Contains(line, "server=all") {
@@ -202,6 +205,7 @@ func TestM5_EverythingElse(t *testing.T) {
 		case <-time.After(slow):
 			t.Error("nothing was logged")
 		}
+		call(t.Context(), t, s, toggle, `{}`, tool.Call{})
 		if o := call(t.Context(), t, s, mcp.ListResources, `{"server":"all"}`, tool.Call{}); !strings.Contains(o.Model.Text(), "demo://resource/static/document/") ||
 			!strings.Contains(o.Model.Text(), "template demo://resource/dynamic/text/{resourceId}") {
 			t.Errorf("the resources are %s", o.Model.Text())

@@ -62,12 +62,12 @@ func works(t *testing.T, s *mcp.Servers, name string) {
 func TestM5_HostileStart(t *testing.T) {
 	t.Parallel()
 	mute := as(t, "mute", "mute")
-	mute.StartTimeout = time.Second
+	mute.StartTimeout = 100 * time.Millisecond
 	for _, c := range []struct {
 		server mcp.Server
 		want   string
 	}{
-		{mute, "it did not start within 1s"},
+		{mute, "it did not start within 100ms"},
 		{as(t, "garbage", "garbage"), `its process ended with exit code 0; the last line that it printed: {"id":1} that was it`},
 		{as(t, "shapes", "shapes"), "cannot unmarshal"},
 		{as(t, "neither", "neither"), `calling "initialize"`},
@@ -140,8 +140,8 @@ func TestM5_HostileEnds(t *testing.T) {
 		{"rude", "exit", "ended during the call, which may have had effects: its process ended with exit code 9; the last line that it printed: no more ink.", "has ended"},
 		{"rude", "kill", "ended during the call, which may have had effects: its process was ended by", "has ended"},
 		{"rude", "huge", "ended during the call, which may have had effects: it sent a message of more than 16 MiB", "more than 16 MiB"},
-		{"rude", "close", "did not answer within 1s. The call was cancelled, but it may have had effects", ""},
-		{"rude", "hang", "did not answer within 1s. The call was cancelled, but it may have had effects", ""},
+		{"rude", "close", "did not answer within 100ms. The call was cancelled, but it may have had effects", ""},
+		{"rude", "hang", "did not answer within 100ms. The call was cancelled, but it may have had effects", ""},
 		{"parent", "leave", "ended during the call, which may have had effects: its process ended with exit code 0", "has ended"},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestM5_HostileEnds(t *testing.T) {
 			server := as(t, "it", c.program)
 			server.Required = true
 			if c.warning == "" {
-				server.CallTimeout = time.Second
+				server.CallTimeout = 100 * time.Millisecond
 			}
 			s := ready(t, mcp.Options{Servers: []mcp.Server{server}, Warn: w.add})
 			o := call(t.Context(), t, s, "mcp__it__"+c.tool, `{}`, tool.Call{})
