@@ -121,6 +121,11 @@ func TestM5_EverythingTools(t *testing.T) {
 			}
 		}
 		st := s.Status()[0]
+		for _, one := range st.Tools { // the server says of most that they only read, but nobody trusts it
+			if a, err := one.Access(`{}`); err != nil || a.Effect != tool.Exclusive || (len(a.Hosts) > 0) != (server.URL != "") {
+				t.Errorf("%s is %+v, %v", one.Name, a, err)
+			}
+		}
 		if st.State != mcp.Connected || st.Protocol != "2025-11-25" || st.Program != "mcp-servers/everything 2.0.0" || !strings.Contains(st.Instructions, "Everything Server") {
 			t.Errorf("the status is %+v", st)
 		}
