@@ -322,6 +322,9 @@ func (p *serverParser) table(m *entry) map[string]string {
 		case in.name == "" || m.name == "env" && strings.ContainsAny(in.name, "=\x00") || m.name == "headers" && strings.ContainsAny(in.name, " :\r\n\t\x00"):
 			p.fail(in.line, "%s: %q cannot be a name", m.name, clean(in.name, 60))
 		}
+		if m.name == "env" && p.file.Origin == Project && !isVariable(in.name) { // shells read functions from names such as BASH_FUNC_x%%
+			p.fail(in.line, "env: %q cannot be a name in a file of the project: it may have letters, digits and underscores", clean(in.name, 60))
+		}
 		value := p.expand(in.line, in.name, text)
 		if m.name == "headers" && strings.ContainsAny(value, "\r\n") {
 			p.fail(in.line, "headers: the value of %s has a line break", clean(in.name, 60))

@@ -270,3 +270,13 @@ func TestM2_ArgumentsOfPrompts(t *testing.T) {
 		t.Error("a prompt without arguments takes one")
 	}
 }
+
+// A shell would read some names of variables as functions.
+func TestM12_NamesOfVariables(t *testing.T) {
+	for origin, want := range map[Origin]int{User: 1, Project: 0} {
+		list, problems, err := Parse(File{Name: "f", Data: []byte(`{"mcpServers": {"s": {"command": "x", "env": {"BASH_FUNC_exec%%": "() { id; }"}}}}`), Origin: origin})
+		if err != nil || len(list) != want || len(problems) != 1-want {
+			t.Errorf("a server of the %v: %v, %v, %v", origin, list, problems, err)
+		}
+	}
+}

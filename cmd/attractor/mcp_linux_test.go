@@ -43,7 +43,8 @@ func TestM12_WhereServersRun(t *testing.T) {
 	h.put("sub/x", "")
 	h.own(fmt.Sprintf(`{"mcpServers": {"mine": {"command": %q, "args": ["server.py"]}}}`, python))
 	h.projects(`{"mcpServers": {"ours": {"command": "python3", "args": ["../server.py"], "cwd": "sub"},
-		"hosted": {"command": "python3", "args": ["server.py"], "hosts": ["example.com"]}}}`)
+		"hosted": {"command": "python3", "args": ["server.py"], "hosts": ["example.com"]},
+		"loading": {"command": "python3", "args": ["server.py"], "env": {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": "` + outside + `", "GIVEN": "it's $given"}}}}`)
 	programs := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"), "github.com/attractor-go/attractor/cmd/attractor-env")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -74,6 +75,13 @@ func TestM12_WhereServersRun(t *testing.T) {
 	}
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("a project's server with a host wrote outside of its sandbox")
+	}
+	// What the loader does for the sandbox's own program would be done outside of it.
+	if got := call("loading", "echo $GIVEN $LD_DEBUG", boxed...); !strings.Contains(got, "it's $given libs") {
+		t.Errorf("the server's variables: %s", got)
+	}
+	if left, err := filepath.Glob(outside + "*"); err != nil || len(left) > 0 {
+		t.Errorf("the variables of a project's server had an effect outside of its sandbox: %q, %v", left, err)
 	}
 	call("mine", write, boxed...)
 	if _, err := os.Stat(outside); err != nil {
