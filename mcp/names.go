@@ -3,6 +3,8 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -44,20 +46,34 @@ func hashed(name, original string, limit int) string {
 	return strings.TrimRight(name, "_") + "_" + hex.EncodeToString(sum[:])[:hashLen]
 }
 
-// distinct returns a name for each original: shown(original), or one with a hash if that is too long or if several would have it. Of
-// those the one that is unchanged keeps it. The names do not depend on the order of the originals, which have to be different.
-func distinct(originals []string, limit int, shown func(string) string) []string {
+// distinct returns a name for each original: shown(original), or one with a hash if that is too long, taken, or if several would have it.
+// Of those the one that is unchanged keeps it. The names do not depend on the order of the originals, which have to be different.
+func distinct(originals []string, limit int, taken map[string]bool, shown func(string) string) []string {
 	count := map[string]int{}
 	for _, original := range originals {
 		count[shown(original)]++
 	}
 	names := make([]string, len(originals))
+	used := maps.Clone(taken)
+	if used == nil {
+		used = map[string]bool{}
+	}
+	var rest []int
 	for i, original := range originals {
 		name := shown(original)
-		if len(name) > limit || count[name] > 1 && name != original {
-			name = hashed(name, original, limit)
+		if len(name) > limit || used[name] || count[name] > 1 && name != original {
+			rest = append(rest, i)
+			continue
 		}
-		names[i] = name
+		names[i], used[name] = name, true
+	}
+	slices.SortFunc(rest, func(i, j int) int { return strings.Compare(originals[i], originals[j]) })
+	for _, i := range rest {
+		salted := originals[i]
+		for names[i] = hashed(shown(originals[i]), salted, limit); used[names[i]]; names[i] = hashed(shown(originals[i]), salted, limit) {
+			salted += "\x00" // another one is called like a hash
+		}
+		used[names[i]] = true
 	}
 	return names
 }
@@ -65,7 +81,7 @@ func distinct(originals []string, limit int, shown func(string) string) []string
 // toolNames returns the names for the tools of a server, in their order.
 func toolNames(server string, tools []string) []string {
 	prefix := "mcp__" + server + "__"
-	names := distinct(tools, maxName-len(prefix), safe)
+	names := distinct(tools, maxName-len(prefix), nil, safe)
 	for i := range names {
 		names[i] = prefix + names[i]
 	}

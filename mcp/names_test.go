@@ -51,3 +51,25 @@ func TestM1_NamesAreDistinct(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is called like a name with a hash gets no other's name, and a server of the project none that belongs to the user's.
+func TestM12_NamesAreNotForged(t *testing.T) {
+	lab := toolNames("lab", []string{"a b", "a.b"})
+	forged := toolNames("lab", []string{"a b", "a.b", strings.TrimPrefix(lab[0], "mcp__lab__"), strings.TrimPrefix(lab[1], "mcp__lab__")})
+	if slices.Sort(forged); len(slices.Compact(forged)) != 4 {
+		t.Errorf("the tools are %q", forged)
+	}
+	mine := []Server{{Name: "my server"}, {Name: "a.b"}, {Name: "a b"}}
+	was := serverNames(mine)
+	for _, name := range append(slices.Clone(was), "my__server_", "a_b") {
+		theirs := Server{Name: name, Origin: Project}
+		for _, list := range [][]Server{append(slices.Clone(mine), theirs), append([]Server{theirs}, mine...)} {
+			names := serverNames(list)
+			at := slices.IndexFunc(list, func(s Server) bool { return s.Origin == Project })
+			forged := names[at]
+			if names = slices.Delete(names, at, at+1); !slices.Equal(names, was) || slices.Contains(was, forged) {
+				t.Errorf("with a server %s of the project, which is called %s, those of the user are called %q, want %q", name, forged, names, was)
+			}
+		}
+	}
+}

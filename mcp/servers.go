@@ -72,17 +72,30 @@ func Start(ctx context.Context, o Options) *Servers {
 	return s
 }
 
-// serverNames returns the names of servers in the names of their tools.
+// serverNames returns the names of servers in the names of their tools. The user's servers choose first: permission rules are about names,
+// so no file of a project can change or take the name of one.
 func serverNames(servers []Server) []string {
-	originals := make([]string, len(servers))
-	seen := map[string]int{}
-	for i := range servers {
-		originals[i] = servers[i].Name
-		if seen[servers[i].Name]++; seen[servers[i].Name] > 1 {
-			originals[i] += fmt.Sprintf("\x00%d", seen[servers[i].Name])
+	names := make([]string, len(servers))
+	seen, taken := map[string]int{}, map[string]bool{}
+	for _, origin := range []Origin{User, Project} {
+		var originals []string
+		var at []int
+		for i := range servers {
+			if servers[i].Origin != origin {
+				continue
+			}
+			original := servers[i].Name
+			if seen[original]++; seen[original] > 1 {
+				original += fmt.Sprintf("\x00%d", seen[original])
+			}
+			originals, at = append(originals, original), append(at, i)
+		}
+		for n, name := range distinct(originals, maxServerName, taken, safeServer) {
+			names[at[n]] = name
+			taken[name] = true
 		}
 	}
-	return distinct(originals, maxServerName, safeServer)
+	return names
 }
 
 // Ready waits until the required servers have listed their tools. The error names those that could not be started.
