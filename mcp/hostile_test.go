@@ -86,6 +86,14 @@ func does() map[string]func(m *request) string {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"bad\u001b[31m %s"}}`+"\n", must(json.Marshal(m.ID)), strings.Repeat("x", 1<<20))
 			return ""
 		},
+		"version": func(m *request) string {
+			fmt.Printf(`{"jsonrpc":"1.0","id":%s,"result":{}}`+"\n", must(json.Marshal(m.ID)))
+			return ""
+		},
+		"empty": func(m *request) string {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s}`+"\n", must(json.Marshal(m.ID)))
+			return ""
+		},
 		"other id": func(*request) string {
 			fmt.Println(`{"jsonrpc":"2.0","id":999999,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":null,"result":{}}`)
 			return ok("other")
@@ -111,6 +119,8 @@ func TestM5_HostileMessages(t *testing.T) {
 		"number":   "",
 		"kind":     "",
 		"error":    `refused the arguments of mcp__raw__do: bad\u{1b}[31m xxxx`,
+		"version":  "its response cannot be read",
+		"empty":    "",
 		"other id": "other",
 		"deep":     "ended during the call",
 		"stderr":   "exit code 9; the last line that it printed: the end",
