@@ -16,14 +16,20 @@ func Need(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		if cache, failed := os.UserCacheDir(); failed == nil {
-			path, err = exec.LookPath(filepath.Join(cache, "attractor-peers", "node_modules", ".bin", program))
-		}
+		path, err = exec.LookPath(filepath.Join(cache(), "attractor-peers", "node_modules", ".bin", program))
 	}
 	if err != nil {
 		Missing(t, "%s is not installed: %v", program, err)
 	}
 	return path
+}
+
+// cache returns the directory in which .ci/peers has its own, on every system.
+func cache() string {
+	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
+		return dir
+	}
+	return filepath.Join(os.Getenv("HOME"), ".cache")
 }
 
 // Missing ends a test that lacks a program. It skips the test with the reason, or fails it if Required is set.
