@@ -1,9 +1,11 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/anthropic"
 	"github.com/attractor-go/attractor/profile/gemini"
@@ -93,6 +95,29 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 	for name := range calls {
 		if !used[name] {
 			t.Errorf("no profile has the tool %s", name)
+		}
+	}
+}
+
+// The name of a remote server's tool decides about its calls, not the server's host. A rule that denies the host counts all the same.
+func TestM12_ToolsOfRemoteServers(t *testing.T) {
+	p := newProject(t)
+	req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: "mcp__work__find", Args: "{}"},
+		Access: tool.Access{Effect: tool.Exclusive, Hosts: []string{"mcp.example.com"}}}
+	for permissions, want := range map[string]tool.Verdict{
+		`{}`:                             tool.Ask,
+		`{"allow": ["mcp__work__find"]}`: tool.Allow,
+		`{"allow": ["mcp__work"]}`:       tool.Allow,
+		`{"allow": ["mcp__other", "WebFetch(domain:mcp.example.com)"]}`:          tool.Ask,
+		`{"allow": ["mcp__work"], "deny": ["WebFetch(domain:mcp.example.com)"]}`: tool.Deny,
+		`{"allow": ["mcp__work"], "ask": ["mcp__work__find"]}`:                   tool.Ask,
+	} {
+		d := p.load(permissions).Decide(t.Context(), p.env, req)
+		if d.Verdict != want {
+			t.Errorf("%s: %v (%s), want %v", permissions, d.Verdict, d.Reason, want)
+		}
+		if permissions == "{}" && !slices.Equal(d.Suggest, []string{"mcp__work__find"}) {
+			t.Errorf("it suggests %q", d.Suggest)
 		}
 	}
 }
