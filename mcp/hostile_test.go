@@ -273,3 +273,39 @@ func FuzzM5_Lines(f *testing.F) {
 		}
 	})
 }
+
+// padding is how much a tool of the server padded has besides what is used of it, in bytes.
+const padding = 4 << 20
+
+// padded is a server whose list has nothing at a tool's place, and tools with much that nobody uses.
+func padded() error {
+	pad := strings.Repeat("x", padding)
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"padded","version":"0"}}`
+		case "tools/list":
+			return `{"tools":[null,{"name":"meta","inputSchema":{"type":"object"},"_meta":{"x":"` + pad + `"},"annotations":{"title":"x","readOnlyHint":true}},` +
+				`{"name":"titled","title":"` + pad + `","inputSchema":{"type":"object"}},{"name":"late","inputSchema":{"type":"object"}}]}`
+		}
+		return ""
+	})
+}
+
+// What is not used of a list takes no memory, and what is used counts for its limit.
+func TestM5_PaddedLists(t *testing.T) {
+	w := new(warnings)
+	one := as(t, "padded", "padded")
+	s := ready(t, Options{Servers: []Server{one}, Warn: w.add})
+	if n := len(s.Tools()); n != 1 || !strings.Contains(w.all(), "4 MiB of definitions; the first 1 tools are used") {
+		t.Errorf("there are %d tools; the warnings are %s", n, w.all())
+	}
+	c, err := s.list[0].connected(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.list[0].fetch(t.Context(), c)
+	if err != nil || len(found) != 1 || len(must(json.Marshal(found))) > 1<<10 || !found[0].Annotations.ReadOnlyHint {
+		t.Errorf("%d tools are kept in %d bytes, %v", len(found), len(must(json.Marshal(found))), err)
+	}
+}

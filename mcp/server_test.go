@@ -16,6 +16,7 @@ import (
 // roles returns the servers that the test binary can be.
 func roles() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
+		"padded":  func(context.Context) error { return padded() },
 		"lab":     func(ctx context.Context) error { return lab(ctx, nil) },
 		"legacy":  func(ctx context.Context) error { return lab(ctx, []string{"2025-11-25"}) },
 		"late":    late,

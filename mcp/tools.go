@@ -65,9 +65,10 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 			return nil, err
 		}
 		for _, t := range page.Tools {
-			if !s.uses(t.Name) || seen[t.Name] {
+			if t == nil || !s.uses(t.Name) || seen[t.Name] {
 				continue
 			}
+			t = used(t)
 			seen[t.Name] = true
 			if size += sizeOf(t); size > maxList || len(found) == maxTools {
 				s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
@@ -89,12 +90,21 @@ func (s *server) uses(name string) bool {
 	return (len(s.Enabled) == 0 || slices.Contains(s.Enabled, name)) && !slices.Contains(s.Disabled, name)
 }
 
+// used returns what is used of a tool, so that no memory holds the rest, of which a server may send much.
+func used(t *sdk.Tool) *sdk.Tool {
+	kept := &sdk.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}
+	if t.Annotations != nil {
+		kept.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: t.Annotations.ReadOnlyHint}
+	}
+	return kept
+}
+
 func sizeOf(t *sdk.Tool) int {
 	schema, err := json.Marshal(t.InputSchema)
 	if err != nil {
 		return maxList // cannot happen: it was decoded from JSON
 	}
-	return len(t.Name) + len(t.Description) + len(schema)
+	return len(t.Name) + len(t.Title) + len(t.Description) + len(schema)
 }
 
 // offer returns the server's tools as tools of a session. Those that cannot be are left out, and the host is told.
