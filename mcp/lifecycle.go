@@ -58,7 +58,7 @@ func (s *server) run(starting context.Context) {
 	for c != nil {
 		select {
 		case <-s.owner.life.Done():
-			s.closeErr = c.close()
+			s.closeErr = errors.Join(s.closeErr, c.close())
 			s.set(nil, errClosed, true)
 			return
 		case <-c.changed:
