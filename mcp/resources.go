@@ -66,10 +66,10 @@ func (s *Servers) withResources() (names []string) {
 	return names
 }
 
-// resourceServer returns a server by its name.
+// resourceServer returns a server by the name that it has in the names of its tools. Permission rules know it by that name alone.
 func (s *Servers) resourceServer(name string) (*server, error) {
 	for _, one := range s.list {
-		if one.Name == name || one.safe == name {
+		if one.safe == name {
 			return one, nil
 		}
 	}

@@ -34,6 +34,7 @@ type arguments struct {
 	EnvVars  vars   `json:"env_vars"`
 	Env      vars   `json:"env"`
 	Environs vars   `json:"environment"`
+	Server   string `json:"server"`
 }
 
 // vars holds the names of environment variables, given as an object or as a list of NAME=value. A variable with a strange value stands there
@@ -82,6 +83,10 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) 
 			c.add(part{asks: "its arguments cannot be read", exact: true})
 		}
 	}
+	c.name = req.Call.Name
+	if args.Server != "" && (c.name == "mcp_read" || c.name == "mcp_resources") { // one tool for the resources of all servers
+		c.kind, c.name = mcp, "mcp__"+args.Server+"__"+c.name
+	}
 	for _, name := range req.Access.Paths {
 		if !path.IsAbs(name) {
 			name = c.dir + "/" + name
@@ -104,7 +109,7 @@ func (c *call) add(p part) { c.parts = append(c.parts, p) }
 
 // describe adds the parts that depend on the kind of the tool.
 func (c *call) describe(args arguments) {
-	name := c.req.Call.Name
+	name := c.name
 	readOnly := c.req.Access.Effect == tool.ReadOnly
 	switch c.kind {
 	case command:

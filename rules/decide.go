@@ -84,6 +84,7 @@ type call struct {
 	env      env.Environment
 	req      tool.Request
 	kind     kind
+	name     string // of the tool, as rules have it
 	dir      string // the working directory
 	script   string // of a command
 	parts    []part
@@ -155,7 +156,7 @@ func (r *rule) matchesCall(c *call) bool {
 	if r.words != nil {
 		return r.words.all && c.kind == command
 	}
-	return r.plain() && covers(r.name, c.req.Call.Name, c.kind)
+	return r.plain() && (covers(r.name, c.name, c.kind) || c.kind == mcp && r.name == c.req.Call.Name)
 }
 
 // plain reports whether the rule is a name alone.

@@ -121,3 +121,26 @@ func TestM12_ToolsOfRemoteServers(t *testing.T) {
 		}
 	}
 }
+
+// The rules for a server also decide about its resources, which one tool reads for all servers.
+func TestM12_ResourcesOfServers(t *testing.T) {
+	p := newProject(t)
+	for permissions, want := range map[string]tool.Verdict{
+		`{}`:                       tool.Ask,
+		`{"deny": ["mcp__work"]}`:  tool.Deny,
+		`{"deny": ["mcp__other"]}`: tool.Ask,
+		`{"deny": ["mcp__work__*"], "allow": ["mcp_read"]}`:  tool.Deny,
+		`{"deny": ["mcp_read", "mcp_resources"]}`:            tool.Deny,
+		`{"allow": ["mcp__work"]}`:                           tool.Allow,
+		`{"allow": ["mcp__other__mcp_read"]}`:                tool.Ask,
+		`{"allow": ["mcp_read", "mcp_resources"]}`:           tool.Allow,
+		`{"allow": ["mcp__work"], "ask": ["mcp__*__mcp_*"]}`: tool.Ask,
+	} {
+		for _, name := range []string{"mcp_read", "mcp_resources"} {
+			req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: name, Args: `{"server":"work","uri":"x://y"}`}, Access: tool.Access{Effect: tool.Exclusive}}
+			if d := p.load(permissions).Decide(t.Context(), p.env, req); d.Verdict != want || permissions == "{}" && !slices.Equal(d.Suggest, []string{"mcp__work__" + name}) {
+				t.Errorf("%s, %s: %v (%s, %q), want %v", permissions, name, d.Verdict, d.Reason, d.Suggest, want)
+			}
+		}
+	}
+}
