@@ -118,6 +118,7 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 		params.Arguments = json.RawMessage(call.Args)
 	}
 	return s.do(ctx, call, func(ctx context.Context, c *conn, r *running) (tool.Result, error) {
+		params.Meta = s.logsOf(c, params.Meta)
 		params.SetProgressToken(r.token)
 		got, err := c.session.CallTool(ctx, params)
 		if err != nil && s.opened(ctx, err) { // the server needs the person to have opened an address first

@@ -71,6 +71,7 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 		c.forgotten = errors.Is(c.session.Wait(), sdk.ErrSessionMissing) // stdio.reason says why others end
 		close(c.ended)
 	}()
+	s.askForLogs(ctx, c)
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -150,18 +149,26 @@ func (s *Servers) apply(ctx context.Context, m *member) {
 			gone = append(gone, name)
 		}
 	}
-	var errs []error
+	err := m.replace(ctx, gone, added)
+	if err == nil {
+		m.given = now
+	} else if ctx.Err() == nil {
+		s.warn("", fmt.Errorf("the tools of MCP servers could not be changed: %w", err))
+	}
+}
+
+// replace takes tools away from the session and gives it others.
+func (m *member) replace(ctx context.Context, gone []string, added []tool.Tool) error {
 	if len(gone) > 0 {
-		errs = append(errs, m.session.RemoveTools(ctx, gone...))
+		if err := m.session.RemoveTools(ctx, gone...); err != nil {
+			return err
+		}
+		for _, name := range gone {
+			delete(m.given, name)
+		}
 	}
 	if len(added) > 0 {
-		errs = append(errs, m.session.AddTools(ctx, added...))
+		return m.session.AddTools(ctx, added...)
 	}
-	if err := errors.Join(errs...); err != nil {
-		if ctx.Err() == nil {
-			s.warn("", fmt.Errorf("the tools of MCP servers could not be changed: %w", err))
-		}
-		return
-	}
-	m.given = now
+	return nil
 }

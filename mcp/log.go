@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the newest protocol deprecates logging, and servers log all the same
+
 package mcp
 
 import (
@@ -5,6 +7,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -51,6 +55,41 @@ func (s *server) logged(level string, said any) {
 		attrs = append(attrs, slog.Int("dropped", dropped))
 	}
 	s.owner.o.Log.LogAttrs(context.Background(), levelOf(level), clean(text, maxLogged), attrs...)
+}
+
+// wanted returns the lowest level of messages that the host's log takes, or "" if it takes none.
+func (s *server) wanted() sdk.LoggingLevel {
+	for _, level := range []sdk.LoggingLevel{"debug", "info", "warning", "error"} {
+		if log := s.owner.o.Log; log != nil && log.Enabled(context.Background(), levelOf(string(level))) {
+			return level
+		}
+	}
+	return ""
+}
+
+// statelessVersion is the first version of the protocol in which each request says what the server may log for it.
+const statelessVersion = "2026-07-28"
+
+// askForLogs tells a server of an older version which messages it may send. One that refuses or does not answer logs as it likes.
+func (s *server) askForLogs(ctx context.Context, c *conn) {
+	r, level := c.session.InitializeResult(), s.wanted()
+	if level == "" || r == nil || r.Capabilities == nil || r.Capabilities.Logging == nil || r.ProtocolVersion >= statelessVersion {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	_ = c.session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level})
+}
+
+// logsOf says in a request which messages the server may send while it works on it.
+func (s *server) logsOf(c *conn, meta sdk.Meta) sdk.Meta {
+	if r, level := c.session.InitializeResult(), s.wanted(); level != "" && r != nil && r.ProtocolVersion >= statelessVersion {
+		if meta == nil {
+			meta = sdk.Meta{}
+		}
+		meta[sdk.MetaKeyLogLevel] = level
+	}
+	return meta
 }
 
 func levelOf(name string) slog.Level {

@@ -36,17 +36,18 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 		return fmt.Errorf("it did not list its tools: %w", err)
 	}
 	list := s.offer(found)
-	s.pinned(list)
-	if len(list) > 0 {
-		if r := c.session.InitializeResult(); r != nil && r.Instructions != "" {
-			list[0].tool.Guidance = fmt.Sprintf("The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s",
-				s.safe, clean(r.Instructions, maxInstructions))
-		}
+	r := c.session.InitializeResult()
+	instructions := ""
+	if r != nil {
+		instructions = clean(r.Instructions, maxInstructions)
+	}
+	s.pinned(instructions, list)
+	if len(list) > 0 && instructions != "" {
+		list[0].tool.Guidance = fmt.Sprintf("The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s", s.safe, instructions)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered = list
-	r := c.session.InitializeResult()
 	s.resourceful = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
 	return nil
 }

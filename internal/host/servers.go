@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
-		Warn:   warn}
+		Warn:   warn, Log: slog.New(&serverLog{warn: s.warnings.add})}
 	if state, err := stateDir(c.getenv); err == nil {
 		o.Tokens = tokensIn(state)
 		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
@@ -88,11 +89,19 @@ func describe(err error) string {
 	}
 	text := err.Error()
 	for i := range changed.Tools[:min(len(changed.Tools), mostServers)] {
-		description := strings.Join(strings.Fields(changed.Tools[i].Description), " ")
-		if len(description) > maxShown {
-			description = strings.ToValidUTF8(description[:maxShown], "") + " [...]"
-		}
-		text += fmt.Sprintf("\n  %s: %s", changed.Tools[i].Name, description)
+		text += fmt.Sprintf("\n  %s: %s", changed.Tools[i].Name, oneLine(changed.Tools[i].Description))
+	}
+	if changed.Instructions != "" {
+		text += "\n  instructions: " + oneLine(changed.Instructions)
+	}
+	return text
+}
+
+// oneLine returns a description on one line, cut if it is long.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(text[:maxShown], "") + " [...]"
 	}
 	return text
 }

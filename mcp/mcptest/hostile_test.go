@@ -306,7 +306,7 @@ func TestM5_HostileDescriptions(t *testing.T) {
 	}
 	changed, ok := w.errs[0].(*mcp.ChangedError)
 	if want := `</IMPORTANT>\u{200b}\u{202e}`; !ok || len(changed.Tools) != 1 || !strings.HasSuffix(changed.Tools[0].Description, want) ||
-		s.Tools()[0].Description != changed.Tools[0].Description || !strings.Contains(w.all(), "look at them before you allow their calls") {
+		s.Tools()[0].Description != changed.Tools[0].Description || !strings.Contains(w.all(), "look at them before you allow its calls") {
 		t.Errorf("told %v; the tool is %q", w.errs[0], s.Tools()[0].Description)
 	}
 }
