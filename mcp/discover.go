@@ -19,7 +19,7 @@ import (
 
 const maxDocument = 1 << 20 // bytes of a document or an answer of an authorization server
 
-// discovered is what a server and its authorization server say about logins.
+// discovered holds what a server and its authorization server say about logins.
 type discovered struct {
 	resource string
 	scopes   []string // what the server says it needs

@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// maxSaid is how much is kept of what a server printed besides messages, in bytes.
+// maxSaid limits the bytes that are kept of what a server printed besides messages.
 const maxSaid = 8 << 10
 
 // tail keeps the end of a text.

@@ -118,7 +118,7 @@ func (s *Stream) keep(text string, regions []region, safe int) {
 	}
 }
 
-// longHeld is how much is held back before more than a piece has to come for another look at it.
+// longHeld is the number of bytes held back from which on more than a piece has to come for another look at them.
 const longHeld = 1 << 10
 
 // bytesOf returns the bytes of a text, which must not be changed.

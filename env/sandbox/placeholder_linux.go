@@ -198,7 +198,7 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 	return k, errors.Join(k.removeAll(), f.Close()) // what a killed host has left
 }
 
-// forgotten is how long a placeholder waits at most if its session does not come back, perhaps because its root is gone.
+// forgotten limits the time that a placeholder waits if its session does not come back, perhaps because its root is gone.
 const forgotten = 24 * time.Hour
 
 // removeForgotten removes what killed hosts have parked. A session that still needs one of them makes a new one.

@@ -57,7 +57,7 @@ type Request struct {
 	of *http.Request
 }
 
-// login is what one authorization led to.
+// login holds the outcome of one authorization.
 type login struct {
 	client, redirect, challenge, resource, scope string
 	code                                         string
