@@ -78,7 +78,7 @@ func (s *server) askForLogs(ctx context.Context, c *conn) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	_ = c.session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level})
+	_ = c.session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level}) // it only logs otherwise then
 }
 
 // logsOf says in a request which messages the server may send while it works on it.

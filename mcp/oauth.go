@@ -299,5 +299,5 @@ func union(lists ...[]string) (all []string) {
 // drain reads the rest of a short answer, so that its connection can be used again, and closes it.
 func drain(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, maxRefusal) // whatever it is
-	_ = resp.Body.Close()
+	_ = resp.Body.Close()                              // it is not used
 }

@@ -69,7 +69,7 @@ func (w *world) front(c net.Conn, config *tls.Config) {
 		return
 	} else if first[0] != handshake {
 		w.hit(toHost, "not TLS")
-		_, _ = io.WriteString(c, "got it\n")
+		_, _ = io.WriteString(c, "got it\n") // the attacker may have ended
 		return
 	}
 	_ = tls.Server(peeked{c, r}, config).Handshake() // the proxy or the attacker may have ended
@@ -112,7 +112,7 @@ func (w *world) openProxy() (url string, end func()) {
 			return
 		}
 		defer response.Body.Close()
-		_, _ = io.Copy(answer, response.Body)
+		_, _ = io.Copy(answer, response.Body) // the attacker may have ended
 	}))
 	return server.URL, func() {
 		server.Close()
@@ -136,7 +136,7 @@ func (w *world) tunnel(answer http.ResponseWriter, r *http.Request, dial func(ct
 	}
 	var both sync.WaitGroup
 	both.Go(func() { _, _ = io.Copy(host, buffered); _ = host.Close() })
-	_, _ = io.Copy(client, host)
+	_, _ = io.Copy(client, host) // either end may have closed
 	_ = client.Close()
 	both.Wait()
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -53,7 +51,7 @@ func OpenServers(dir string, project *Project, files []string, getenv func(strin
 	r := serverReader{Servers: s, dir: dir, project: project, getenv: getenv}
 	var lists [][]mcp.Server
 	for _, name := range files {
-		data, err := readServers(name)
+		data, err := readRegular(name, maxServerFile+1)
 		if err != nil {
 			return nil, fail(ErrConfig, "cannot read the MCP servers: %w", err)
 		}
@@ -68,23 +66,6 @@ func OpenServers(dir string, project *Project, files []string, getenv func(strin
 	s.List, shadowed = mcp.Merge(lists...)
 	s.Problems = append(s.Problems, shadowed...)
 	return s, nil
-}
-
-// readServers reads a file of the user's.
-func readServers(name string) (data []byte, err error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return io.ReadAll(io.LimitReader(f, maxServerFile+1))
 }
 
 // serverReader reads files of servers for a directory.
@@ -170,7 +151,7 @@ func (r *serverReader) users() []mcp.Server {
 	if err != nil {
 		return nil // without a home directory there is no file
 	}
-	data, err := readServers(name)
+	data, err := readRegular(name, maxServerFile+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -99,19 +97,7 @@ func outside(_ context.Context, name string) ([]byte, error) {
 
 // ruleFile reads a file of the user's. Patterns that begin with / start at its directory.
 func ruleFile(name string) (source rules.Source, err error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return source, err
-	}
-	if !info.Mode().IsRegular() {
-		return source, fmt.Errorf("%s is not a regular file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return source, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	data, err := io.ReadAll(io.LimitReader(f, rules.MaxFile+1))
+	data, err := readRegular(name, rules.MaxFile+1)
 	if err != nil {
 		return source, err
 	}
