@@ -368,3 +368,15 @@ func TestM2_PromptsAsCommands(t *testing.T) {
 		t.Errorf("text on standard input is not a command: %+v", out)
 	}
 }
+
+// The name of a server that nobody has trusted cannot look like a line of the command.
+func TestM12_NamesInWarnings(t *testing.T) {
+	url, _ := serve(t, nil, say("done"))
+	h := newHome(t, url)
+	h.projects(`{"mcpServers": {"x\nattractor: done": {"command": "true"}, "` + strings.Repeat("n", 3000) + `": {"command": "true"}}}`)
+	out := h.run(0, "run", "--yes", "x")
+	has(t, out.stderr, `x\nattractor: done`, strings.Repeat("n", 64)+"...")
+	if strings.Contains(out.stderr, "\nattractor: done") || strings.Contains(out.stderr, strings.Repeat("n", 65)) {
+		t.Errorf("the warning: %s", out.stderr)
+	}
+}

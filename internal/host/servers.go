@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -67,7 +68,13 @@ func (s *Servers) untrusted() string {
 	if len(s.Untrusted) == 0 {
 		return ""
 	}
-	shown := s.Untrusted[:min(len(s.Untrusted), mostServers)]
+	var shown []string
+	for _, name := range s.Untrusted[:min(len(s.Untrusted), mostServers)] {
+		if len(name) > maxName {
+			name = strings.ToValidUTF8(name[:maxName], "") + "..."
+		}
+		shown = append(shown, names.Shown(name))
+	}
 	more := ""
 	if n := len(s.Untrusted) - len(shown); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
@@ -75,8 +82,11 @@ func (s *Servers) untrusted() string {
 	return fmt.Sprintf("The MCP servers of the project are not started, because %s: %s%s. To see them and decide, run: attractor trust", s.Why, strings.Join(shown, ", "), more)
 }
 
-// mostServers limits the servers that a line names.
-const mostServers = 10
+// The limits of the servers that a line names, and of the bytes of a name.
+const (
+	mostServers = 10
+	maxName     = 64
+)
 
 // maxShown limits the description of a changed tool in a warning.
 const maxShown = 300
