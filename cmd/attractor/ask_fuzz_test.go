@@ -17,6 +17,7 @@ func FuzzQuestion(f *testing.F) {
 	f.Add("edit_file", "", `{"old_string":"a\nb","new_string":"\u001b[2J","file_path":"f"}`, "", "")
 	f.Add("apply_patch", "", "*** Begin Patch\r\n\x1b]0;x\a", "", "")
 	f.Add("x", "", `{"a":{"b":[1,2]},"a`, "", "")
+	f.Add("shell", "l\u03d0s\xef\n\u0430", "", "", "")
 	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
 		q := host.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, Dir: path,
 			Links: []host.Link{{Path: path, Target: path}}}
@@ -26,7 +27,7 @@ func FuzzQuestion(f *testing.F) {
 		}
 		for line := range strings.Lines(question(q)) {
 			ours := strings.HasPrefix(line, "  ")
-			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ", oneLine(path) + " leads to "} {
+			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ", "Careful, some characters only look like others: ", oneLine(path) + " leads to "} {
 				ours = ours || strings.HasPrefix(line, prefix)
 			}
 			if !ours {
