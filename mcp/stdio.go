@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -67,7 +66,9 @@ func startStdio(ctx context.Context, e env.Environment, s *Server, on notified) 
 		}
 		_, _ = w.Write(p) // blocks until Read has taken it; fails only when the connection is closed
 	}}
-	cmd.Env = variables(s)
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		cmd.Env = append(cmd.Env, name+"="+s.Env[name])
+	}
 	process, err := e.Start(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -85,46 +86,13 @@ func startStdio(ctx context.Context, e env.Environment, s *Server, on notified) 
 	return c, nil
 }
 
-// script returns the shell script that becomes the server's process. It gives the server's variables their names.
+// script returns the shell script that becomes the server's process.
 func script(s *Server) string {
-	var words []string
-	for i, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if !direct(name) {
-			words = append(words, fmt.Sprintf(`export %s="$%s%d"; unset %[2]s%[3]d;`, name, carrier, i))
-		}
-	}
-	words = append(words, "exec", quote(s.Command))
+	words := []string{"exec", quote(s.Command)}
 	for _, arg := range s.Args {
 		words = append(words, quote(arg))
 	}
 	return strings.Join(words, " ")
-}
-
-// carrier begins the names under which variables come to the script.
-const carrier = "ATTRACTOR_MCP_"
-
-// variables returns the environment of the script. Programs of the host start it, perhaps in a sandbox, and a variable such as LD_PRELOAD
-// would already have its effect on them. So variables have other names until the script runs, but their values are on no command line.
-func variables(s *Server) (environ []string) {
-	for i, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value := "=" + s.Env[name]
-		if direct(name) {
-			environ = append(environ, name+value)
-		} else {
-			environ = append(environ, carrier+strconv.Itoa(i)+value)
-		}
-	}
-	return environ
-}
-
-// direct reports whether a variable keeps its name: where a sandbox has directories and proxies of its own for which its values count,
-// where a shell can assign nothing, and where the name is none for a shell.
-func direct(name string) bool {
-	switch name {
-	case "HOME", "TMPDIR", "TMP", "TEMP", "GOTMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "UID", "EUID", "PPID":
-		return true
-	}
-	return !isVariable(name) || strings.HasPrefix(name, "XDG_") || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 }
 
 // quote returns a word that a POSIX shell reads as the text.

@@ -24,8 +24,8 @@ func (p *paths) Set(value string) error {
 }
 
 // runLandlock becomes a command that is confined by Landlock: it reads only --read and --write, and writes only --write. It also loses the
-// capabilities of root and gets the filter of system calls that --filter, a descriptor, holds. Nothing is left out silently: if the kernel
-// cannot do something of it, the command does not run.
+// capabilities of root and gets the filter of system calls that --filter, a descriptor, holds, and the variables of --environ. Nothing is left
+// out silently: if the kernel cannot do something of it, the command does not run.
 func runLandlock(args []string) (code int, err error) {
 	flags := flag.NewFlagSet("landlock", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -33,11 +33,16 @@ func runLandlock(args []string) (code int, err error) {
 	flags.Var(&read, "read", "")
 	flags.Var(&write, "write", "")
 	filter := flags.Int("filter", -1, "")
+	given := flags.Int("environ", -1, "")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage, err
 	}
 	if *filter < 0 || flags.NArg() == 0 {
 		return exitUsage, errors.New("it needs --filter DESCRIPTOR and, after --, a command")
+	}
+	variables, err := environ(*given)
+	if err != nil {
+		return exitUsage, err
 	}
 	program, err := exec.LookPath(flags.Arg(0))
 	if err != nil {
@@ -47,7 +52,7 @@ func runLandlock(args []string) (code int, err error) {
 	if err := errors.Join(confine(read, write), dropCapabilities(), installFilter(*filter)); err != nil {
 		return exitUsage, err
 	}
-	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, flags.Args(), os.Environ()))
+	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, flags.Args(), variables))
 }
 
 const (

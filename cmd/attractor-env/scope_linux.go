@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,12 +16,23 @@ import (
 // scopeABI is the first version of Landlock that can keep abstract Unix sockets from a command.
 const scopeABI = 6
 
-// runScope becomes a command that cannot connect to the abstract Unix sockets of other commands and of the machine.
+// runScope becomes a command that cannot connect to the abstract Unix sockets of other commands and of the machine. It has the variables of
+// --environ.
 func runScope(args []string) (code int, err error) {
-	if len(args) < 2 || args[0] != "--" {
-		return exitUsage, errors.New("it needs -- and a command")
+	flags := flag.NewFlagSet("scope", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	given := flags.Int("environ", -1, "")
+	if err := flags.Parse(args); err != nil {
+		return exitUsage, err
 	}
-	program, err := exec.LookPath(args[1])
+	if flags.NArg() == 0 {
+		return exitUsage, errors.New("it needs a command after --")
+	}
+	variables, err := environ(*given)
+	if err != nil {
+		return exitUsage, err
+	}
+	program, err := exec.LookPath(flags.Arg(0))
 	if err != nil {
 		return exitNotFound, err
 	}
@@ -27,7 +40,7 @@ func runScope(args []string) (code int, err error) {
 	if err := scope(); err != nil {
 		return exitUsage, err
 	}
-	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, args[1:], os.Environ()))
+	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, flags.Args(), variables))
 }
 
 // scope confines the thread to abstract sockets of its own.

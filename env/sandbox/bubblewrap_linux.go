@@ -258,31 +258,31 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 	if err != nil {
 		return l, fmt.Errorf("protected files: %w", err)
 	}
-	program, err1 := memory("filter", b.filter)
-	text, err2 := memory("arguments", []byte(strings.Join(append(b.args(state), "--chdir", dir), "\x00")+"\x00"))
-	if err := errors.Join(err1, err2); err != nil {
-		err = errors.Join(err, lock.Close())
+	h := handed{first: 3 + len(l.Files)}
+	own := []string{b.bwrap, "--sync-fd", h.file(lock), "--seccomp", h.data("filter", b.filter)}
+	args := append(b.args(state), "--chdir", dir)
+	inside, variables := l.Args, vars(l.Env, b.options.AllowSockets, b.own)
+	if b.scope != "" { // the helper confines the command, so the variables must have no effect on it either
+		inside = append([]string{helperInside, "scope", "--environ", h.list("environment", variables), "--"}, inside...)
+	} else {
+		inside = b.gateway.command(helperInside, socketInside, inside)
+		args = append(args, settings(variables)...)
+	}
+	if len(args) > maxArguments {
+		h.err = errors.Join(h.err, fmt.Errorf("the command has %d environment variables, which are too many for bubblewrap", len(variables)))
+	}
+	own = append(own, "--args", h.list("arguments", args))
+	if h.err != nil {
+		err := h.close()
 		b.keeper.end()
 		return l, err
 	}
-	first := 3 + len(l.Files)
-	l.Files = append(slices.Clip(l.Files), lock, program, text)
-	l.Ended = both(b.keeper.end, l.Ended)
-	own := []string{b.bwrap, "--sync-fd", strconv.Itoa(first), "--seccomp", strconv.Itoa(first + 1), "--args", strconv.Itoa(first + 2)}
 	if !l.Terminal {
 		own = append(own, "--new-session")
 	}
-	l.Args = slices.Concat(own, []string{"--"}, b.inside(l.Args))
-	l.Env = vars(l.Env, b.options.AllowSockets, b.own)
+	l.Files, l.Ended = append(slices.Clip(l.Files), h.files...), both(b.keeper.end, l.Ended)
+	l.Args, l.Env = slices.Concat(own, []string{"--"}, inside), nil
 	return l, nil
-}
-
-// inside returns a command as bubblewrap starts it: by the helper, if it has something to do.
-func (b *bubblewrap) inside(args []string) []string {
-	if b.scope != "" {
-		return append([]string{helperInside, "scope", "--"}, args...)
-	}
-	return b.gateway.command(helperInside, socketInside, args)
 }
 
 // both returns a function that calls two, of which the second may be nil.
@@ -332,22 +332,6 @@ func (b *bubblewrap) cover(f placeholder, r replacement) string {
 		return b.emptyFile
 	}
 	return b.commonDir
-}
-
-// memory returns a file in memory, to be read from its beginning.
-func memory(name string, data []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, os.NewSyscallError("memfd_create", err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.Write(data); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if _, err := f.Seek(0, 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // names returns the roots for a message.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -188,14 +187,14 @@ func (k *landlock) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 	if err := k.plan.check(); err != nil {
 		return l, err
 	}
-	program, err := memory("filter", k.filter)
-	if err != nil {
-		return l, err
+	h := handed{first: 3 + len(l.Files)}
+	own := []string{k.helper, "landlock", "--filter", h.data("filter", k.filter),
+		"--environ", h.list("environment", vars(l.Env, k.options.AllowSockets, k.own))}
+	if h.err != nil {
+		return l, h.close()
 	}
-	l.Files = append(slices.Clip(l.Files), program)
-	own := []string{k.helper, "landlock", "--filter", strconv.Itoa(2 + len(l.Files))}
-	l.Args = slices.Concat(own, k.args, []string{"--"}, l.Args)
-	l.Env = vars(l.Env, k.options.AllowSockets, k.own)
+	l.Files = append(slices.Clip(l.Files), h.files...)
+	l.Args, l.Env = slices.Concat(own, k.args, []string{"--"}, l.Args), nil
 	return l, nil
 }
 
