@@ -1,0 +1,121 @@
+//go:build unix
+
+package shell_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/rules/shell"
+)
+
+// arguments returns the values of ARGUMENTS, 1, name and ARGUMENTS[0].
+func arguments(text string, words ...string) func(string) (shell.Value, bool) {
+	return func(name string) (shell.Value, bool) {
+		switch name {
+		case "ARGUMENTS":
+			return shell.Value{Words: words, Text: text, Everywhere: true}, true
+		case "1", "name", "ARGUMENTS[0]":
+			if len(words) == 0 {
+				return shell.Value{}, true
+			}
+			return shell.Value{Words: words[:1], Text: words[0]}, true
+		}
+		return shell.Value{}, false
+	}
+}
+
+func TestM7_Fill(t *testing.T) {
+	const evil = "a'; touch x; '$(b)"
+	for _, c := range []struct{ script, text, want string }{
+		{"git status", "x", "git status"},
+		{"git log $ARGUMENTS -- $2 $HOME", "-n 5", "git log -n 5 -- $2 $HOME"},
+		{"git diff $1...HEAD", "main", "git diff main...HEAD"},
+		{"git diff ${1}x", "main", "git diff mainx"},
+		{"git diff $1", "", "git diff "},
+		{"echo \"at '$1'\" '$1' '$ARGUMENTS' $10", "don't", `echo "at 'don't'" '$1' 'don'\''t' 'don'\''t'0`},
+		{"git log | awk '{print $1}'", "x", "git log | awk '{print $1}'"},
+		{"echo $ARGUMENTS[0] $ARGUMENTS[1] $name[0]", "x y", "echo x x y[1] x[0]"},
+		{"echo $1", evil, `echo 'a'\''; touch x; '\''$(b)'`},
+		{`echo "$1"`, evil, `echo "a'; touch x; '\$(b)"`},
+		{`echo "$(cat $1)"`, evil, `echo "$(cat 'a'\''; touch x; '\''$(b)')"`},
+		{"cat <<E\n$1\nE", "", "cat <<E\n\nE"},
+		{"cat <<'E'\n$1\nE", evil, "cat <<'E'\n$1\nE"},
+		{"echo ${x:-$1} $((1+$1))", "7", "echo ${x:-7} $((1+7))"},
+		{"echo # $1\necho $1", "x", "echo # $1\necho x"},
+	} {
+		words := strings.Fields(c.text)
+		if c.text == evil || c.text == "don't" {
+			words = []string{c.text}
+		}
+		got, err := shell.Fill(c.script, arguments(c.text, words...))
+		if err != nil || got != c.want {
+			t.Errorf("%q with %q: %q, %v, want %q", c.script, c.text, got, err, c.want)
+		}
+	}
+	for script, text := range map[string]string{"echo ${x:-$1}": evil, `echo "${x:-"$1"}"`: "}", "echo $((1+$1))": "x[$(id)]", "echo `ls $1`": "a b", "echo $'$ARGUMENTS'": "a b", "cat <<E\n$1\nE": "E",
+		"cat <<E; echo $1\nx\nE": "a\nb",
+		"echo ${a[$1]}":          "$(id)", "a[$1]=x": "$(id)", `echo "${#a[$1]}" $`: "$(id)", "echo $1 'x": "y", "echo $1 \x01": "y"} {
+		if got, err := shell.Fill(script, arguments(text, text)); err == nil {
+			t.Errorf("%q with %q: %q", script, text, got)
+		}
+	}
+}
+
+// places holds scripts that print the value of $1 and nothing else, with the shells that can run them.
+var places = []string{
+	`printf %s $1`, `printf %s "$1"`, `printf %s ${1}`, `printf %s "${1}"`, `printf %s '$ARGUMENTS'`, `printf %s "$(printf %s "$1")x" | sed '$s/x$//'`,
+	`x=$1; printf %s "$x"`, `set -- $1; printf %s "$1"`, "cat <<E; printf %s $1\nE", `for x in $1; do printf %s "$x"; done`,
+	`case $1 in *) printf %s $1;; esac`, `printf %s "` + "`printf x`" + `$1" | sed '1s/^x//'`, `printf %s ${x:-$1}`, `printf %s "${x:-$1}"`, "printf %s `printf %s $1`",
+	`sh -c 'printf %s "$2"' x y $1`, `if true; then printf %s $1; fi`, `(printf %s $1)`, `f() { printf %s $1; }; f`,
+}
+
+// A value is the same text for a shell, in whatever place, and never more.
+func TestM7_FilledValuesAreText(t *testing.T) {
+	for _, sh := range canaryShells {
+		peer.Need(t, sh[0])
+	}
+	dir := t.TempDir()
+	canary := filepath.Join(dir, "canary")
+	piece := rapid.SampledFrom([]string{"a", " ", "\n", "'", `"`, "`", "$", "$(touch canary)", "`touch canary`", ";touch canary;", "\\", "|", "&", "<", ">", "(", ")", "{", "}", "~", "*", "?", "[", "]",
+		"#", "!", "=", "-", "%", "E", "\nE\ntouch canary\n", "${x", "$1", "$((", "\t", "é", "'$(touch canary)'", `"$(touch canary)"`})
+	rapid.Check(t, func(r *rapid.T) {
+		value := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(r, "value"), "")
+		script := rapid.SampledFrom(places).Draw(r, "script")
+		filled, err := shell.Fill(script, arguments(value, value))
+		if err != nil {
+			return // it cannot be quoted there
+		}
+		for _, program := range canaryShells {
+			cmd := exec.Command(program[0], slices.Concat(program[1:], []string{"-c", filled})...)
+			cmd.Dir = dir
+			out, err := cmd.Output()
+			want := strings.TrimRight(value, "\n") // substitutions drop newlines at the end
+			if err != nil || strings.TrimRight(string(out), "\n") != want {
+				r.Errorf("%s: %q with %q is %q, which printed %q, %v", program, script, value, filled, out, err)
+			}
+			if _, err := os.Stat(canary); err == nil {
+				r.Fatalf("%s: %q with %q is %q, which has run the value", program, script, value, filled)
+			}
+		}
+	})
+}
+
+func FuzzM7_Fill(f *testing.F) {
+	for _, script := range places {
+		f.Add(script, "a'b\"$(c)")
+	}
+	f.Fuzz(func(t *testing.T, script, value string) {
+		filled, err := shell.Fill(script, arguments(value, value))
+		if err == nil && filled != script && !strings.Contains(script, "$") {
+			t.Errorf("%q became %q", script, filled)
+		}
+	})
+}
