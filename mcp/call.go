@@ -223,7 +223,7 @@ func (s *server) settle(ctx context.Context, c *conn) {
 	s.owner.applyNow(ctx)
 }
 
-// notified handles a notification of a process where it is read. The SDK only needs to know that lists have changed, once.
+// notified handles a server's notification where it is read. The SDK only needs to know that lists have changed, once.
 func (s *server) notified(c *conn, method string, params json.RawMessage) (pass bool) {
 	switch method {
 	case "notifications/progress":

@@ -77,8 +77,9 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 
 // dial returns the transport of a new connection.
 func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
+	on := func(method string, params json.RawMessage) bool { return s.notified(c, method, params) }
 	if s.URL != "" {
-		transport, cut, err := s.remote()
+		transport, cut, err := s.remote(on)
 		c.cut = cut
 		return transport, err
 	}
@@ -87,7 +88,7 @@ func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
 	}
 	e, err := guard.Value("Options.Env", func() (env.Environment, error) { return s.owner.o.Env(s.Server) })
 	if err == nil {
-		c.stdio, err = startStdio(ctx, e, &s.Server, func(method string, params json.RawMessage) bool { return s.notified(c, method, params) })
+		c.stdio, err = startStdio(ctx, e, &s.Server, on)
 	}
 	if err != nil {
 		return nil, err
@@ -103,8 +104,6 @@ func (s *server) client(c *conn, probed *atomic.Bool) *sdk.Client {
 			c.handled.Add(1)
 			signal(c.changed)
 		},
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progressed(r.Params) },
-		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(string(r.Params.Level), r.Params.Data) },
 	}
 	if s.owner.o.Answers {
 		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
@@ -204,7 +203,7 @@ func signal(c chan struct{}) {
 }
 
 // remote returns the transport of a server that speaks streamable HTTP, and a function that ends its requests.
-func (s *server) remote() (sdk.Transport, func(), error) {
+func (s *server) remote(on notified) (sdk.Transport, func(), error) {
 	o := s.owner.o
 	if o.HTTP == nil {
 		o.HTTP = Network{}.Client
@@ -213,5 +212,5 @@ func (s *server) remote() (sdk.Transport, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return dialRemote(s.Server, client, o.Tokens, o.Secret)
+	return dialRemote(s.Server, client, o.Tokens, o.Secret, on)
 }

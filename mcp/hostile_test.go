@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -259,8 +257,8 @@ func FuzzM5_Lines(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := &stdio{on: func(string, json.RawMessage) bool { return true }, in: bufio.NewReaderSize(bytes.NewReader(data), 16), out: make(chan []byte, 1),
-			said: new(tail), closed: make(chan struct{}), open: map[jsonrpc.ID]bool{}}
+		c := &stdio{inbox: inbox{on: func(string, json.RawMessage) bool { return true }}, in: bufio.NewReaderSize(bytes.NewReader(data), 16), out: make(chan []byte, 1),
+			said: new(tail), closed: make(chan struct{})}
 		for n := 0; ; n++ {
 			if m, err := c.Read(t.Context()); err != nil {
 				break
@@ -268,8 +266,8 @@ func FuzzM5_Lines(f *testing.F) {
 				t.Fatalf("message %d is %v", n, m)
 			}
 		}
-		if len(c.said.text) > maxSaid || len(c.open) > maxRequests {
-			t.Errorf("%d bytes and %d requests are kept", len(c.said.text), len(c.open))
+		if len(c.said.text) > maxSaid || len(c.inbox.open) > maxRequests {
+			t.Errorf("%d bytes and %d requests are kept", len(c.said.text), len(c.inbox.open))
 		}
 	})
 }

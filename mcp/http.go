@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/attractor-go/attractor/internal/netguard"
@@ -176,7 +176,7 @@ func unnamed(err error) error {
 
 // dialRemote returns the transport of a connection to a remote server, and a function that ends it: its requests end, and so do its goroutines.
 // A nil client stands for [Network.Client].
-func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string)) (sdk.Transport, func(), error) {
+func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string), on notified) (sdk.Transport, func(), error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
 		return nil, nil, err
@@ -192,9 +192,9 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 	}
 	life, end := context.WithCancel(context.Background())
 	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}, secret: secret}
-	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait}}
+	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait}, inbox: inbox{on: on}}
 	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}, OAuthHandler: a,
-		MaxEventSize: maxMessage}, func() { end(); client.CloseIdleConnections() }, nil
+		MaxEventSize: -1}, func() { end(); client.CloseIdleConnections() }, nil
 }
 
 // remote sends the requests of one connection to a server. It adds the headers of the configuration, bounds what comes back, and turns
@@ -206,6 +206,7 @@ type remote struct {
 	life   context.Context
 	auth   *authorizer
 	listen listening
+	inbox  inbox
 }
 
 func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -222,28 +223,41 @@ func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
+	sent := sentBy(req)
+	if r, ok := sent.(*jsonrpc.Response); ok {
+		defer t.inbox.answered(r.ID)
+	}
 	var resp *http.Response
 	var err error
 	if req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") == "" {
 		resp, err = t.listen.open(req, t.base)
 	} else {
-		resp, err = t.send(req)
+		resp, err = t.send(req, sent)
 	}
 	if err != nil {
 		end()
 		return nil, err
 	}
-	resp.Body = &body{ReadCloser: resp.Body, left: bound(resp), truncate: resp.StatusCode >= 400, end: end}
+	resp.Body = &body{ReadCloser: resp.Body, end: end}
+	switch {
+	case resp.StatusCode >= 300: // a part of an error is enough
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxRefusal), resp.Body}
+	case req.Method == http.MethodGet || isCall(sent):
+		t.messagesOf(req, sent, resp)
+	}
 	return resp, nil
 }
 
 // send sends a request and judges the answer.
-func (t *remote) send(req *http.Request) (*http.Response, error) {
+func (t *remote) send(req *http.Request, sent jsonrpc.Message) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.judge(req, resp); err != nil {
+	if err := t.judge(req, sent, resp); err != nil {
 		_ = resp.Body.Close() // the error says more
 		return nil, err
 	}
@@ -251,15 +265,13 @@ func (t *remote) send(req *http.Request) (*http.Response, error) {
 }
 
 // judge returns an error for an answer that the protocol does not know.
-func (t *remote) judge(req *http.Request, resp *http.Response) error {
-	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	kind = strings.ToLower(strings.TrimSpace(kind))
-	switch status := resp.StatusCode; {
+func (t *remote) judge(req *http.Request, sent jsonrpc.Message, resp *http.Response) error {
+	switch kind, status := mediaType(resp), resp.StatusCode; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return t.auth.judge(req, resp)
-	case status < 300 && kind != "application/json" && kind != "text/event-stream" && isCall(req):
+	case status < 300 && kind != "application/json" && kind != "text/event-stream" && isCall(sent):
 		return fmt.Errorf("it answered with %s instead of MCP: check its URL", clean(cmp.Or(kind, "no content type"), 100))
-	case status < 300 && resp.ContentLength > maxMessage && kind != "text/event-stream":
+	case status < 300 && resp.ContentLength > maxMessage:
 		return errTooLong
 	case status < 400 || status == http.StatusMethodNotAllowed || kind == "application/json":
 	case status == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "": // the session has ended
@@ -270,21 +282,10 @@ func (t *remote) judge(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// isCall reports whether a request has a message that wants an answer. It is asked only about answers that are odd.
-func isCall(req *http.Request) bool {
-	if req.Method != http.MethodPost || req.GetBody == nil {
-		return false
-	}
-	body, err := req.GetBody()
-	if err != nil {
-		return false
-	}
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-	}
-	err = json.NewDecoder(body).Decode(&m)
-	return errors.Join(err, body.Close()) == nil && len(m.ID) > 0 && m.Method != ""
+// isCall reports whether a message wants a response.
+func isCall(m jsonrpc.Message) bool {
+	r, ok := m.(*jsonrpc.Request)
+	return ok && r.IsCall()
 }
 
 // refusal returns the status of an answer and the beginning of its text, cleaned.
@@ -300,39 +301,10 @@ func refusal(resp *http.Response) string {
 	return status
 }
 
-// bound returns how many bytes of an answer are read. The SDK bounds each event of a stream.
-func bound(resp *http.Response) int64 {
-	switch {
-	case resp.StatusCode >= 400:
-		return maxRefusal
-	case strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")), "text/event-stream"):
-		return 1 << 62
-	}
-	return maxMessage
-}
-
-// body is the body of an answer, bounded. Its request ends when it is closed.
+// body is the body of an answer. Its request ends when it is closed.
 type body struct {
 	io.ReadCloser
-	left     int64
-	truncate bool // the rest is left out, which is no error
-	end      func()
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		if b.truncate {
-			return 0, io.EOF
-		}
-		var one [1]byte
-		if n, err := b.ReadCloser.Read(one[:]); n == 0 {
-			return 0, err
-		}
-		return 0, errTooLong
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
+	end func()
 }
 
 func (b *body) Close() error {

@@ -302,7 +302,7 @@ func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 		"garbage": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, "{]")
-		}, "failed to decode response"},
+		}, "it sent a message that cannot be read"},
 		"200 MB": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
 			for range 200 {
@@ -324,7 +324,7 @@ func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 					return
 				}
 			}
-		}, "SSE event exceeded 16777216 bytes"},
+		}, "it sent a message of more than 16 MiB"},
 		"endless comments": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for {
@@ -332,7 +332,7 @@ func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 					return
 				}
 			}
-		}, "SSE event exceeded 16777216 bytes"},
+		}, "it sent a message of more than 16 MiB"},
 		"a cut stream": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }, "request terminated without response"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -516,7 +516,7 @@ func TestM1_CloseEndsRequests(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	}
-	transport, end, err := dialRemote(p.server(), nil, nil, nil)
+	transport, end, err := dialRemote(p.server(), nil, nil, nil, passAll)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -114,7 +115,7 @@ func (p *protected) logIn(t *testing.T, s Server, tokens TokenStore) error {
 // session connects to a server as a session does and closes the connection at the test's end.
 func session(t *testing.T, s Server, tokens TokenStore) (*sdk.ClientSession, error) {
 	t.Helper()
-	transport, end, err := dialRemote(s, nil, tokens, nil)
+	transport, end, err := dialRemote(s, nil, tokens, nil, passAll)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,9 @@ func session(t *testing.T, s Server, tokens TokenStore) (*sdk.ClientSession, err
 	t.Cleanup(func() { _ = cs.Close(); end() })
 	return cs, nil
 }
+
+// passAll gives the SDK every notification.
+func passAll(string, json.RawMessage) bool { return true }
 
 // whoami calls the tool of the protected server.
 func whoami(t *testing.T, cs *sdk.ClientSession) error {

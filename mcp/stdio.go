@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,22 +20,16 @@ import (
 )
 
 const (
-	maxMessage  = 16 << 20        // bytes of one message
-	maxRequests = 32              // requests of a server that are open at a time
-	politeTime  = 2 * time.Second // from the end of a server's input to the end of its process
-	killTime    = 15 * time.Second
+	politeTime = 2 * time.Second // from the end of a server's input to the end of its process
+	killTime   = 15 * time.Second
 )
-
-// errTooLong means that a server sent a message that is too long.
-var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
 
 // stdio is the connection to a server that runs as a process. It implements the SDK's Transport and Connection.
 //
-// Programs print other things than messages on standard output, so lines that are no messages are skipped. Notifications are handled
-// where they are read, or dropped, because the SDK would queue them without a bound.
+// Programs print other things than messages on standard output, so lines that are no messages are skipped.
 type stdio struct {
 	process env.Process
-	on      notified
+	inbox   inbox
 	in      *bufio.Reader
 	pipe    *io.PipeReader
 	out     chan []byte   // messages on their way to the server
@@ -44,21 +37,16 @@ type stdio struct {
 	closed  chan struct{} // closed by Close
 	once    sync.Once
 
-	mu    sync.Mutex
-	open  map[jsonrpc.ID]bool // requests of the server without a response
-	queue []jsonrpc.Message   // the rest of a batch; for Read alone
-	why   error               // why the connection ended, if it was not closed by this side
+	queue []jsonrpc.Message // the rest of a batch; for Read alone
 	busy  sync.WaitGroup
+	mu    sync.Mutex
+	why   error // why the connection ended, if it was not closed by this side
 }
-
-// notified handles a server's notification where it is read, and reports whether the SDK needs it too. It must not block.
-type notified func(method string, params json.RawMessage) (pass bool)
 
 // startStdio starts a server's process in an environment.
 func startStdio(ctx context.Context, e env.Environment, s *Server, on notified) (*stdio, error) {
 	r, w := io.Pipe()
-	c := &stdio{on: on, pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 16), said: new(tail), closed: make(chan struct{}),
-		open: map[jsonrpc.ID]bool{}}
+	c := &stdio{inbox: inbox{on: on}, pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 16), said: new(tail), closed: make(chan struct{})}
 	cmd := env.Command{Script: script(s), Dir: s.Dir, Stdin: true, Output: func(stream int, p []byte) {
 		if stream == env.Stderr {
 			c.said.write(p)
@@ -142,172 +130,54 @@ func (c *stdio) Connect(context.Context) (sdk.Connection, error) { return c, nil
 // SessionID implements the SDK's Connection.
 func (c *stdio) SessionID() string { return "" }
 
-// Read implements the SDK's Connection. One goroutine calls it.
+// Read implements the SDK's Connection. One goroutine calls it. Nothing more is read from a server whose request was refused until it takes
+// the refusal.
 func (c *stdio) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		for len(c.queue) > 0 {
 			m := c.queue[0]
 			c.queue = c.queue[1:]
-			if c.wanted(m) {
+			pass, refusal := c.inbox.admit(m)
+			if pass {
 				return m, nil
 			}
+			if refusal != nil {
+				_ = c.send(context.Background(), refusal) // it fails only when the connection is closed
+			}
 		}
-		line, err := c.line()
-		if err != nil {
+		if err := c.fill(); err != nil {
 			c.ended(err) // unless the process ended first
 			return nil, err
 		}
-		if c.queue, err = c.messages(line); err != nil {
-			c.ended(err)
-			return nil, err
-		}
 	}
 }
 
-// line returns the next line, without the spaces around it.
-func (c *stdio) line() ([]byte, error) {
-	var whole []byte
-	for {
-		piece, err := c.in.ReadSlice('\n')
-		if len(whole)+len(piece) > maxMessage {
-			return nil, errTooLong
-		}
-		switch {
-		case err == nil && whole == nil:
-			return bytes.TrimSpace(piece), nil
-		case errors.Is(err, io.ErrClosedPipe):
-			return nil, io.EOF
-		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
-		}
-		if whole = append(whole, piece...); err == nil {
-			return bytes.TrimSpace(whole), nil
-		}
-	}
-}
-
-// errUnreadable means that a server sent a message that is broken JSON.
-var errUnreadable = errors.New("it sent a message that cannot be read")
-
-// messages returns the messages of a line. Anything else was printed for people, unless it looks like a message.
-func (c *stdio) messages(line []byte) ([]jsonrpc.Message, error) {
-	batch := []json.RawMessage{line}
+// fill puts the messages of the next line into the queue. Any other line was printed for people.
+func (c *stdio) fill() error {
+	line, err := readLine(c.in, maxMessage)
 	switch {
-	case len(line) == 0:
-		return nil, nil
-	case line[0] == '[':
-		if json.Unmarshal(line, &batch) != nil {
-			batch = nil
-		}
+	case errors.Is(err, io.ErrClosedPipe):
+		return io.EOF
+	case err != nil:
+		return err
 	}
-	var found []jsonrpc.Message
-	for _, one := range batch {
-		if m := message(one); m != nil {
-			found = append(found, m)
-		}
-	}
-	if len(found) == 0 {
-		if line[0] == '{' && bytes.Contains(line[:min(len(line), 100)], []byte(`"jsonrpc"`)) && !readable(line) {
-			return nil, errUnreadable
-		}
+	line = bytes.TrimSpace(line)
+	if c.queue, err = messages(line); err == nil && len(c.queue) == 0 && len(line) > 0 {
 		c.said.write(append(slices.Clone(line[:min(len(line), maxSaid)]), '\n'))
 	}
-	return found, nil
-}
-
-// readable reports whether a text is JSON that is not nested too deeply.
-func readable(text []byte) bool {
-	var whole json.RawMessage
-	return json.Unmarshal(text, &whole) == nil
-}
-
-// message decodes a message, or returns nil. A response that is not complete becomes an error, so that its call ends.
-func message(text []byte) jsonrpc.Message {
-	var outline struct {
-		JSONRPC string          `json:"jsonrpc"`
-		ID      any             `json:"id"`
-		Method  string          `json:"method"`
-		Params  json.RawMessage `json:"params"`
-	}
-	if json.Unmarshal(text, &outline) != nil || outline.JSONRPC == "" { // this also refuses what is nested too deeply
-		return nil
-	}
-	if outline.ID == nil && outline.Method != "" { // a notification, of which there may be very many: the SDK would take 32 KiB for each
-		return &jsonrpc.Request{Method: outline.Method, Params: outline.Params}
-	}
-	m, err := jsonrpc.DecodeMessage(text)
-	if err == nil {
-		return m
-	}
-	id, err := jsonrpc.MakeID(outline.ID)
-	if err != nil || outline.ID == nil || outline.Method != "" {
-		return nil
-	}
-	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "its response cannot be read"}}
-}
-
-// wanted reports whether the SDK gets a message. A request beyond the limit is answered here.
-func (c *stdio) wanted(m jsonrpc.Message) bool {
-	req, ok := m.(*jsonrpc.Request)
-	switch {
-	case !ok:
-		return true
-	case !req.IsCall():
-		return c.passes(req)
-	}
-	c.mu.Lock()
-	full := len(c.open) >= maxRequests && !c.open[req.ID]
-	if !full {
-		c.open[req.ID] = true
-	}
-	c.mu.Unlock()
-	if full {
-		c.refuse(req)
-	}
-	return !full
-}
-
-// passes reports whether the SDK gets a notification. A cancellation concerns it only if the request is open.
-func (c *stdio) passes(req *jsonrpc.Request) bool {
-	if req.Method != "notifications/cancelled" {
-		return c.on(req.Method, req.Params)
-	}
-	var cancelled struct {
-		RequestID any `json:"requestId"`
-	}
-	if json.Unmarshal(req.Params, &cancelled) != nil {
-		return false
-	}
-	id, err := jsonrpc.MakeID(cancelled.RequestID)
-	if err != nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	open := c.open[id]
-	return open
-}
-
-// refuse answers a request of a server that has too many of them open. Nothing more is read from it until it takes answers.
-func (c *stdio) refuse(req *jsonrpc.Request) {
-	line, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("there are %d open requests; wait for their responses", maxRequests)}})
-	if err != nil {
-		return
-	}
-	select {
-	case c.out <- append(line, '\n'):
-	case <-c.closed:
-	}
+	return err
 }
 
 // Write implements the SDK's Connection. It returns when the message is on its way.
 func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		delete(c.open, r.ID)
-		c.mu.Unlock()
+		c.inbox.answered(r.ID)
 	}
+	return c.send(ctx, m)
+}
+
+// send puts a message on its way.
+func (c *stdio) send(ctx context.Context, m jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)

@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+const (
+	maxMessage  = 16 << 20 // bytes of one message
+	maxRequests = 32       // requests of a server that are open at a time
+)
+
+// errTooLong means that a server sent a message that is too long.
+var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
+
+// errUnreadable means that a server sent a message that is broken JSON.
+var errUnreadable = errors.New("it sent a message that cannot be read")
+
+// notified handles a server's notification where it is read, and reports whether the SDK needs it too. It must not block.
+type notified func(method string, params json.RawMessage) (pass bool)
+
+// inbox decides which messages of a connection the SDK gets. Notifications are handled where they are read, or dropped, because the SDK
+// would queue them without a bound, and the server's open requests are limited.
+type inbox struct {
+	on notified
+
+	mu   sync.Mutex
+	open map[jsonrpc.ID]bool // requests of the server without a response
+}
+
+// admit reports whether the SDK gets a message. The caller must send the refusal, if there is one, before it reads more.
+func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) {
+	req, ok := m.(*jsonrpc.Request)
+	switch {
+	case !ok:
+		return true, nil
+	case !req.IsCall():
+		return b.passes(req), nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.open) >= maxRequests && !b.open[req.ID] {
+		return false, &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+			Message: fmt.Sprintf("there are %d open requests; wait for their responses", maxRequests)}}
+	}
+	if b.open == nil {
+		b.open = map[jsonrpc.ID]bool{}
+	}
+	b.open[req.ID] = true
+	return true, nil
+}
+
+// passes reports whether the SDK gets a notification. A cancellation concerns it only if the request is open.
+func (b *inbox) passes(req *jsonrpc.Request) bool {
+	if req.Method != "notifications/cancelled" {
+		return b.on(req.Method, req.Params)
+	}
+	var cancelled struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(req.Params, &cancelled) != nil {
+		return false
+	}
+	id, err := jsonrpc.MakeID(cancelled.RequestID)
+	if err != nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.open[id]
+}
+
+// answered notes that a request of the server has its response.
+func (b *inbox) answered(id jsonrpc.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.open, id)
+}
+
+// readLine returns the next line with its end, of at most limit bytes. The bytes are valid until the next read.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var whole []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		switch {
+		case len(whole)+len(piece) > limit:
+			return nil, errTooLong
+		case whole == nil && !errors.Is(err, bufio.ErrBufferFull):
+			return piece, err
+		}
+		if whole = append(whole, piece...); !errors.Is(err, bufio.ErrBufferFull) {
+			return whole, err
+		}
+	}
+}
+
+// messages returns the messages of a text: one, or several in an array. It returns none if the text is something else, and an error if
+// it looks like a message and is broken.
+func messages(text []byte) ([]jsonrpc.Message, error) {
+	batch := []json.RawMessage{text}
+	switch {
+	case len(text) == 0:
+		return nil, nil
+	case text[0] == '[':
+		if json.Unmarshal(text, &batch) != nil {
+			batch = nil
+		}
+	}
+	var found []jsonrpc.Message
+	for _, one := range batch {
+		if m := message(one); m != nil {
+			found = append(found, m)
+		}
+	}
+	if len(found) == 0 && text[0] == '{' && bytes.Contains(text[:min(len(text), 100)], []byte(`"jsonrpc"`)) && !readable(text) {
+		return nil, errUnreadable
+	}
+	return found, nil
+}
+
+// readable reports whether a text is JSON that is not nested too deeply.
+func readable(text []byte) bool {
+	var whole json.RawMessage
+	return json.Unmarshal(text, &whole) == nil
+}
+
+// message decodes a message, or returns nil. A response that is not complete becomes an error, so that its call ends.
+func message(text []byte) jsonrpc.Message {
+	var outline struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      any             `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
+	}
+	if json.Unmarshal(text, &outline) != nil || outline.JSONRPC == "" || outline.ID == nil && outline.Method == "" {
+		return nil // this also refuses what is nested too deeply
+	}
+	if outline.ID == nil { // a notification, of which there may be very many: the SDK would take 32 KiB for each
+		return &jsonrpc.Request{Method: outline.Method, Params: outline.Params}
+	}
+	m, err := jsonrpc.DecodeMessage(text)
+	if err == nil {
+		return m
+	}
+	id, err := jsonrpc.MakeID(outline.ID)
+	if err != nil || outline.Method != "" {
+		return nil
+	}
+	return failure(id, errors.New("its response cannot be read"))
+}
+
+// failure returns the response to a call that got none that can be used.
+func failure(id jsonrpc.ID, err error) *jsonrpc.Response {
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}}
+}
