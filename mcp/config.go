@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/jsonlines"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -55,7 +56,7 @@ func Parse(f File) (servers []Server, problems []error, err error) {
 		return nil, nil, fmt.Errorf("%s: %w", sanitize.Text(f.Name), err)
 	}
 	for i := range list {
-		p := serverParser{file: &f, entry: &list[i]}
+		p := serverParser{file: &f, Entry: &list[i]}
 		s, ok := p.parse(list[:i], list[i+1:])
 		if problems = append(problems, p.problems...); ok {
 			servers = append(servers, s)
@@ -72,50 +73,50 @@ func Names(data []byte) (all []string) {
 		return nil
 	}
 	for i := range list {
-		all = append(all, list[i].name)
+		all = append(all, list[i].Name)
 	}
 	return all
 }
 
 // list returns the members of mcpServers.
-func (f *File) list() ([]entry, error) {
+func (f *File) list() ([]jsonlines.Entry, error) {
 	if len(f.Data) > maxConfig {
 		return nil, fmt.Errorf("it has more than %d MiB", maxConfig>>20)
 	}
-	root, err := readJSON(f.Data)
+	root, err := jsonlines.Read(f.Data)
 	if err != nil {
 		return nil, err
 	}
-	if root.kind != object {
-		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.line, root.is())
+	if root.Kind != jsonlines.Object {
+		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.Line, root.Is())
 	}
-	var found []entry
-	for i := range root.members {
-		if root.members[i].name == "mcpServers" {
-			found = append(found, root.members[i])
+	var found []jsonlines.Entry
+	for i := range root.Members {
+		if root.Members[i].Name == "mcpServers" {
+			found = append(found, root.Members[i])
 		}
 	}
 	switch {
 	case len(found) == 0:
 		return nil, noServers(&root)
 	case len(found) > 1:
-		return nil, fmt.Errorf("line %d: mcpServers is there twice, first on line %d: put all servers into one", found[1].line, found[0].line)
-	case found[0].kind != object:
-		return nil, fmt.Errorf(`line %d: mcpServers must be an object with a member for each server, not %s`, found[0].line, found[0].is())
-	case len(found[0].members) > maxServers:
-		return nil, fmt.Errorf("line %d: there are more than %d servers", found[0].line, maxServers)
+		return nil, fmt.Errorf("line %d: mcpServers is there twice, first on line %d: put all servers into one", found[1].Line, found[0].Line)
+	case found[0].Kind != jsonlines.Object:
+		return nil, fmt.Errorf(`line %d: mcpServers must be an object with a member for each server, not %s`, found[0].Line, found[0].Is())
+	case len(found[0].Members) > maxServers:
+		return nil, fmt.Errorf("line %d: there are more than %d servers", found[0].Line, maxServers)
 	}
-	return found[0].members, nil
+	return found[0].Members, nil
 }
 
 // noServers returns the error for an object without mcpServers.
-func noServers(root *node) error {
-	for i := range root.members {
-		switch m := &root.members[i]; {
-		case m.name == "servers" || m.name == "mcp" || m.name == "mcp_servers" || m.name == "context_servers" || strings.EqualFold(m.name, "mcpServers"):
-			return fmt.Errorf("line %d: %s must be called mcpServers", m.line, m.name)
-		case m.kind == object && slices.ContainsFunc(m.members, func(in entry) bool { return in.name == "command" || in.name == "url" }):
-			return fmt.Errorf(`line %d: the server %s must stand inside of mcpServers: {"mcpServers": {...}}`, m.line, clean(m.name, 60))
+func noServers(root *jsonlines.Node) error {
+	for i := range root.Members {
+		switch m := &root.Members[i]; {
+		case m.Name == "servers" || m.Name == "mcp" || m.Name == "mcp_servers" || m.Name == "context_servers" || strings.EqualFold(m.Name, "mcpServers"):
+			return fmt.Errorf("line %d: %s must be called mcpServers", m.Line, m.Name)
+		case m.Kind == jsonlines.Object && slices.ContainsFunc(m.Members, func(in jsonlines.Entry) bool { return in.Name == "command" || in.Name == "url" }):
+			return fmt.Errorf(`line %d: the server %s must stand inside of mcpServers: {"mcpServers": {...}}`, m.Line, clean(m.Name, 60))
 		}
 	}
 	return errors.New(`it has no servers; write {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`)

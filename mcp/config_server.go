@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/jsonlines"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/netguard"
 	"github.com/attractor-go/attractor/sanitize"
@@ -21,7 +22,7 @@ const (
 // serverParser reads one server of a file.
 type serverParser struct {
 	file *File
-	*entry
+	*jsonlines.Entry
 	problems []error
 	broken   bool // the server cannot be used
 	off      bool // its user does not want it
@@ -30,27 +31,27 @@ type serverParser struct {
 }
 
 // parse returns the server. It is false if the server cannot be used, or must not be.
-func (p *serverParser) parse(before, after []entry) (Server, bool) {
-	s := Server{Name: p.name, File: p.file.Name, Origin: p.file.Origin}
-	if p.name == "" || len(p.name) > 100 || p.name != sanitize.Text(p.name) || strings.ContainsAny(p.name, "\t\r\n") {
-		p.fail(p.line, "a server's name must have 1 to 100 visible characters")
+func (p *serverParser) parse(before, after []jsonlines.Entry) (Server, bool) {
+	s := Server{Name: p.Name, File: p.file.Name, Origin: p.file.Origin}
+	if p.Name == "" || len(p.Name) > 100 || p.Name != sanitize.Text(p.Name) || strings.ContainsAny(p.Name, "\t\r\n") {
+		p.fail(p.Line, "a server's name must have 1 to 100 visible characters")
 	}
-	if p.kind != object {
-		p.fail(p.line, `it must be an object such as {"command": "PROGRAM"}, not %s`, p.is())
+	if p.Kind != jsonlines.Object {
+		p.fail(p.Line, `it must be an object such as {"command": "PROGRAM"}, not %s`, p.Is())
 	}
 	for _, m := range slices.Concat(before, after) {
-		if m.name == p.name {
-			p.fail(p.line, "it is there twice, also on line %d: rename or remove one", m.line)
+		if m.Name == p.Name {
+			p.fail(p.Line, "it is there twice, also on line %d: rename or remove one", m.Line)
 		}
 	}
 	seen := map[string]int{}
-	for i := range p.members {
-		m := &p.members[i]
-		if at := seen[m.name]; at > 0 {
-			p.fail(m.line, "%s is there twice, first on line %d", clean(m.name, 60), at)
+	for i := range p.Members {
+		m := &p.Members[i]
+		if at := seen[m.Name]; at > 0 {
+			p.fail(m.Line, "%s is there twice, first on line %d", clean(m.Name, 60), at)
 			continue
 		}
-		seen[m.name] = m.line
+		seen[m.Name] = m.Line
 		p.field(&s, m)
 	}
 	if !p.broken && !p.off {
@@ -67,7 +68,7 @@ func (p *serverParser) fail(line int, format string, args ...any) {
 
 // warn notes something of the server that has no effect.
 func (p *serverParser) warn(line int, format string, args ...any) {
-	p.problems = append(p.problems, &Problem{p.file.Name, line, p.name, fmt.Errorf(format, args...)})
+	p.problems = append(p.problems, &Problem{p.file.Name, line, p.Name, fmt.Errorf(format, args...)})
 }
 
 // fieldNames lists the members of a server.
@@ -77,8 +78,8 @@ func fieldNames() []string {
 }
 
 // field reads one member of the server.
-func (p *serverParser) field(s *Server, m *entry) {
-	switch m.name {
+func (p *serverParser) field(s *Server, m *jsonlines.Entry) {
+	switch m.Name {
 	case "type":
 		p.typed = p.text(m)
 	case "command":
@@ -96,7 +97,7 @@ func (p *serverParser) field(s *Server, m *entry) {
 	case "hosts":
 		s.Hosts = p.list(m, false)
 		if _, err := netguard.ParseHosts(s.Hosts); err != nil {
-			p.fail(m.line, "hosts: %w", err)
+			p.fail(m.Line, "hosts: %w", err)
 		}
 	case "oauth":
 		p.oauth(&s.OAuth, m)
@@ -104,12 +105,12 @@ func (p *serverParser) field(s *Server, m *entry) {
 		s.StartTimeout = p.milliseconds(m)
 	case "timeout", "callTimeout":
 		if p.timeout != "" {
-			p.fail(m.line, "%s and %s mean the same: remove one", p.timeout, m.name)
+			p.fail(m.Line, "%s and %s mean the same: remove one", p.timeout, m.Name)
 		}
-		s.CallTimeout, p.timeout = p.milliseconds(m), m.name
+		s.CallTimeout, p.timeout = p.milliseconds(m), m.Name
 	case "enabledTools":
 		if s.Enabled = p.list(m, false); len(s.Enabled) == 0 {
-			p.fail(m.line, "enabledTools is empty, so it would have no tools; remove enabledTools, or the server")
+			p.fail(m.Line, "enabledTools is empty, so it would have no tools; remove enabledTools, or the server")
 		}
 	case "disabledTools":
 		s.Disabled = p.list(m, false)
@@ -122,7 +123,7 @@ func (p *serverParser) field(s *Server, m *entry) {
 	case "trusted":
 		if s.Trusted = p.bool(m); s.Trusted && s.Origin == Project {
 			s.Trusted = false
-			p.warn(m.line, "trusted has no effect in a file of the project; only the user can say that a server's annotations are true")
+			p.warn(m.Line, "trusted has no effect in a file of the project; only the user can say that a server's annotations are true")
 		}
 	default:
 		p.unknown(m)
@@ -130,23 +131,23 @@ func (p *serverParser) field(s *Server, m *entry) {
 }
 
 // unknown tells of a member that is not known here.
-func (p *serverParser) unknown(m *entry) {
-	name := clean(m.name, 60)
-	if hint, ok := foreign()[m.name]; ok {
-		p.fail(m.line, "%s is not known here: %s", name, hint)
+func (p *serverParser) unknown(m *jsonlines.Entry) {
+	name := clean(m.Name, 60)
+	if hint, ok := foreign()[m.Name]; ok {
+		p.fail(m.Line, "%s is not known here: %s", name, hint)
 		return
 	}
-	if hint, ok := harmless()[m.name]; ok {
+	if hint, ok := harmless()[m.Name]; ok {
 		if hint != "" {
-			p.warn(m.line, "%s has no effect: %s", name, hint)
+			p.warn(m.Line, "%s has no effect: %s", name, hint)
 		}
 		return
 	}
 	hint := "the members are " + strings.Join(fieldNames(), ", ")
-	if near := names.Near(m.name, fieldNames()); len(near) > 0 {
+	if near := names.Near(m.Name, fieldNames()); len(near) > 0 {
 		hint = "did you mean " + near[0] + "?"
 	}
-	p.warn(m.line, "%s is not known, so it has no effect; %s", name, hint)
+	p.warn(m.Line, "%s is not known, so it has no effect; %s", name, hint)
 }
 
 // foreign lists members by which other programs say something that a server does not work without, or that limits it, and what to write.
@@ -187,19 +188,19 @@ func harmless() map[string]string {
 // whole checks what no member alone shows.
 func (p *serverParser) whole(s *Server) {
 	if err := p.transport(s); err != nil {
-		p.fail(p.line, "%w", err)
+		p.fail(p.Line, "%w", err)
 		return
 	}
 	if err := s.check(); err != nil {
-		p.fail(p.line, "%w", err)
+		p.fail(p.Line, "%w", err)
 	}
 	switch {
 	case s.URL == "" && s.Headers != nil:
-		p.fail(p.line, "headers are for a server with a url; a command gets variables with env")
+		p.fail(p.Line, "headers are for a server with a url; a command gets variables with env")
 	case s.URL != "" && (s.Args != nil || s.Env != nil || s.Dir != ""):
-		p.fail(p.line, "args, env and cwd are for a server with a command")
+		p.fail(p.Line, "args, env and cwd are for a server with a command")
 	case s.URL == "" && (s.OAuth.ClientID != "" || s.OAuth.MetadataURL != ""):
-		p.fail(p.line, "oauth is for a server with a url")
+		p.fail(p.Line, "oauth is for a server with a url")
 	}
 }
 
@@ -225,26 +226,26 @@ func (p *serverParser) transport(s *Server) error {
 }
 
 // oauth reads what the file says about logins.
-func (p *serverParser) oauth(o *OAuth, m *entry) {
-	if m.kind != object {
-		p.fail(m.line, "oauth must be an object, not %s", m.is())
+func (p *serverParser) oauth(o *OAuth, m *jsonlines.Entry) {
+	if m.Kind != jsonlines.Object {
+		p.fail(m.Line, "oauth must be an object, not %s", m.Is())
 		return
 	}
-	for i := range m.members {
-		switch in := &m.members[i]; in.name {
+	for i := range m.Members {
+		switch in := &m.Members[i]; in.Name {
 		case "clientId":
 			o.ClientID = p.expanded(in)
 		case "clientSecretVar":
 			o.ClientSecretVar = p.text(in)
 			if _, err := p.file.Getenv(o.ClientSecretVar); err != nil && !errors.Is(err, ErrUnset) {
-				p.fail(in.line, "%w", &variableError{o.ClientSecretVar, err})
+				p.fail(in.Line, "%w", &variableError{o.ClientSecretVar, err})
 			}
 		case "clientSecret":
-			p.fail(in.line, `a secret does not belong into the file: write "clientSecretVar" with the name of a variable that has it`)
+			p.fail(in.Line, `a secret does not belong into the file: write "clientSecretVar" with the name of a variable that has it`)
 		case "metadataUrl", "authServerMetadataUrl":
 			o.MetadataURL = p.expanded(in)
 		case "scopes":
-			if in.kind == array {
+			if in.Kind == jsonlines.Array {
 				o.Scopes = p.list(in, false)
 			} else {
 				o.Scopes = strings.Fields(p.text(in))
@@ -252,23 +253,23 @@ func (p *serverParser) oauth(o *OAuth, m *entry) {
 		case "callbackPort":
 			o.CallbackPort = int(p.number(in, 1, 65535))
 		default:
-			p.warn(in.line, "oauth: %s is not known, so it has no effect; the members are clientId, clientSecretVar, metadataUrl, scopes and callbackPort", clean(in.name, 60))
+			p.warn(in.Line, "oauth: %s is not known, so it has no effect; the members are clientId, clientSecretVar, metadataUrl, scopes and callbackPort", clean(in.Name, 60))
 		}
 	}
 }
 
 // text returns a string.
-func (p *serverParser) text(m *entry) string {
-	text, ok := m.value.(string)
+func (p *serverParser) text(m *jsonlines.Entry) string {
+	text, ok := m.Value.(string)
 	if !ok {
-		p.fail(m.line, "%s must be a string, not %s", m.name, m.is())
+		p.fail(m.Line, "%s must be a string, not %s", m.Name, m.Is())
 	}
 	return text
 }
 
 // expanded returns a string with its variables replaced.
-func (p *serverParser) expanded(m *entry) string {
-	return p.expand(m.line, m.name, p.text(m))
+func (p *serverParser) expanded(m *jsonlines.Entry) string {
+	return p.expand(m.Line, m.Name, p.text(m))
 }
 
 func (p *serverParser) expand(line int, what, text string) string {
@@ -283,19 +284,19 @@ func (p *serverParser) expand(line int, what, text string) string {
 }
 
 // list returns an array of strings.
-func (p *serverParser) list(m *entry, expand bool) []string {
-	if m.kind != array {
-		p.fail(m.line, `%s must be an array of strings such as ["one", "two"], not %s`, m.name, m.is())
+func (p *serverParser) list(m *jsonlines.Entry, expand bool) []string {
+	if m.Kind != jsonlines.Array {
+		p.fail(m.Line, `%s must be an array of strings such as ["one", "two"], not %s`, m.Name, m.Is())
 		return nil
 	}
 	all := []string{}
-	for i := range m.items {
-		text, ok := m.items[i].value.(string)
+	for i := range m.Items {
+		text, ok := m.Items[i].Value.(string)
 		switch {
 		case !ok:
-			p.fail(m.items[i].line, `%s must have strings, not %s; put it into quotes`, m.name, m.items[i].is())
+			p.fail(m.Items[i].Line, `%s must have strings, not %s; put it into quotes`, m.Name, m.Items[i].Is())
 		case expand:
-			text = p.expand(m.items[i].line, m.name, text)
+			text = p.expand(m.Items[i].Line, m.Name, text)
 		}
 		all = append(all, text)
 	}
@@ -303,61 +304,61 @@ func (p *serverParser) list(m *entry, expand bool) []string {
 }
 
 // table returns an object of strings.
-func (p *serverParser) table(m *entry) map[string]string {
-	if m.kind != object {
-		p.fail(m.line, `%s must be an object of strings such as {"NAME": "value"}, not %s`, m.name, m.is())
+func (p *serverParser) table(m *jsonlines.Entry) map[string]string {
+	if m.Kind != jsonlines.Object {
+		p.fail(m.Line, `%s must be an object of strings such as {"NAME": "value"}, not %s`, m.Name, m.Is())
 		return nil
 	}
 	all := map[string]string{}
-	for i := range m.members {
-		in := &m.members[i]
-		text, ok := in.value.(string)
-		_, twice := all[in.name]
+	for i := range m.Members {
+		in := &m.Members[i]
+		text, ok := in.Value.(string)
+		_, twice := all[in.Name]
 		switch {
 		case !ok:
-			p.fail(in.line, "%s: %s must be a string, not %s; put it into quotes", m.name, clean(in.name, 60), in.is())
+			p.fail(in.Line, "%s: %s must be a string, not %s; put it into quotes", m.Name, clean(in.Name, 60), in.Is())
 			continue
 		case twice:
-			p.fail(in.line, "%s: %s is there twice", m.name, clean(in.name, 60))
-		case in.name == "" || m.name == "env" && strings.ContainsAny(in.name, "=\x00") || m.name == "headers" && strings.ContainsAny(in.name, " :\r\n\t\x00"):
-			p.fail(in.line, "%s: %q cannot be a name", m.name, clean(in.name, 60))
+			p.fail(in.Line, "%s: %s is there twice", m.Name, clean(in.Name, 60))
+		case in.Name == "" || m.Name == "env" && strings.ContainsAny(in.Name, "=\x00") || m.Name == "headers" && strings.ContainsAny(in.Name, " :\r\n\t\x00"):
+			p.fail(in.Line, "%s: %q cannot be a name", m.Name, clean(in.Name, 60))
 		}
-		if m.name == "env" && p.file.Origin == Project && !isVariable(in.name) { // shells read functions from names such as BASH_FUNC_x%%
-			p.fail(in.line, "env: %q cannot be a name in a file of the project: it may have letters, digits and underscores", clean(in.name, 60))
+		if m.Name == "env" && p.file.Origin == Project && !isVariable(in.Name) { // shells read functions from names such as BASH_FUNC_x%%
+			p.fail(in.Line, "env: %q cannot be a name in a file of the project: it may have letters, digits and underscores", clean(in.Name, 60))
 		}
-		value := p.expand(in.line, in.name, text)
-		if m.name == "headers" && strings.ContainsAny(value, "\r\n") {
-			p.fail(in.line, "headers: the value of %s has a line break", clean(in.name, 60))
+		value := p.expand(in.Line, in.Name, text)
+		if m.Name == "headers" && strings.ContainsAny(value, "\r\n") {
+			p.fail(in.Line, "headers: the value of %s has a line break", clean(in.Name, 60))
 		}
-		all[in.name] = value
+		all[in.Name] = value
 	}
 	return all
 }
 
-func (p *serverParser) bool(m *entry) bool {
-	value, ok := m.value.(bool)
+func (p *serverParser) bool(m *jsonlines.Entry) bool {
+	value, ok := m.Value.(bool)
 	if !ok {
-		p.fail(m.line, "%s must be true or false, not %s", m.name, m.is())
+		p.fail(m.Line, "%s must be true or false, not %s", m.Name, m.Is())
 	}
 	return value
 }
 
 // number returns a whole number between two limits.
-func (p *serverParser) number(m *entry, least, most int64) int64 {
-	number, ok := m.value.(json.Number)
+func (p *serverParser) number(m *jsonlines.Entry, least, most int64) int64 {
+	number, ok := m.Value.(json.Number)
 	n, err := number.Int64()
 	if !ok || err != nil || n < least || n > most {
-		p.fail(m.line, "%s must be a whole number from %d to %d, not %s", m.name, least, most, m.is())
+		p.fail(m.Line, "%s must be a whole number from %d to %d, not %s", m.Name, least, most, m.Is())
 	}
 	return n
 }
 
 // milliseconds returns a timeout.
-func (p *serverParser) milliseconds(m *entry) time.Duration {
-	number, ok := m.value.(json.Number)
+func (p *serverParser) milliseconds(m *jsonlines.Entry) time.Duration {
+	number, ok := m.Value.(json.Number)
 	n, err := number.Int64()
 	if ok && err == nil && n > 0 && n < minTimeout.Milliseconds() {
-		p.fail(m.line, "%s is in milliseconds: write %d for %d seconds", m.name, n*1000, n)
+		p.fail(m.Line, "%s is in milliseconds: write %d for %d seconds", m.Name, n*1000, n)
 		return 0
 	}
 	return time.Duration(p.number(m, minTimeout.Milliseconds(), maxTimeout.Milliseconds())) * time.Millisecond

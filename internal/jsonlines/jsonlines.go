@@ -1,4 +1,5 @@
-package mcp
+// Package jsonlines reads JSON files that people write, with the lines on which things stand, so that a mistake can be told with its line.
+package jsonlines
 
 import (
 	"bytes"
@@ -9,45 +10,46 @@ import (
 	"strings"
 )
 
-// maxNesting limits the objects and arrays of a configuration inside each other. Ours need four.
+// maxNesting limits the objects and arrays inside each other. Files of configuration need few.
 const maxNesting = 32
 
-// node is a JSON value with the place where it stands in a file.
-type node struct {
-	value   any // string, json.Number, bool, nil, *object or []node
-	line    int
-	members []entry // of an object
-	items   []node  // of an array
-	kind    nodeKind
+// Node holds a JSON value and the line on which it begins.
+type Node struct {
+	Value   any // of a scalar: a string, a json.Number, a bool or nil
+	Line    int
+	Members []Entry // of an object, in the order of the file
+	Items   []Node  // of an array
+	Kind    Kind
 }
 
-// entry is a member of an object. A name that is there twice gives two members.
-type entry struct {
-	name string
-	line int
-	node
+// Entry holds a member of an object. A name that is there twice gives two members.
+type Entry struct {
+	Name string
+	Line int // of the name
+	Node
 }
 
-// nodeKind says what a node is.
-type nodeKind uint8
+// Kind says what a Node is.
+type Kind uint8
 
+// The kinds of nodes.
 const (
-	scalar nodeKind = iota
-	object
-	array
+	Scalar Kind = iota
+	Object
+	Array
 )
 
-// jsonReader reads JSON with the lines of its values.
-type jsonReader struct {
+// reader reads JSON with the lines of its values.
+type reader struct {
 	data []byte
 	*json.Decoder
 	at, line int // an offset, and the line that it is on
 }
 
-// readJSON reads a file that is one JSON value. An error names the line.
-func readJSON(data []byte) (node, error) {
+// Read returns the value of a file that is one JSON value. An error names the line.
+func Read(data []byte) (Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // which editors on Windows write
-	r := &jsonReader{data: data, Decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
+	r := &reader{data: data, Decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	r.UseNumber()
 	n, err := r.next(0)
 	if err == nil {
@@ -62,7 +64,7 @@ func readJSON(data []byte) (node, error) {
 }
 
 // lineOf returns the line of an error.
-func (r *jsonReader) lineOf(err error) int {
+func (r *reader) lineOf(err error) int {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		return r.lineAt(int(syntax.Offset))
@@ -71,7 +73,7 @@ func (r *jsonReader) lineOf(err error) int {
 }
 
 // lineAt returns the line of an offset.
-func (r *jsonReader) lineAt(at int) int {
+func (r *reader) lineAt(at int) int {
 	at = min(at, len(r.data))
 	if at < r.at {
 		return 1 + bytes.Count(r.data[:at], []byte("\n"))
@@ -93,12 +95,12 @@ func plainJSON(err error) error {
 }
 
 // next reads the next value.
-func (r *jsonReader) next(depth int) (node, error) {
+func (r *reader) next(depth int) (Node, error) {
 	token, err := r.Token()
 	if err != nil {
-		return node{}, err
+		return Node{}, err
 	}
-	n := node{value: token, line: r.lineAt(int(r.InputOffset()))}
+	n := Node{Value: token, Line: r.lineAt(int(r.InputOffset()))}
 	delim, ok := token.(json.Delim)
 	if !ok {
 		return n, nil
@@ -106,37 +108,37 @@ func (r *jsonReader) next(depth int) (node, error) {
 	if depth == maxNesting {
 		return n, fmt.Errorf("there are more than %d objects or arrays inside each other", maxNesting)
 	}
-	if n.value = nil; delim == '[' {
-		n.kind = array
+	if n.Value = nil; delim == '[' {
+		n.Kind = Array
 	} else {
-		n.kind = object
+		n.Kind = Object
 	}
 	for r.More() {
-		m := entry{}
-		if n.kind == object {
+		m := Entry{}
+		if n.Kind == Object {
 			name, err := r.Token()
 			if err != nil {
 				return n, err
 			}
-			m.name, _ = name.(string) // the decoder allows nothing else
-			m.line = r.lineAt(int(r.InputOffset()))
+			m.Name, _ = name.(string) // the decoder allows nothing else
+			m.Line = r.lineAt(int(r.InputOffset()))
 		}
-		if m.node, err = r.next(depth + 1); err != nil {
+		if m.Node, err = r.next(depth + 1); err != nil {
 			return n, err
 		}
-		if n.kind == object {
-			n.members = append(n.members, m)
+		if n.Kind == Object {
+			n.Members = append(n.Members, m)
 		} else {
-			n.items = append(n.items, m.node)
+			n.Items = append(n.Items, m.Node)
 		}
 	}
 	_, err = r.Token() // the end
 	return n, err
 }
 
-// is returns what a node is, for a message.
-func (n *node) is() string {
-	switch value := n.value.(type) {
+// Is returns what a value is, for a message such as "a string".
+func (n *Node) Is() string {
+	switch value := n.Value.(type) {
 	case string:
 		return "a string"
 	case json.Number:
@@ -144,5 +146,5 @@ func (n *node) is() string {
 	case bool:
 		return fmt.Sprint(value)
 	}
-	return [...]string{"null", "an object", "an array"}[n.kind]
+	return [...]string{"null", "an object", "an array"}[n.Kind]
 }
