@@ -45,6 +45,34 @@ func kindOf(name string) kind {
 	return other
 }
 
+// Covers reports whether a name of a tool, as Claude Code's files have it, stands for a tool of this module, of a native dialect or of an MCP
+// server: Bash for shell, Edit for all tools that change files, mcp__server for all tools of the server.
+func Covers(name, tool string) bool { return name == tool || covers(name, tool, kindOf(tool)) }
+
+// ClaudeName returns the name that Claude Code has for what a tool does, such as Bash for shell, and the name itself if it has none.
+func ClaudeName(tool string) string {
+	switch tool {
+	case "write_file":
+		return "Write"
+	case "MultiEdit", "NotebookEdit", "NotebookRead", "Write", "SendMessage":
+		return tool
+	case "send_input":
+		return "SendMessage"
+	case "Task":
+		return "Agent"
+	case "read_output", "read_background_output":
+		return "TaskOutput"
+	case "close_agent":
+		return "TaskStop"
+	}
+	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "WebFetch", "Skill", "Bash", "Edit", "Read", "Agent"} {
+		if covers(name, tool, kindOf(tool)) {
+			return name
+		}
+	}
+	return tool
+}
+
 // covers reports whether a rule with a tool's name, and no pattern, is about calls of a tool of some kind. The names of Claude Code stand
 // for all tools that do the same.
 func covers(rule, tool string, of kind) bool {
