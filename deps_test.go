@@ -59,7 +59,8 @@ var allowed = map[string][]string{
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
-	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"instructions":        {"env", "internal/git", "sanitize", "tool"},
+	"agent":               {"instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"sanitize", "secret/...", "agent", "env", "env/sandbox", "internal/host", "internal/pieces", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -290,7 +291,7 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 			"search all of them.", j.lastReplaced())
 	}
 	if j.dir != "" {
-		b.WriteString("\n\nWorking directory: " + oneLine(j.dir))
+		b.WriteString("\n\nWorking directory: " + sanitize.Line(j.dir))
 	}
 	media = j.words.write(&b, j.room/5, j.readable)
 	if j.plan != "" {

@@ -27,7 +27,7 @@ func environmentBlock(o *Options, repo git.Snapshot, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, oneLine(value))
+			fmt.Fprintf(&b, "%s: %s\n", name, sanitize.Line(value))
 		}
 	}
 	platform, confined := o.Env.Platform(), env.ConfinementOf(o.Env)
@@ -86,7 +86,7 @@ func writeList(b *strings.Builder, title string, items []string) {
 	}
 	b.WriteString(title + ":\n")
 	for _, item := range items {
-		b.WriteString("- " + oneLine(item) + "\n")
+		b.WriteString("- " + sanitize.Line(item) + "\n")
 	}
 }
 
@@ -103,18 +103,4 @@ func changedPaths(repo git.Snapshot) (lines []string) {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return lines
-}
-
-// maxValue limits a value in the environment block, in characters.
-const maxValue = 500
-
-// oneLine makes a text fit into a line of the environment block, which it cannot end: names of branches and subjects of commits are
-// anybody's.
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(sanitize.Text(text)), " ")
-	text = strings.ReplaceAll(text, "</", "< /")
-	if r := []rune(text); len(r) > maxValue {
-		text = string(r[:maxValue]) + "..."
-	}
-	return text
 }

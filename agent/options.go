@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
@@ -53,6 +54,8 @@ type Options struct {
 
 	// System replaces the rendered system prompt as a whole. Instructions are added to the end of the rendered one.
 	System, Instructions string
+	// Documents say which documents the rendered prompt has beside AGENTS.md and the profile's, also that of a subagent.
+	Documents instructions.Options
 	// History begins the session with messages, such as those of a conversation elsewhere: of the roles user, assistant and tool, beginning with
 	// user, and each message with calls followed by one with all their results. An error of New names the message that does not fit. What
 	// another provider signed stays behind, as when [Session.Set] changes the provider. The messages count for the window and for

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/jsonscan"
 	"github.com/attractor-go/attractor/llm"
@@ -127,8 +128,8 @@ func first(a, b string) string {
 }
 
 // SystemPrompt returns the system prompt of a new session with these options, without regard to o.System. It consists of the profile's
-// prompt, the environment, the guidance of the profile's tools, a notice of compaction if that is on, the project's documents, and the
-// host's instructions. A session renders it once, when it starts, and keeps it in its header, so that it is the same after a resume.
+// prompt, the environment, the guidance of the profile's tools, a notice of compaction if that is on, the documents that [instructions.Find]
+// finds, and the host's instructions. A session renders it once, when it starts, and keeps it in its header, so that it is the same after a resume.
 //
 // SystemPrompt reads files in o.Env and runs nothing, not even git. It leaves out what it cannot read. A host that works below a
 // repository's top and wants the repository described makes the top one of env.LocalOptions.Roots.
@@ -143,11 +144,18 @@ func SystemPrompt(ctx context.Context, o Options) string {
 		environmentBlock(&o, repo, now()),
 		toolGuidance(&o),
 		compactionNotice(&o.Policy.Compaction),
-		projectDocuments(ctx, o.Env, repo.Root, append([]string{"AGENTS.md"}, o.Profile.Documents...)),
+		instructions.Find(ctx, o.Env, repo.Root, o.documents()).Text,
 		hostInstructions(o.Instructions),
 	}
 	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
 	return validText(strings.Join(layers, "\n\n"))
+}
+
+// documents returns which documents the session has: those of the host's options and of the profile.
+func (o *Options) documents() instructions.Options {
+	d := o.Documents
+	d.Names = slices.Concat(o.Profile.Documents, d.Names)
+	return d
 }
 
 // hostInstructions returns the host's instructions under a heading, which separates them from the project documents.

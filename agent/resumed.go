@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // checkResumed returns an error for options that do not fit the session of a journal.
@@ -79,7 +81,7 @@ func movedNote(was, dir string) (noteRecord, error) {
 	data, err := marshal(dir)
 	return noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
 		"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, and files there may differ from "+
-		"those that were read or changed before: look before you rely on them.", oneLine(dir), oneLine(was))}, err
+		"those that were read or changed before: look before you rely on them.", sanitize.Line(dir), sanitize.Line(was))}, err
 }
 
 // warnOfIgnored emits a warning that names the options of a resumed session that differ from the journal and have no effect.

@@ -19,7 +19,8 @@ type Profile struct {
 	Prompt string
 	// Tools are offered in this order.
 	Tools []tool.Tool
-	// Documents are project documents that go into the prompt beside AGENTS.md, as slash-separated paths.
+	// Documents are the documents of a directory that sessions have beside AGENTS.md, as slash-separated paths. A name that ends with a slash
+	// is a directory with rules; see instructions.Options.
 	Documents []string
 	// Sequential says that the calls of a response run one after the other, and asks the model for one call at a time.
 	Sequential bool

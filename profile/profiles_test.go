@@ -217,12 +217,12 @@ func TestE3_ProfilesAreFit(t *testing.T) {
 }
 
 func TestE1_E2_NamesAndDialects(t *testing.T) {
-	documents := map[string]string{"anthropic": "CLAUDE.md", "openai": ".codex/instructions.md", "gemini": "GEMINI.md"}
+	documents := map[string][]string{"anthropic": {"CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/"}, "openai": {".codex/instructions.md"}, "gemini": {"GEMINI.md"}}
 	for i, p := range all() {
 		if want := []string{"", "native"}[i%2]; p.Dialect != want {
 			t.Errorf("%s: the dialect is %q, want %q", title(p), p.Dialect, want)
 		}
-		if p.Name != p.Provider || !slices.Equal(p.Documents, []string{documents[p.Name]}) {
+		if p.Name != p.Provider || !slices.Equal(p.Documents, documents[p.Name]) {
 			t.Errorf("%s: provider %s, documents %q", title(p), p.Provider, p.Documents)
 		}
 		if other := all()[i^1]; other.Name != p.Name || other.Model != p.Model {

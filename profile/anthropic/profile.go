@@ -41,5 +41,5 @@ func Profile() profile.Profile {
 
 // base returns what both dialects of the profile have.
 func base() profile.Profile {
-	return profile.Profile{Name: "anthropic", Provider: "anthropic", Model: DefaultModel, Documents: []string{"CLAUDE.md"}}
+	return profile.Profile{Name: "anthropic", Provider: "anthropic", Model: DefaultModel, Documents: []string{"CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/"}}
 }
