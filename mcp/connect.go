@@ -57,6 +57,7 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 	}
 	var probed atomic.Bool
 	client := s.client(c, &probed)
+	defer c.cutAfter(ctx)()
 	c.session, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		err = s.explain(ctx, c, err)
@@ -168,6 +169,15 @@ func (c *conn) alive() bool {
 	default:
 		return c.stdio == nil || c.stdio.reason() == nil // ended follows
 	}
+}
+
+// cutAfter ends the requests to a remote server when ctx ends, unless the returned function was called before: the SDK would try for seconds
+// to tell a server that does not answer that nobody waits for it.
+func (c *conn) cutAfter(ctx context.Context) (stop func() bool) {
+	if c.cut == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, c.cut)
 }
 
 // close ends the connection and the process.

@@ -94,6 +94,7 @@ func (s *server) open(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.cutAfter(ctx)()
 	if err := s.listTools(ctx, c); err != nil {
 		return nil, errors.Join(s.explain(ctx, c, err), c.close())
 	}

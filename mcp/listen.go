@@ -28,6 +28,8 @@ func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Respo
 	inTime := timer.Stop()
 	switch {
 	case !inTime && req.Context().Err() == nil:
+	case err != nil && req.Context().Err() != nil: // the connection is over, and after an error the SDK would try again for seconds
+		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, Body: http.NoBody}, nil
 	case err != nil:
 		return nil, err
 	case resp.StatusCode == http.StatusOK && strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")), "text/event-stream"),
