@@ -173,11 +173,11 @@ func (f *filler) single(q *syntax.SglQuoted) {
 		from++
 	}
 	for at := from; at < to; at++ {
-		name := namedAt(f.script[at:to])
+		name, length := namedAt(f.script[at:to])
 		if name == "" {
 			continue
 		}
-		end := at + 1 + len(name)
+		end := at + length
 		v, ok := f.value(name + f.index(end))
 		if ok {
 			end += len(f.index(end))
@@ -197,14 +197,16 @@ func (f *filler) single(q *syntax.SglQuoted) {
 	}
 }
 
-var parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$([0-9]|[A-Za-z_][A-Za-z0-9_]*)`) })
+var parameterName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\$(?:([0-9]|[A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
+})
 
-// namedAt returns the name of the parameter with which a text begins, or "".
-func namedAt(text string) string {
+// namedAt returns the name of the parameter with which a text begins, and the length of the parameter.
+func namedAt(text string) (name string, length int) {
 	if m := parameterName().FindStringSubmatch(text); m != nil {
-		return m[1]
+		return m[1] + m[2], len(m[0])
 	}
-	return ""
+	return "", 0
 }
 
 // replace replaces a part of the script by a value.
