@@ -86,7 +86,7 @@ var rooms = map[string]room{
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {built, []string{"env", "internal/guard", "internal/jsonlines", "internal/names", "internal/netguard", "llm", "sanitize", "tool", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"}},
 	"lsp":               {planned, []string{"llm", "tool", "env"}},
-	"ext":               {built, []string{"internal/names", "rules/shell", "sanitize", "go.yaml.in/yaml/v3"}},
+	"ext":               {built, []string{"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"}},
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},

@@ -1,0 +1,172 @@
+package ext
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// The limits of the specification of skills.
+const (
+	maxName        = 64
+	maxDescription = 1024
+)
+
+// Skill holds a skill: instructions for a kind of task, and a directory with the files that they use.
+type Skill struct {
+	Name        string
+	Description string // one line
+	// Hint says which arguments a person can give.
+	Hint string
+	// ForModel and ForUser report who may use the skill: the model, with the tool of [SkillTool], and a person by /name.
+	ForModel, ForUser bool
+	// AllowedTools are the tools that the skill's author expects it to use, by Claude Code's names. They permit nothing.
+	AllowedTools []string
+	Body         string
+
+	// File is the path of SKILL.md for people, and Dir that of the directory for tools and commands. Dir may be empty.
+	File, Dir string
+	Origin    Origin
+}
+
+// ParseSkill reads the SKILL.md of a skill whose directory has a name, by which the skill is known. It returns nil if the skill cannot be used.
+func ParseSkill(f File, name string) (*Skill, []Mistake) {
+	p := ParseFront(f)
+	if len(f.Data) > MaxFile {
+		return nil, p.Mistakes()
+	}
+	s := &Skill{Name: name, File: f.Name, Origin: f.Origin, Body: strings.TrimSpace(p.Body)}
+	if !usableName(name) {
+		p.Mistake(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, or more than %d", maxName)
+		return nil, p.Mistakes()
+	}
+	p.checkName(name)
+	s.Description = p.description(s.Body)
+	s.Hint = oneLine(p.Text("argument-hint"))
+	s.ForModel = !p.Bool("disable-model-invocation", false)
+	s.ForUser = p.Bool("user-invocable", true)
+	s.AllowedTools = p.Words("allowed-tools")
+	p.Text("license")
+	p.Text("compatibility")
+	p.Map("metadata")
+	p.Unsupported("a skill does not change the session's model", "model", "effort")
+	p.Unsupported("skills are read by the session's own agent", "context", "agent")
+	p.Unsupported("write hooks into .claude/settings.json", "hooks")
+	p.Unsupported("the skill is listed whatever files are in use", "paths")
+	p.Unsupported("what stands behind ARGUMENTS is one text", "arguments")
+	p.Unsupported("write a rule that denies them (attractor rules --help)", "disallowed-tools")
+	p.Unsupported("no command of a skill runs when it is loaded", "shell")
+	p.Unsupported("rules and the person at the terminal decide about calls", "permissionMode", "permission-mode", "tools")
+	if s.Body == "" {
+		p.Mistake(0, "the skill has no text behind its front matter")
+	}
+	p.noteCommands()
+	return s, p.Mistakes()
+}
+
+// usableName reports whether a name can be that of a skill. It allows more than the specification, as others do.
+func usableName(name string) bool {
+	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' && r != '.' })
+}
+
+// isNameRune reports whether the specification allows a character in a name.
+func isNameRune(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }
+
+// checkName notes what is wrong with the name of a skill in a directory of another name, or with that name.
+func (p *Front) checkName(dir string) {
+	given := p.Text("name")
+	switch {
+	case given != "" && given != dir:
+		p.Mistake(p.Line("name"), "the name %s is not that of the directory, so the skill is called %s", shown(given), dir)
+	case strings.ContainsFunc(dir, func(r rune) bool { return !isNameRune(r) }) || strings.Trim(dir, "-") != dir:
+		p.Mistake(0, "other programs may refuse the name %s: the specification allows a-z, 0-9 and - between them", dir)
+	}
+}
+
+// description returns the description on one line, or without one the first paragraph of the body.
+func (p *Front) description(body string) string {
+	text := oneLine(p.Text("description"))
+	if more := oneLine(p.Text("when_to_use")); more != "" {
+		text = strings.TrimSpace(text + " " + more)
+	}
+	if text == "" {
+		p.Mistake(1, "the skill has no description, so the model reads its first paragraph instead")
+		text = firstParagraph(body)
+	}
+	if n := utf8.RuneCountInString(text); n > maxDescription {
+		p.Mistake(p.Line("description"), "the description has %d characters, of which the model reads %d", n, maxDescription)
+	}
+	return cut(text, maxDescription)
+}
+
+// firstParagraph returns the first paragraph of Markdown that is no heading, on one line.
+func firstParagraph(body string) string {
+	for paragraph := range strings.SplitSeq(body, "\n\n") {
+		if text := oneLine(paragraph); text != "" && !strings.HasPrefix(text, "#") {
+			return text
+		}
+	}
+	return ""
+}
+
+// noteCommands notes a mistake for the first command of the body that Claude Code would run.
+func (p *Front) noteCommands() {
+	line := p.BodyLine
+	for text := range strings.Lines(p.Body) {
+		if text = strings.TrimSpace(text); strings.HasPrefix(text, "!`") || strings.Contains(text, " !`") {
+			p.Mistake(line, "a command such as !`ls` is not run when the skill is loaded: the model reads it as it is written")
+			return
+		}
+		line++
+	}
+}
+
+// Text returns what a model reads when the skill is loaded: its files, which are looked for in Dir, and its body. The arguments stand where the body has
+// $ARGUMENTS, or else at the end. They may be empty.
+func (s *Skill) Text(arguments string) string {
+	files, notes := s.files()
+	return s.text(arguments, shownAll(files), notes)
+}
+
+// text returns the text with some names of files and notes.
+func (s *Skill) text(arguments string, files, notes []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "These are the instructions of the skill %s.\n", s.Name)
+	if s.Dir != "" {
+		fmt.Fprintf(&b, "File names in them are relative to its directory: %s\n", names.Shown(s.Dir))
+	}
+	if len(s.AllowedTools) > 0 {
+		fmt.Fprintf(&b, "Its author expects it to use these tools, by Claude Code's names: %s. That permits nothing: calls are decided about as always.\n",
+			cut(strings.Join(s.AllowedTools, ", "), maxDescription))
+	}
+	if len(files) > 0 {
+		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(files, ", "))
+	}
+	for _, note := range notes {
+		fmt.Fprintf(&b, "Note: %s\n", note)
+	}
+	body := strings.ReplaceAll(s.Body, "${CLAUDE_SKILL_DIR}", cmp.Or(s.Dir, "."))
+	if filled := strings.ReplaceAll(body, "$ARGUMENTS", arguments); filled != body {
+		body, arguments = filled, ""
+	}
+	b.WriteString("\n" + body + "\n")
+	if arguments = strings.TrimSpace(arguments); arguments != "" {
+		b.WriteString("\nARGUMENTS: " + arguments + "\n")
+	}
+	return b.String()
+}
+
+// oneLine returns text without line breaks and double spaces.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cut returns at most n characters of text, and says if it left some out.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	runes := []rune(text)
+	return strings.TrimSpace(string(runes[:max(0, n-3)])) + "..."
+}

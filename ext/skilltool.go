@@ -1,0 +1,176 @@
+package ext
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// SkillToolName is the name of the tool that loads skills, in all profiles and dialects.
+const SkillToolName = "skill"
+
+// DefaultListing limits the bytes of the list of skills in the system prompt.
+const DefaultListing = 8 << 10
+
+// maxSkillText limits how much of a skill's text a model gets, in characters. The rest is in the file.
+const maxSkillText = 60_000
+
+// skillArguments holds the arguments of the tool.
+type skillArguments struct {
+	Name string `json:"name" jsonschema:"the skill's name, from the list in the system prompt"`
+}
+
+// LoadedSkill describes a skill that a call has loaded, for programs.
+type LoadedSkill struct {
+	Name  string   `json:"name"`
+	Dir   string   `json:"dir,omitempty"`
+	Files []string `json:"files,omitempty"` // relative to Dir, without SKILL.md
+}
+
+// SkillTool returns the tool with which a model loads those of the skills that it may use. Its guidance lists them in at most budget bytes
+// for the system prompt; shortened reports what of the list is missing, or "". The definition does not depend on the skills, so that other
+// skills do not change a session's requests.
+func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
+	var mine []*Skill
+	for _, s := range skills {
+		if s.ForModel {
+			mine = append(mine, s)
+		}
+	}
+	t = tool.New(llm.ToolDefinition{Name: SkillToolName, Description: "Loads a skill: instructions for a kind of task, and the names of the files that " +
+		"they use. The system prompt lists the skills. Load the skill that fits a task before you begin, and follow it."},
+		func(_ context.Context, _ *tool.Call, args skillArguments) (tool.Result, error) {
+			return load(skills, args.Name), nil
+		})
+	t = tool.WithAccess(t, func(skillArguments) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
+	t.Limit = tool.Limit{Chars: maxSkillText, Keep: tool.KeepHead}
+	t.Instead = []tool.Instead{{Of: []string{"activate_skill", "load_skill", "use_skill"}}}
+	list, shortened := listing(mine, budget)
+	t.Guidance = "A skill has instructions for a kind of task. If the description of one fits what you are to do, load it with this tool first and " +
+		"follow it. If a summary has replaced its text, load it again. The skills:\n" + list
+	return t, shortened
+}
+
+// load returns the result of loading a skill.
+func load(skills []*Skill, name string) tool.Result {
+	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
+	var known []string
+	for _, s := range skills {
+		switch {
+		case s.Name == name && !s.ForModel:
+			return tool.Errorf("Only the user can use the skill %s, by /%s.", name, name)
+		case s.Name == name:
+			return s.loaded()
+		case s.ForModel:
+			known = append(known, s.Name)
+		}
+	}
+	hint := "The skills are: " + strings.Join(known[:min(len(known), 100)], ", ")
+	if near := names.Near(name, known); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return tool.Errorf("There is no skill %s. %s", shown(name), hint)
+}
+
+// loaded returns the result with the text of a skill.
+func (s *Skill) loaded() tool.Result {
+	files, notes := s.files()
+	result := tool.Text(s.text("", shownAll(files), notes))
+	if s.Dir != "" {
+		result.Hint = fmt.Sprintf("The rest is in the file SKILL.md in %s.", names.Shown(s.Dir))
+	}
+	if data, err := json.Marshal(LoadedSkill{s.Name, s.Dir, files}); err == nil {
+		result.Structured = data
+	}
+	return result
+}
+
+func shownAll(files []string) (all []string) {
+	for _, f := range files {
+		all = append(all, names.Shown(f))
+	}
+	return all
+}
+
+// listing returns a line for each skill, together at most budget bytes, and says what is missing. Descriptions are cut to the same length,
+// the longest first; if there is no room for any, the last skills are left out.
+func listing(skills []*Skill, budget int) (list, shortened string) {
+	skills = slices.Clone(skills)
+	slices.SortFunc(skills, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
+	length := fitting(skills, budget)
+	var b strings.Builder
+	for i, s := range skills {
+		line := s.line(length)
+		if b.Len()+len(line)+len(moreSkills) > budget && b.Len()+sizeWith(skills[i:], length) > budget {
+			fmt.Fprintf(&b, moreSkills, len(skills)-i)
+			return b.String(), fmt.Sprintf("the list of %d skills does not fit into %d bytes, so it has no descriptions, and not these skills: %s", len(skills), budget,
+				namesOf(skills[i:]))
+		}
+		b.WriteString(line)
+	}
+	switch {
+	case length == 0:
+		shortened = fmt.Sprintf("the list of %d skills does not fit into %d bytes, so it has no descriptions", len(skills), budget)
+	case length < maxDescription:
+		shortened = fmt.Sprintf("the list of %d skills does not fit into %d bytes, so descriptions are cut after %d characters", len(skills), budget, length)
+	}
+	return b.String(), shortened
+}
+
+// moreSkills is the line of a list that has not all skills.
+const moreSkills = "  - and %d more\n"
+
+// fitting returns the length of descriptions with which the lines of skills fit into a budget of bytes, or 0 if only descriptions that say
+// nothing fit.
+func fitting(skills []*Skill, budget int) int {
+	const least = 20
+	if sizeWith(skills, maxDescription) <= budget {
+		return maxDescription
+	}
+	low, high := 0, maxDescription
+	for low < high {
+		if middle := (low + high + 1) / 2; sizeWith(skills, middle) <= budget {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	if low < least {
+		return 0
+	}
+	return low
+}
+
+// namesOf returns the names of skills for a person.
+func namesOf(skills []*Skill) string {
+	var all []string
+	for _, s := range skills[:min(len(skills), 10)] {
+		all = append(all, s.Name)
+	}
+	if n := len(skills) - len(all); n > 0 {
+		all = append(all, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(all, ", ")
+}
+
+// sizeWith returns the bytes of the lines of skills whose descriptions have at most n characters.
+func sizeWith(skills []*Skill, n int) (size int) {
+	for _, s := range skills {
+		size += len(s.line(n))
+	}
+	return size
+}
+
+// line returns the line of a skill in the list, with at most n characters of its description.
+func (s *Skill) line(n int) string {
+	if n <= 0 || s.Description == "" {
+		return "  - `" + s.Name + "`\n"
+	}
+	return "  - `" + s.Name + "`: " + cut(s.Description, n) + "\n"
+}
