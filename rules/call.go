@@ -129,7 +129,11 @@ func (c *call) describe(args arguments) {
 	case agents:
 		c.add(part{arg: cmp.Or(args.Agent, args.Kind, args.AgentIs)})
 	case skill:
-		c.add(part{arg: cmp.Or(args.Skill, args.Name), asks: "it uses a skill", suggest: []string{"Skill(" + cmp.Or(args.Skill, args.Name) + ")"}})
+		p := part{arg: cmp.Or(args.Skill, args.Name)}
+		if !readOnly {
+			p.asks, p.suggest = "it uses a skill", []string{"Skill(" + p.arg + ")"}
+		}
+		c.add(p)
 	case mcp:
 		c.add(part{asks: "it calls a tool of a server", suggest: []string{name}})
 	case other:

@@ -29,25 +29,30 @@ type inspectFlags struct {
 	native, web  bool
 }
 
-// find returns the chosen profile.
-func (f *inspectFlags) find() (profile.Profile, error) {
+// find returns the chosen profile, with the tool for the skills of the directory.
+func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 	p, err := host.FindProfile(f.profile, f.native)
 	if err == nil && f.web {
 		p, err = host.WithWeb(p)
 	}
+	var problems []error
+	if err == nil {
+		p, problems, err = host.WithSkills(p, f.dir, os.Getenv)
+	}
 	if err != nil {
 		return p, hostError(err)
+	}
+	for _, problem := range problems {
+		fmt.Fprintln(t.err, "attractor: warning:", problem)
 	}
 	return p, nil
 }
 
-func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
+func (f *inspectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(host.ProfileNames()))
 	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
 	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
-	if dir {
-		cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
-	}
+	cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
 }
 
 func newTools(t terminal) *cobra.Command {
@@ -55,10 +60,10 @@ func newTools(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "List the tools of a profile",
+		Short: "List the tools of a profile, and of a directory",
 		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
-			p, err := f.find()
+			p, err := f.find(t)
 			if err != nil {
 				return err
 			}
@@ -72,7 +77,7 @@ func newTools(t terminal) *cobra.Command {
 			return printTools(t, registry.Definitions())
 		},
 	}
-	f.register(cmd, false)
+	f.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of tools, with name, description and parameters")
 	return cmd
 }
@@ -117,7 +122,7 @@ refused.`,
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
 		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := f.find()
+			p, err := f.find(t)
 			if err != nil {
 				return err
 			}
@@ -147,7 +152,7 @@ refused.`,
 			return err
 		},
 	}
-	f.register(cmd, true)
+	f.register(cmd)
 	limits.register(cmd.Flags())
 	boxed.register(cmd.Flags())
 	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
@@ -236,7 +241,7 @@ func newPrompt(t terminal) *cobra.Command {
 		Short: "Print the system prompt of a session in a directory",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := f.find()
+			p, err := f.find(t)
 			if err != nil {
 				return err
 			}
@@ -253,7 +258,7 @@ func newPrompt(t terminal) *cobra.Command {
 			return err
 		},
 	}
-	f.register(cmd, true)
+	f.register(cmd)
 	cmd.Flags().StringVar(&instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
 	return cmd
 }

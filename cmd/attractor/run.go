@@ -43,8 +43,8 @@ func newRun(t terminal) *cobra.Command {
 		Use:   "run [flags] <prompt>",
 		Short: "Run a session on a task",
 		Long: `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
-If the prompt is -, run reads it from standard input. A prompt /mcp__SERVER__PROMPT with arguments stands for that of an MCP server
-(attractor mcp prompts).
+If the prompt is -, run reads it from standard input. A prompt /NAME with arguments uses the skill of that name, and
+/mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
 If several are set, choose with --provider.

@@ -17,23 +17,46 @@ import (
 // OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
 // program has left running, which [env.Local.Abandoned] lists. The caller closes the Local and then the Sandbox.
 func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
+	return openReadable(dir, limits, confine, nil)
+}
+
+// openReadable is OpenDir with further directories that tools and commands may read.
+func openReadable(dir string, limits env.Limits, confine sandbox.Options, readable []string) (*env.Local, *sandbox.Sandbox, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, nil, err
 	}
+	confine.ReadOnly = append(slices.Clip(confine.ReadOnly), readable...)
 	box, err := openSandbox(dir, confine)
 	if err != nil {
 		return nil, nil, err
 	}
-	local, err := env.NewLocal(dir, box.Confine(env.LocalOptions{EndAbandoned: true, Limits: limits}))
+	options := env.LocalOptions{EndAbandoned: true, Limits: limits}
+	if box.Level() == sandbox.Off { // otherwise the sandbox adds its own
+		options.ReadOnly = readable
+	}
+	local, err := env.NewLocal(dir, box.Confine(options))
 	if err != nil {
 		return nil, nil, errors.Join(cannotWork(dir, err), box.Close())
 	}
 	return local, box, nil
 }
 
+// openProject reads what the project of the session's directory brings.
+func (s *Setup) openProject(c *Config) error {
+	if err := checkDir(c.Dir); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return cannotWork(c.Dir, err)
+	}
+	s.Project, err = OpenProject(dir, c.getenv, c.TrustProject)
+	return err
+}
+
 // openDir opens the directory of the session.
 func (s *Setup) openDir(c *Config) (err error) {
-	if s.Local, s.box, err = OpenDir(c.Dir, c.Limits, c.Sandbox); err != nil {
+	if s.Local, s.box, err = openReadable(c.Dir, c.Limits, c.Sandbox, s.readable); err != nil {
 		return err
 	}
 	o := &s.Options

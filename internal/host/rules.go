@@ -31,8 +31,8 @@ func projectRules() []string {
 
 // OpenRules reads the rules that apply to calls in a directory: those of the named files, of the user, and of the project. The user's are in
 // UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
-// ask. The error names every mistake in every file.
-func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string) (*rules.Set, error) {
+// ask. Reading needs no permission in the directory, and in those that are readable. The error names every mistake in every file.
+func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
 	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE"))) // without one, patterns that begin with ~ are mistakes, which are told
 	var sources []rules.Source
 	for _, name := range files {
@@ -46,13 +46,21 @@ func OpenRules(local *env.Local, project *Project, files []string, getenv func(s
 	if err != nil {
 		return nil, err
 	}
-	dirs := rules.Dirs{Work: local.WorkDir(), Home: home, Roots: append([]string{local.WorkDir()}, env.ConfinementOf(local).Writable...), Resolve: rules.RealPath,
+	dirs := rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()}, env.ConfinementOf(local).Writable, slashed(readable)), Resolve: rules.RealPath,
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 	set, err := rules.Load(dirs, slices.Concat(sources, own, project.rules(own))...)
 	if err != nil {
 		return nil, fail(ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)
 	}
 	return set, nil
+}
+
+// slashed returns names with slashes.
+func slashed(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, filepath.ToSlash(name))
+	}
+	return all
 }
 
 // ownRules returns the user's own files, as far as they exist.

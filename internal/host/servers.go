@@ -68,21 +68,26 @@ func (s *Servers) untrusted() string {
 	if len(s.Untrusted) == 0 {
 		return ""
 	}
+	return fmt.Sprintf("The MCP servers of the project are not started, because %s: %s. To see them and decide, run: attractor trust", s.Why, shownNames(s.Untrusted))
+}
+
+// shownNames returns some of the names that a project has chosen, on one line.
+func shownNames(all []string) string {
 	var shown []string
-	for _, name := range s.Untrusted[:min(len(s.Untrusted), mostServers)] {
+	for _, name := range all[:min(len(all), mostServers)] {
 		if len(name) > maxName {
 			name = strings.ToValidUTF8(name[:maxName], "") + "..."
 		}
 		shown = append(shown, names.Shown(name))
 	}
 	more := ""
-	if n := len(s.Untrusted) - len(shown); n > 0 {
+	if n := len(all) - len(shown); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("The MCP servers of the project are not started, because %s: %s%s. To see them and decide, run: attractor trust", s.Why, strings.Join(shown, ", "), more)
+	return strings.Join(shown, ", ") + more
 }
 
-// The limits of the servers that a line names, and of the bytes of a name.
+// The limits of the names on a line, and of the bytes of a name.
 const (
 	mostServers = 10
 	maxName     = 64

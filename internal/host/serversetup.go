@@ -45,13 +45,13 @@ func StartServers(ctx context.Context, c Config, only string) (s *ServerSetup, e
 		environ = os.Environ()
 	}
 	setup.Secrets, setup.Unmasked = Secrets(environ, c.Secrets)
+	if err := setup.openProject(&c); err != nil {
+		return s, err
+	}
 	if err := setup.openDir(&c); err != nil {
 		return s, err
 	}
 	s.Local, s.Secrets = setup.Local, setup.Secrets
-	if setup.Project, err = OpenProject(setup.Local.WorkDir(), c.getenv, c.TrustProject); err != nil {
-		return s, err
-	}
 	if s.Configured, err = OpenServers(setup.Local.WorkDir(), setup.Project, c.MCP, c.getenv); err != nil {
 		return s, err
 	}

@@ -35,6 +35,9 @@ type Setup struct {
 	// Unmasked names the secrets that cannot be masked, each with the reason.
 	Unmasked []error
 
+	// Skills holds the skills of the user and of the project.
+	Skills *Skills
+
 	// Configured holds the MCP servers that are configured, and Servers those that were started. Both are nil without MCP, and Servers
 	// also if there are none. Their warnings are events of the session.
 	Configured *Servers
@@ -42,6 +45,9 @@ type Setup struct {
 
 	places   *places
 	warnings warnings
+	unused   unused
+	commands []Command
+	readable []string // directories that tools and commands may read
 
 	box     *sandbox.Sandbox
 	keepRaw bool           // whole outputs are kept as they are
@@ -88,22 +94,26 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if c.Store != nil {
 		o.Subagents.Journal = c.Store.Create
 	}
-	if err := s.openDir(&c); err != nil {
+	if err := s.openProject(&c); err != nil {
 		return s, err
 	}
-	if s.Project, err = OpenProject(s.Local.WorkDir(), c.getenv, c.TrustProject); err != nil {
+	s.openSkills(&c)
+	if err := s.openDir(&c); err != nil {
 		return s, err
 	}
 	if err := s.openServers(ctx, &c); err != nil {
 		return s, err
 	}
-	if s.Rules, err = OpenRules(s.Local, s.Project, c.Rules, c.getenv); err != nil {
+	if s.Rules, err = OpenRules(s.Local, s.Project, c.Rules, c.getenv, s.readable...); err != nil {
 		return s, err
 	}
 	if moved {
 		o.Dir = s.Local.WorkDir()
 	}
 	s.openGate(&c)
+	if text := s.unused.text(); text != "" {
+		s.warnings.add("untrusted", text)
+	}
 	return s, nil
 }
 

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/profile"
+)
+
+// openSkills reads the skills of the session and puts them into its doors: a tool that loads them, and commands.
+func (s *Setup) openSkills(c *Config) {
+	s.Skills = OpenSkills(s.Project, c.getenv)
+	s.readable = append(s.readable, s.Skills.outside(c.Dir)...)
+	s.warnAll("skills", s.Skills.Problems)
+	s.unused.add("the skills", s.Skills.Untrusted, s.Skills.Why)
+	o := &s.Options
+	var shortened string
+	if o.Profile, shortened = s.Skills.equip(o.Profile, s.listingBudget()); shortened != "" {
+		s.warnings.add("skills", shortened)
+	}
+	if len(s.Skills.List) > 0 {
+		o.BeforeCompact = s.Skills.keep
+	}
+	for _, skill := range s.Skills.List {
+		if skill.ForUser {
+			s.addCommand(Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint, Kind: SkillCommand, Origin: skill.Origin, File: skill.File,
+				fill: func(_ context.Context, arguments string) (llm.Parts, error) { return fillSkill(skill, arguments), nil }})
+		}
+	}
+}
+
+// fillSkill returns the message with which a person uses a skill: the line that they wrote, and the skill's text.
+func fillSkill(s *ext.Skill, arguments string) llm.Parts {
+	line := strings.TrimSpace("/" + s.Name + " " + arguments)
+	return llm.Parts{llm.Text{Text: line + "\n\n" + s.Text(arguments)}}
+}
+
+// WithSkills returns a profile with the tool that loads the skills which can be used in a directory, and what their user should know.
+func WithSkills(p profile.Profile, dir string, getenv func(string) string) (profile.Profile, []error, error) {
+	project, err := OpenProject(dir, getenv, false)
+	if err != nil {
+		return p, nil, err
+	}
+	skills := OpenSkills(project, getenv)
+	p, shortened := skills.equip(p, ext.DefaultListing)
+	problems := skills.Problems
+	if shortened != "" {
+		problems = append(problems, fmt.Errorf("%s", shortened))
+	}
+	var u unused
+	u.add("the skills", skills.Untrusted, skills.Why)
+	if text := u.text(); text != "" {
+		problems = append(problems, fmt.Errorf("%s", text))
+	}
+	return p, problems, nil
+}
+
+// maxTold limits the problems of a kind that a session tells of.
+const maxTold = 10
+
+// warnAll tells of problems.
+func (s *Setup) warnAll(code string, problems []error) {
+	for _, problem := range problems[:min(len(problems), maxTold)] {
+		s.warnings.add(code, problem.Error())
+	}
+	if n := len(problems) - maxTold; n > 0 {
+		s.warnings.add(code, fmt.Sprintf("There are %d more problems of this kind. To see all, run: attractor prompt", n))
+	}
+}
+
+// listingBudget returns how many bytes of the system prompt the list of skills may have: a fiftieth of a small window.
+func (s *Setup) listingBudget() int {
+	const share, bytesPerToken = 50, 4
+	o := &s.Options
+	if o.Client == nil || o.Client.Models == nil {
+		return ext.DefaultListing
+	}
+	facts, _ := o.Client.Models(o.Provider, cmp.Or(o.Model, o.Profile.Model))
+	if facts.Window == 0 {
+		return ext.DefaultListing
+	}
+	return min(ext.DefaultListing, facts.Window*bytesPerToken/share)
+}
+
+// keep implements [agent.Hooks].BeforeCompact: the summary names the skills whose text it replaces.
+func (s *Skills) keep(_ context.Context, about agent.Compacting) (string, error) {
+	var loaded []string
+	for i := range about.Turns {
+		for _, part := range about.Turns[i].Message.Parts {
+			call, ok := part.(llm.ToolCall)
+			if !ok || call.Name != ext.SkillToolName {
+				continue
+			}
+			var args struct{ Name string }
+			if json.Unmarshal([]byte(call.Args), &args) == nil && s.has(args.Name) && !slices.Contains(loaded, args.Name) {
+				loaded = append(loaded, args.Name)
+			}
+		}
+	}
+	if len(loaded) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("The text of these skills is replaced as well: %s. Name those that the rest of the work needs, and say that each has to be loaded again with the tool %s.",
+		strings.Join(loaded, ", "), ext.SkillToolName), nil
+}
+
+// has reports whether the model may use a skill of that name.
+func (s *Skills) has(name string) bool {
+	return slices.ContainsFunc(s.List, func(s *ext.Skill) bool { return s.Name == name && s.ForModel })
+}
