@@ -60,6 +60,7 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p.Unsupported("write a rule that denies them (attractor rules --help)", "disallowed-tools")
 	p.Unsupported("no command of a skill runs when it is loaded", "shell")
 	p.Unsupported("rules and the person at the terminal decide about calls", "permissionMode", "permission-mode", "tools")
+	p.ignore("version", "author", "category", "tags")
 	if s.Body == "" {
 		p.Mistake(0, "the skill has no text behind its front matter")
 	}

@@ -34,13 +34,13 @@ func TestM6_SkillFiles(t *testing.T) {
 			&ext.Skill{Name: "deploy", Description: "Deploys", Hint: "[environment]", ForUser: true, Body: "Deploy $ARGUMENTS."}, nil},
 		{"for models alone", "style", "---\ndescription: >\n  How code looks here.\n\n  Use always.\nuser-invocable: false\n---\nText", &ext.Skill{Name: "style",
 			Description: "How code looks here. Use always.", ForModel: true, Body: "Text"}, nil},
-		{"fields of another program", "research", "---\nname: research\ndescription: Looks around\ncontext: fork\nagent: Explore\nmodel: opus\nhooks:\n  Stop: []\nversion: 2\ntags: [a, b]\n---\nText",
+		{"fields of another program", "research", "---\nname: research\ndescription: Looks around\ncontext: fork\nagent: Explore\nmodel: opus\nhooks:\n  Stop: []\nversion: 2\ntriggers: [a, b]\n---\nText",
 			&ext.Skill{Name: "research", Description: "Looks around", ForModel: true, ForUser: true, Body: "Text"}, []string{
 				"SKILL.md, line 4: context has no effect: skills are read by the session's own agent",
 				"SKILL.md, line 5: agent has no effect: skills are read by the session's own agent",
 				"SKILL.md, line 6: model has no effect: a skill does not change the session's model",
 				"SKILL.md, line 7: hooks has no effect: write hooks into .claude/settings.json",
-				"SKILL.md, line 9: unknown fields have no effect: version, tags; the supported fields are name, description, when_to_use, argument-hint, " +
+				"SKILL.md, line 10: unknown fields have no effect: triggers; the supported fields are name, description, when_to_use, argument-hint, " +
 					"disable-model-invocation, user-invocable, allowed-tools, license, compatibility, metadata"}},
 		{"another name, and a colon", "code-review", "---\nname: Code Review\ndescription: Reviews code: style, tests. Triggers on: 'review'\nwhen_to_use: Before a commit\n---\nText",
 			&ext.Skill{Name: "code-review", Description: "Reviews code: style, tests. Triggers on: 'review' Before a commit", ForModel: true, ForUser: true, Body: "Text"},
