@@ -23,6 +23,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if gate := os.Getenv(serverVar); gate != "" {
+		if err := mill(gate); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	soak.Child(openSoak)
 	orphans.Adopt()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
