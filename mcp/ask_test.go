@@ -123,3 +123,38 @@ func TestM1_AddressesForPeople(t *testing.T) {
 		}
 	}
 }
+
+// A call fails because a person has to open an address first. It is made again once the person has, and otherwise the model gets the error.
+func TestM1_AddressBeforeACall(t *testing.T) {
+	one := func(address string) string {
+		return `{"mode":"url","message":"Log in.","url":"` + address + `","elicitationId":"1"}`
+	}
+	accept, decline := tool.Answer{Action: tool.ActionAccept}, tool.Answer{Action: tool.ActionDecline}
+	for name, c := range map[string]struct {
+		data   string
+		nobody bool // nobody can answer
+		answer tool.Answer
+		asked  int
+		want   string
+	}{
+		"opened":         {`{"elicitations":[` + one("https://example.com/a") + `]}`, false, accept, 1, "in after 2 tries"},
+		"two":            {`{"elicitations":[` + one("https://example.com/a") + `,` + one("https://example.com/b") + `]}`, false, accept, 2, "in after 2 tries"},
+		"declined":       {`{"elicitations":[` + one("https://example.com/a") + `,` + one("https://example.com/b") + `]}`, false, decline, 1, `failed with error -32042: closed\u{202e}`},
+		"nobody":         {`{"elicitations":[` + one("https://example.com/a") + `]}`, true, accept, 0, "failed with error -32042"},
+		"no browser":     {`{"elicitations":[` + one("javascript:alert(1)") + `]}`, false, accept, 0, "failed with error -32042"},
+		"a form":         {`{"elicitations":[{"mode":"form","message":"Name?","requestedSchema":{"type":"object"}}]}`, false, accept, 0, "failed with error -32042"},
+		"none":           {`{"elicitations":[null]}`, false, accept, 0, "failed with error -32042"},
+		"no list":        {`{"elicitations":"x"}`, false, accept, 0, "failed with error -32042"},
+		"too many":       {`{"elicitations":[` + strings.Repeat(one("https://example.com/a")+",", maxRequests) + one("https://example.com/a") + `]}`, false, accept, 0, "failed with error -32042"},
+		"something else": {`7`, false, accept, 0, "failed with error -32042"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ready(t, Options{Servers: []Server{as(t, "door", "door")}, Answers: !c.nobody})
+			p := &person{answer: func(context.Context, tool.Question) (tool.Answer, error) { return c.answer, nil }}
+			o := run(t.Context(), t, s, "mcp__door__enter", `{"data":`+c.data+`}`, tool.Call{Session: p})
+			if !strings.Contains(o.Model.Text(), c.want) || len(p.asked) != c.asked || o.IsError != strings.Contains(c.want, "failed") {
+				t.Errorf("asked %+v; the result is %q", p.asked, o.Model.Text())
+			}
+		})
+	}
+}

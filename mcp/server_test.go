@@ -29,6 +29,7 @@ func roles() map[string]func(context.Context) error {
 		"silent":  func(context.Context) error { time.Sleep(time.Hour); return nil },
 		"huge":    huge,
 		"many":    many,
+		"door":    func(context.Context) error { return door() },
 	}
 }
 
@@ -215,4 +216,30 @@ func huge(context.Context) error {
 			return err
 		}
 	}
+}
+
+// door is a server whose tool fails at first, because a person has to open addresses. The call says what the error has as data.
+func door() error {
+	tries := 0
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"door","version":"0"}}`
+		case "tools/list":
+			return `{"tools":[{"name":"enter","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			var args struct{ Data json.RawMessage }
+			if err := json.Unmarshal(m.Params.Arguments, &args); err != nil {
+				panic(err)
+			}
+			if tries++; len(args.Data) > 0 && tries%2 == 1 {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"closed\u202e","data":%s}}`+"\n", must(json.Marshal(m.ID)), args.Data)
+				return ""
+			}
+			return fmt.Sprintf(`{"content":[{"type":"text","text":"in after %d tries"}]}`, tries)
+		}
+		return ""
+	})
 }

@@ -158,6 +158,17 @@ func TestM5_EverythingAsks(t *testing.T) {
 		if q := shy.asked[len(shy.asked)-1]; !strings.Contains(q.Text, "https://example.com/login") || !strings.Contains(o.Model.Text(), "declined to open the URL") {
 			t.Errorf("asked %+v, and it says %q", q, o.Model.Text())
 		}
+		// The server refuses the call until another address is open.
+		refused := `{"url":"https://example.com/login","errorPath":true}`
+		if o := call(t.Context(), t, s, address, refused, tool.Call{Session: new(tool.Plain)}); !o.IsError || !strings.Contains(o.Model.Text(), "-32042") {
+			t.Errorf("with nobody there it says %q", o.Model.Text())
+		}
+		call(t.Context(), t, s, address, refused, tool.Call{Session: shy}) // the server takes this one for the next try
+		opens := &user{answer: tool.Answer{Action: tool.ActionAccept}}
+		o = call(t.Context(), t, s, address, refused, tool.Call{Session: opens})
+		if len(opens.asked) != 2 || !strings.Contains(opens.asked[0].Text, "https://modelcontextprotocol.io") || !strings.Contains(o.Model.Text(), "User completed") {
+			t.Errorf("asked %+v, and it says %q", opens.asked, o.Model.Text())
+		}
 	})
 }
 
