@@ -85,7 +85,7 @@ var rooms = map[string]room{
 	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {built, []string{"env", "internal/guard", "internal/jsonlines", "internal/names", "internal/netguard", "llm", "sanitize", "tool", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"}},
-	"lsp":               {planned, []string{"llm", "tool", "env"}},
+	"lsp":               {built, []string{"env", "internal/jsonlines", "internal/names", "llm", "sanitize", "search", "tool"}},
 	"ext":               {built, []string{"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"}},
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},

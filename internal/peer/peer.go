@@ -15,13 +15,21 @@ const Required = "ATTRACTOR_PEERS_REQUIRED"
 func Need(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
-	if err != nil {
-		path, err = exec.LookPath(filepath.Join(cache(), "attractor-peers", "node_modules", ".bin", program))
+	for _, dir := range Dirs() {
+		if err != nil {
+			path, err = exec.LookPath(filepath.Join(dir, program))
+		}
 	}
 	if err != nil {
 		Missing(t, "%s is not installed: %v", program, err)
 	}
 	return path
+}
+
+// Dirs returns the directories of the programs that .ci/peers has installed. They may not exist.
+func Dirs() []string {
+	peers := filepath.Join(cache(), "attractor-peers")
+	return []string{filepath.Join(peers, "node_modules", ".bin"), filepath.Join(peers, "bin")}
 }
 
 // cache returns the directory in which .ci/peers has its own, on every system.

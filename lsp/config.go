@@ -1,0 +1,242 @@
+package lsp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/jsonlines"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// The limits of a configuration file.
+const (
+	MaxConfig  = 1 << 20 // bytes
+	maxServers = 100
+	maxName    = 64
+)
+
+// supported names the members of a server that have an effect, and without those that Claude Code has besides.
+const (
+	supported = "command, args, extensionToLanguage, env, initializationOptions, settings, disabled"
+	without   = " transport workspaceFolder startupTimeout shutdownTimeout restartOnCrash maxRestarts loggingConfig "
+)
+
+// Problem says what is wrong with a server of a file, or what of it has no effect.
+type Problem struct {
+	File   string
+	Line   int // 0 if the whole file is meant
+	Server string
+	Err    error
+}
+
+// Error names the file, the line and the server.
+func (p *Problem) Error() string {
+	of := ""
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %v", sanitize.Text(p.File), p.Err)
+	}
+	if p.Server != "" {
+		of = "the language server " + clean(p.Server, 100) + ": "
+	}
+	return fmt.Sprintf("%s, line %d: %s%v", sanitize.Text(p.File), p.Line, of, p.Err)
+}
+
+// Unwrap returns Err.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// Parse returns the servers of a file, which has an object for each server under its name, in the form of .lsp.json of Claude Code's plugins:
+//
+//	{"zig": {"command": "zls", "args": [], "extensionToLanguage": {".zig": "zig"}}}
+//
+// The problems, each a [Problem], say what is wrong. Servers with mistakes are left out.
+func Parse(name string, data []byte, origin Origin) (servers []Server, problems []error) {
+	p := parser{file: name}
+	if len(data) > MaxConfig {
+		p.problem(0, "", fmt.Errorf("it has more than %d MiB", MaxConfig>>20))
+		return nil, p.problems
+	}
+	list, err := p.read(data)
+	if err != nil {
+		p.problem(0, "", err)
+		return nil, p.problems
+	}
+	left := map[string]int{}
+	for i := range list {
+		left[list[i].Name]++
+	}
+	for i := range list {
+		m := &list[i]
+		if left[m.Name] == 2 { // told at the second one
+			left[m.Name] = -1
+			continue
+		}
+		if m.Name == "$schema" {
+			continue
+		}
+		s, ok := p.server(m, left[m.Name] != 1)
+		if s.Origin, s.File = origin, name; ok {
+			servers = append(servers, s)
+		}
+	}
+	return servers, p.problems
+}
+
+// Merge returns the servers of several lists, of which an earlier one wins over a later one: of servers with one name the first is used. A
+// disabled one counts and is left out. The errors tell of those of a project that are not used.
+func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
+	first := map[string]*Server{}
+	for _, s := range slices.Concat(lists...) {
+		if used := first[s.Name]; used != nil {
+			if s.Origin == Project {
+				shadowed = append(shadowed, fmt.Errorf("the language server %s of %s is not used, because %s has one with the same name", s.Name, s.File, used.File))
+			}
+			continue
+		}
+		first[s.Name] = &s
+		if !s.Disabled {
+			servers = append(servers, s)
+		}
+	}
+	return servers, shadowed
+}
+
+// parser reads a file.
+type parser struct {
+	file     string
+	raw      map[string]map[string]json.RawMessage
+	problems []error
+}
+
+func (p *parser) problem(line int, server string, err error) {
+	if len(p.problems) < maxServers {
+		p.problems = append(p.problems, &Problem{p.file, line, server, err})
+	}
+}
+
+// read returns the members of the file's object.
+func (p *parser) read(data []byte) ([]jsonlines.Entry, error) {
+	root, err := jsonlines.Read(data)
+	switch {
+	case err != nil:
+		return nil, err
+	case root.Kind != jsonlines.Object:
+		return nil, fmt.Errorf(`line %d: it must be an object, such as {"zig": {"command": "zls", "extensionToLanguage": {".zig": "zig"}}}, not %s`, root.Line, root.Is())
+	case len(root.Members) > maxServers:
+		return nil, fmt.Errorf("there are more than %d servers", maxServers)
+	}
+	var outer map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &outer); err != nil {
+		return nil, err
+	}
+	p.raw = map[string]map[string]json.RawMessage{}
+	for name, raw := range outer {
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(raw, &inner) == nil {
+			p.raw[name] = inner
+		}
+	}
+	return root.Members, nil
+}
+
+// server reads a server. It reports false for one with a mistake.
+func (p *parser) server(m *jsonlines.Entry, again bool) (s Server, ok bool) {
+	s.Name = m.Name
+	var wrong error
+	switch {
+	case s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(r rune) bool { return !isWord(r) && r != '.' && r != '-' }):
+		wrong = fmt.Errorf("its name must have letters, digits, _, - and dots only, at most %d", maxName)
+	case again:
+		wrong = errors.New("it is there twice: remove one")
+	case m.Kind != jsonlines.Object:
+		wrong = fmt.Errorf(`it must be an object, such as {"command": "zls", "extensionToLanguage": {".zig": "zig"}}, not %s`, m.Is())
+	}
+	if wrong != nil {
+		p.problem(m.Line, s.Name, wrong)
+		return s, false
+	}
+	ok = true
+	for _, field := range m.Members {
+		if err := s.set(field.Name, p.raw[m.Name][field.Name]); err != nil {
+			p.problem(field.Line, s.Name, err)
+			ok = ok && errors.Is(err, errNoEffect)
+		}
+	}
+	if ok && !s.Disabled && (s.Command == "" || len(s.Languages) == 0) {
+		p.problem(m.Line, s.Name, errors.New(`it needs a command and extensionToLanguage, such as {"command": "zls", "extensionToLanguage": {".zig": "zig"}}`))
+		return s, false
+	}
+	return s, ok
+}
+
+// errNoEffect says that a member is ignored.
+var errNoEffect = errors.New("has no effect here")
+
+// set sets a member of a server.
+func (s *Server) set(name string, raw json.RawMessage) error {
+	var target any
+	check := func() error { return nil }
+	switch name {
+	case "command":
+		target = &s.Command
+	case "args":
+		target = &s.Args
+	case "extensionToLanguage":
+		target, check = &s.Languages, s.checkEndings
+	case "env":
+		target, check = &s.Env, s.checkEnv
+	case "initializationOptions":
+		target = &s.Initialization
+	case "settings":
+		var object map[string]json.RawMessage
+		if json.Unmarshal(raw, &object) != nil {
+			return errors.New("settings must be an object with a member for each section")
+		}
+		target = &s.Settings
+	case "disabled":
+		target = &s.Disabled
+	default:
+		if strings.Contains(without, " "+name+" ") && string(raw) != `"socket"` {
+			return fmt.Errorf("%s %w; supported are %s", name, errNoEffect, supported)
+		}
+		return fmt.Errorf("%s is not supported; supported are %s", names.Shown(clean(name, 100)), supported)
+	}
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(raw, target); errors.As(err, &wrong) {
+		return fmt.Errorf("%s must not be or have a JSON %s", name, wrong.Value)
+	} else if err != nil {
+		return err
+	}
+	return check()
+}
+
+// checkEndings returns an error if an ending of file names is none.
+func (s *Server) checkEndings() error {
+	for _, ending := range slices.Sorted(maps.Keys(s.Languages)) {
+		rest, dot := strings.CutPrefix(ending, ".")
+		if !dot || rest == "" || len(rest) > maxName || strings.ContainsFunc(rest, func(r rune) bool { return !isWord(r) && r != '-' && r != '+' }) {
+			return fmt.Errorf("extensionToLanguage: %s is no ending of file names, such as .zig", names.Shown(clean(ending, 100)))
+		}
+	}
+	return nil
+}
+
+// checkEnv returns an error if a variable cannot be set.
+func (s *Server) checkEnv() error {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if name == "" || name[0] >= '0' && name[0] <= '9' || strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) || strings.ContainsRune(s.Env[name], 0) {
+			return fmt.Errorf("env: the variable %s cannot be set", names.Shown(clean(name, 100)))
+		}
+	}
+	return nil
+}
+
+// isWord reports whether names may have a character.
+func isWord(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+}

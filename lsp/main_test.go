@@ -1,0 +1,26 @@
+package lsp_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/attractor-go/attractor/internal/orphans"
+)
+
+// role is the environment variable that turns the test binary into a language server.
+const role = "LSP_ROLE"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(role); name != "" {
+		if err := serve(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	orphans.Adopt()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
+}

@@ -1,0 +1,190 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The times in which a server that publishes diagnostics is expected to say something.
+const (
+	quietTime  = 250 * time.Millisecond  // after the last of what it publishes
+	silentTime = 1500 * time.Millisecond // after a change about which it says nothing
+	staleTime  = 15 * time.Second        // after a change, if it has published about older versions
+)
+
+// maxPublished limits the files of which published diagnostics are kept.
+const maxPublished = 1000
+
+// published holds what a server has published.
+type published struct {
+	root string // of the files that count, with a slash at its end
+
+	mu      sync.Mutex
+	files   map[string]publication
+	count   int             // of publications
+	working map[string]bool // the tokens of work that it reports
+	worked  bool            // such work has ended
+	news    chan struct{}   // has an element when something was published or some work has begun or ended
+}
+
+// publication is what was published last about a file.
+type publication struct {
+	list    []diagnostic
+	version *int
+	number  int
+}
+
+func (p *published) init(root string) {
+	p.root = strings.TrimSuffix(root, "/") + "/"
+	p.files, p.working, p.news = map[string]publication{}, map[string]bool{}, make(chan struct{}, 1)
+}
+
+// put keeps what a server publishes.
+func (p *published) put(params json.RawMessage) {
+	var m struct {
+		URI         string            `json:"uri"`
+		Version     *int              `json:"version"`
+		Diagnostics []json.RawMessage `json:"diagnostics"`
+	}
+	if json.Unmarshal(params, &m) != nil {
+		return
+	}
+	name := pathOf(m.URI)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old, known := p.files[name]
+	if !strings.HasPrefix(name, p.root) || !known && len(p.files) == maxPublished || m.Version != nil && old.version != nil && *m.Version < *old.version {
+		return
+	}
+	p.count++
+	p.files[name] = publication{readDiagnostics(name, m.Diagnostics), m.Version, p.count}
+	p.wake()
+}
+
+// progress notes that some work has begun or ended.
+func (p *published) progress(params json.RawMessage) {
+	var m struct {
+		Token json.RawMessage       `json:"token"`
+		Value struct{ Kind string } `json:"value"`
+	}
+	if json.Unmarshal(params, &m) != nil || len(m.Token) > 200 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case m.Value.Kind == "begin" && len(p.working) < 100:
+		p.working[string(m.Token)] = true
+	case m.Value.Kind == "end":
+		delete(p.working, string(m.Token))
+		p.worked = true
+	default:
+		return
+	}
+	p.wake()
+}
+
+// wake tells settle that something has happened. p.mu is held.
+func (p *published) wake() {
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+// forget drops what was published about a file.
+func (p *published) forget(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.files, name)
+}
+
+// last returns the number of the last publication.
+func (p *published) last() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count
+}
+
+// settle waits until a server has published diagnostics of all documents after a publication, each for the version or a later one, and is
+// quiet, or until it is clear that it has nothing to publish.
+func (p *published) settle(ctx context.Context, since int, versions map[string]int, over <-chan struct{}) error {
+	timer := time.NewTimer(silentTime)
+	defer timer.Stop()
+	begin := time.Now()
+	for {
+		select {
+		case <-p.news:
+			wait := silentTime
+			if p.answered(since, versions) {
+				wait = quietTime
+			}
+			timer.Reset(wait)
+		case <-timer.C:
+			if !p.busy() && (!p.stale(versions) || time.Since(begin) > staleTime) {
+				return nil
+			}
+			timer.Reset(silentTime)
+		case <-over:
+			return errClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// busy reports whether the server reports work that has not ended.
+func (p *published) busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.working) > 0
+}
+
+// stale reports whether the last publication about a document is about an older version. There will be another one.
+func (p *published) stale(versions map[string]int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, version := range versions {
+		if f, ok := p.files[name]; ok && f.version != nil && *f.version < version {
+			return true
+		}
+	}
+	return false
+}
+
+// answered reports whether there are publications about all documents.
+func (p *published) answered(since int, versions map[string]int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, version := range versions {
+		if f, ok := p.files[name]; !ok || f.number <= since || f.version != nil && *f.version < version {
+			return false
+		}
+	}
+	return len(p.working) == 0
+}
+
+// get returns what was published about a document of a version. It reports false if that is not known: what was published is older, or
+// nothing was and the server has never reported any work.
+func (p *published) get(name string, version int) ([]diagnostic, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, ok := p.files[name]
+	if !ok {
+		return nil, p.worked
+	}
+	return f.list, f.version == nil || *f.version >= version
+}
+
+// names returns the files about which something was published.
+func (p *published) names() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range p.files {
+		all = append(all, name)
+	}
+	return all
+}

@@ -1,0 +1,271 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxRestarts limits how often a server is started again in a session after it has failed.
+const maxRestarts = 3
+
+// maxJobs limits the changes that wait for a server. Further ones get no diagnostics.
+const maxJobs = 64
+
+// notFound is the exit code of a shell that does not find a program.
+const notFound = 127
+
+// runner runs one server. A goroutine starts the process when there is work, and takes one change after the other.
+type runner struct {
+	s    *Servers
+	spec *Server
+	wake chan struct{}
+
+	mu      sync.Mutex
+	queue   []*job
+	running bool // the goroutine runs
+	behind  bool // a call has not waited for all of its diagnostics, and there is still work
+	off     bool
+	known   map[string][]diagnostic // the last diagnostics by file, as far as they are known
+
+	lives atomic.Bool // the process runs
+
+	// The goroutine's own.
+	in       *instance
+	failures int
+	tree     tree
+	seen     int64 // of Servers.commands
+	settled  bool  // a server that publishes has done so for an old content
+	unclear  map[string]bool
+}
+
+// file is a file that a call has changed.
+type file struct {
+	path     string
+	old, now content
+	known    bool   // old is known
+	from     string // the former path of a file that was moved
+}
+
+// job is the work on the changes of one call.
+type job struct {
+	of    *runner
+	who   agent
+	files []file
+	done  chan struct{}
+
+	mu    sync.Mutex
+	found []diagnostic
+	left  bool // nobody waits for it
+}
+
+// enqueue adds the changes of a call to the work. It returns nil if nobody will do it.
+func (r *runner) enqueue(who agent, files []file) *job {
+	j := &job{of: r, who: who, files: files, done: make(chan struct{})}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.off || len(r.queue) == maxJobs {
+		return nil
+	}
+	r.queue = append(r.queue, j)
+	if !r.running {
+		r.running = true
+		r.s.begin(r.work)
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+	return j
+}
+
+// wait waits for the diagnostics that a call has added, and returns those that are known when the context ends. The rest comes late. It does
+// not wait for a server that is behind.
+func (j *job) wait(ctx context.Context) []diagnostic {
+	j.of.mu.Lock()
+	behind := j.of.behind
+	j.of.mu.Unlock()
+	if !behind {
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+		case <-j.of.s.ctx.Done():
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	select {
+	case <-j.done:
+	default:
+		j.left = true
+		j.of.lag()
+	}
+	return j.found
+}
+
+// lag notes that a call has not waited for all of its diagnostics.
+func (r *runner) lag() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.behind = len(r.queue) > 0
+}
+
+// add keeps diagnostics for the call, or for a later one.
+func (j *job) add(list []diagnostic) {
+	if len(list) == 0 {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.left {
+		j.of.s.postpone(j.who, j.of, list)
+		return
+	}
+	j.found = append(j.found, list...)
+}
+
+// stillThere reports whether a diagnostic is among the last ones of its file.
+func (r *runner) stillThere(d diagnostic) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := d.identity()
+	return slices.ContainsFunc(r.known[d.path], func(now diagnostic) bool { return now.identity() == id })
+}
+
+// next returns the next job, which stays in the queue until it is finished, or nil.
+func (r *runner) next() *job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) == 0 {
+		return nil
+	}
+	return r.queue[0]
+}
+
+// finish removes the first job.
+func (r *runner) finish(j *job) {
+	close(j.done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = slices.Delete(r.queue, 0, 1)
+	if len(r.queue) == 0 {
+		r.behind = false
+	}
+}
+
+// work does the jobs until the servers are closed, or the server is off.
+func (r *runner) work() {
+	defer func() { r.s.keep(r.end()) }()
+	idle := time.NewTimer(r.s.idle)
+	defer idle.Stop()
+	for r.s.ctx.Err() == nil {
+		j := r.next()
+		if j == nil {
+			if !r.rest(idle) {
+				return
+			}
+			continue
+		}
+		if !r.isOff() {
+			ctx, cancel := context.WithTimeoutCause(r.s.ctx, r.s.timeout, fmt.Errorf("it has not answered for %v", r.s.timeout))
+			if err := r.do(ctx, j); err != nil && r.s.ctx.Err() == nil {
+				r.fail(err)
+			}
+			cancel()
+		}
+		r.finish(j)
+		idle.Reset(r.s.idle)
+	}
+}
+
+// rest waits for work. It ends a server that has had none for a while, and reports false if there will not be any.
+func (r *runner) rest(idle *time.Timer) bool {
+	if r.isOff() {
+		return false
+	}
+	var over <-chan struct{}
+	if r.in != nil {
+		over = r.in.over
+	}
+	select {
+	case <-r.wake:
+	case <-r.s.ctx.Done():
+		return false
+	case <-idle.C:
+		r.s.keep(r.end())
+	case <-over:
+		r.fail(r.in.reason())
+	}
+	return true
+}
+
+func (r *runner) isOff() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.off
+}
+
+// end ends the process and forgets what it has said.
+func (r *runner) end() (err error) {
+	if r.in != nil {
+		err = r.in.close()
+		r.in = nil
+		r.lives.Store(false)
+	}
+	r.mu.Lock()
+	r.known = nil
+	r.mu.Unlock()
+	r.tree, r.settled, r.unclear = nil, false, nil
+	if err != nil {
+		return fmt.Errorf("the language server %s cannot be ended: %w", r.spec.Name, err)
+	}
+	return nil
+}
+
+// fail ends a server that has failed. After too many failures it is off.
+func (r *runner) fail(why error) {
+	if r.in != nil {
+		if reason := r.in.reason(); reason != nil {
+			why = reason
+		}
+		why = withSaid(why, r.in.conn)
+	}
+	r.s.keep(r.end())
+	r.failures++
+	var exit *exitError
+	missing := errors.As(why, &exit) && exit.Code == notFound
+	if r.failures <= maxRestarts && !missing {
+		return
+	}
+	r.mu.Lock()
+	r.off = true
+	r.mu.Unlock()
+	if r.s.warn == nil || missing && r.spec.Origin == Builtin {
+		return
+	}
+	if missing {
+		why = fmt.Errorf("there is no program %s in the session's PATH", clean(r.spec.Command, 200))
+	}
+	r.s.warn(fmt.Errorf("the language server %s is off for the rest of the session: %w", r.spec.Name, why))
+}
+
+// do starts the server if it does not run, and finds out what a call has added.
+func (r *runner) do(ctx context.Context, j *job) (err error) {
+	if r.in == nil {
+		r.seen = r.s.commands.Load()
+		if r.in, err = r.s.launch(ctx, r.spec); err != nil {
+			r.in = nil
+			return err
+		}
+		r.lives.Store(true)
+		r.tree = tree{}
+		if err := r.tree.scan(ctx, r.s.env, r.in, nil); err != nil {
+			return err
+		}
+	}
+	return r.compare(ctx, j)
+}
