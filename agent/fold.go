@@ -108,7 +108,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	s.inputs++
 	s.addKey(r.Key)
 	s.Input = &Input{Text: r.Text, Began: at}
-	s.addContext(r.Context)
+	s.addContext(r.Context, "")
 	if r.Answers != "" {
 		return
 	}
@@ -132,7 +132,7 @@ func (s *State) worked() time.Duration {
 
 // foldTurn adds a turn of the session's and counts its origin. A tool that was Done does not count once something sends the agent on.
 func (s *State) foldTurn(r turnRecord, at time.Time) {
-	s.dequeue(r.Queued)
+	note := s.dequeue(r.Queued)
 	s.Input.Done = false
 	switch r.Origin {
 	case OriginLoop:
@@ -152,6 +152,9 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 		s.addMessage(messageSteering, "", text.Parts)
 	}
 	s.addTurn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text})
+	if note != "" {
+		s.setNoteTurn(note, s.turnCount)
+	}
 }
 
 func (s *State) foldAnswer(r answerRecord, at time.Time) {
@@ -285,6 +288,11 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 		s.Input.Rescued, s.Faults = true, nil
 	}
 	kept := s.Turns[r.First:]
+	first := s.turnCount + 1
+	if len(kept) > 0 {
+		first = kept[0].Number
+	}
+	s.replaceNotes(first)
 	s.Context = s.head()
 	s.Turns, s.messages = nil, []llm.Message{llm.System(s.Header.System)}
 	s.addTurn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text, r.More...)})
@@ -371,21 +379,22 @@ func (s *State) queue(q Queued) {
 	s.Queue = append(s.Queue, q)
 }
 
-// dequeue removes an entry from the queue.
-func (s *State) dequeue(id int) {
+// dequeue removes an entry from the queue. It returns the kind of the note whose text it was.
+func (s *State) dequeue(id int) (note string) {
 	context := ""
 	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool {
 		if q.ID == id {
-			context = q.Context
+			context, note = q.Context, q.Note
 		}
 		return q.ID == id
 	})
-	s.addContext(context)
+	s.addContext(context, "")
+	return note
 }
 
-// addContext queues a text of a hook or a note for the model.
-func (s *State) addContext(text string) {
+// addContext queues a text of a hook, or of a note with its kind, for the model.
+func (s *State) addContext(text, note string) {
 	if strings.TrimSpace(text) != "" {
-		s.queue(Queued{Lane: LaneNotes, Text: text, Source: sourceHook})
+		s.queue(Queued{Lane: LaneNotes, Text: text, Source: sourceHook, Note: note})
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Note holds a value that a capability keeps in a session. [Session.Note] writes it; [State].Notes has the newest of each kind.
-type Note struct {
-	Data json.RawMessage // compact JSON
-	Text string          // for the model, empty if there was none
-}
+type Note = tool.Note
 
 // noteRecord is the record of a note.
 type noteRecord struct {
@@ -62,5 +61,40 @@ func (s *State) foldNote(r noteRecord) {
 	}
 	notes[r.Note] = Note{Data: r.Data, Text: r.Text}
 	s.Notes = notes
-	s.addContext(r.Text)
+	if s.noteTurns[r.Note] != 0 {
+		s.setNoteTurn(r.Note, 0)
+	}
+	s.addContext(r.Text, r.Note)
+}
+
+// setNoteTurn sets the number of the turn with the text of the newest note of a kind; 0 means that there is none.
+func (s *State) setNoteTurn(kind string, number int) {
+	turns := maps.Clone(s.noteTurns)
+	if turns == nil {
+		turns = map[string]int{}
+	}
+	if turns[kind] = number; number == 0 {
+		delete(turns, kind)
+	}
+	s.noteTurns = turns
+}
+
+// replaceNotes marks the notes whose texts are in turns before the first one that stays.
+func (s *State) replaceNotes(first int) {
+	var notes map[string]Note
+	for kind, number := range s.noteTurns {
+		if number >= first {
+			continue
+		}
+		if notes == nil {
+			notes = maps.Clone(s.Notes)
+		}
+		note := notes[kind]
+		note.Replaced = true
+		notes[kind] = note
+		s.setNoteTurn(kind, 0)
+	}
+	if notes != nil {
+		s.Notes = notes
+	}
 }

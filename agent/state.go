@@ -59,6 +59,7 @@ type State struct {
 	said               []message             // messages of people, in the order of their turns
 	summary            string                // of the last compaction
 	compacted          int                   // how many compactions there were
+	noteTurns          map[string]int        // by kind, the number of the turn with the text of the newest note; replaced, never changed
 	warnWindow         bool                  // the last record filled the window to a level without a warning
 	at                 time.Time             // the time of the last record of the loop
 	askedSince         int                   // the first epoch of the current model
@@ -163,6 +164,8 @@ type Queued struct {
 	Source string
 	// Context is queued like the text of a note when the entry joins the history.
 	Context string
+	// Note is the kind of the note whose text it is.
+	Note string
 }
 
 // OpenCall holds a call of the last answer.

@@ -38,4 +38,11 @@ func (t *toolSession) Seen(path string) (h env.Hash, ok bool) {
 	return h, ok
 }
 
+// Notes implements [tool.Session].
+func (t *toolSession) Notes() map[string]tool.Note {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state.Notes
+}
+
 func (t *toolSession) State(key any, init func() any) any { return t.memory.State(key, init) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Options say which documents a session has.
@@ -21,6 +22,8 @@ type Options struct {
 	// Refuse returns why a document of the project must not be or import a file, or "" if it may. The path is absolute and has no links. Nil
 	// refuses nothing. Hidden files are never imported, except from directories such as .claude and .github.
 	Refuse func(file string) string
+	// Reads returns the files that the commands of a call have read, for [Below]. Nil means that commands do not count.
+	Reads func(ctx context.Context, call *tool.Call) []string
 	// Warn is told of mistakes. It may be called by several goroutines, and more than once with a mistake. Nil ignores them.
 	Warn func(Mistake)
 }
@@ -153,7 +156,7 @@ func (f *finder) add(ctx context.Context, d Document, first int) bool {
 		d.State, d.Other, d.text = Equal, other, ""
 	}
 	f.documents = append(f.documents, d)
-	if d.State == "" && len(d.Globs) == 0 {
+	if d.State == "" {
 		f.follow(ctx, f.from, &d, 1)
 	}
 	return true
@@ -169,7 +172,7 @@ func (f *finder) equal(d *Document, first int) string {
 	for i := range f.documents {
 		other := &f.documents[i]
 		same := i >= first && other.text == d.text && slices.Equal(other.Globs, d.Globs)
-		if same || other.By != "" && other.real == d.real { // one is often a link to the other
+		if same || other.By != "" && other.real == d.real && len(other.Globs) == 0 { // one is often a link to the other
 			return other.Path
 		}
 	}
@@ -180,7 +183,6 @@ func (f *finder) equal(d *Document, first int) string {
 type list struct {
 	documents []Document
 	mistakes  []Mistake
-	skip      map[string]bool // the real paths of files that the model has already
 }
 
 func (l *list) full() bool { return len(l.documents) >= maxDocuments }

@@ -61,8 +61,9 @@ func (l *list) follow(ctx context.Context, from source, by *Document, depth int)
 
 // has reports whether a document with the file or the text of an imported one is there.
 func (l *list) has(d *Document) bool {
-	return l.skip[d.real] || slices.ContainsFunc(l.documents, func(other Document) bool {
-		return other.real == d.real || other.Dir == d.Dir && other.text == d.text
+	return slices.ContainsFunc(l.documents, func(other Document) bool {
+		same := other.real == d.real || other.Dir == d.Dir && other.text == d.text
+		return same && (len(other.Globs) == 0 || slices.Equal(other.Globs, d.Globs))
 	})
 }
 

@@ -32,9 +32,20 @@ type Session interface {
 	// Note stores a JSON value under a kind in the session's journal, where it survives compactions, resumes and forks. If text is not
 	// empty, the model reads it before its next response.
 	Note(ctx context.Context, kind string, data json.RawMessage, text string) error
+	// Notes returns the newest note of each kind, also those from before a resume and from the session that was forked. The map must not be
+	// changed.
+	Notes() map[string]Note
 	// State returns a tool's own value in this session. The first call with a key stores the result of init; later calls return it.
 	// Keys should have an unexported type of the tool's package.
 	State(key any, init func() any) any
+}
+
+// Note holds what Session.Note has stored under a kind.
+type Note struct {
+	Data json.RawMessage // compact JSON
+	Text string          // for the model, empty if there was none
+	// Replaced reports that a compaction has replaced the turn with the text, so that the model has it no more.
+	Replaced bool
 }
 
 // Outputs stores outputs of calls by id for as long as the session lives.
@@ -166,6 +177,9 @@ func (p *Plain) Ask(context.Context, Question) (Answer, error) { return Answer{}
 
 // Note implements [Session]. It keeps nothing: there is no journal.
 func (p *Plain) Note(context.Context, string, json.RawMessage, string) error { return nil }
+
+// Notes implements [Session].
+func (p *Plain) Notes() map[string]Note { return nil }
 
 // State implements [Session].
 func (p *Plain) State(key any, init func() any) any { return p.memory.State(key, init) }

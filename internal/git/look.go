@@ -60,6 +60,17 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 	return s
 }
 
+// Top returns the top of the work tree that e's working directory is in, spelled like that directory, or "" without a repository. It reads
+// through e alone.
+func Top(ctx context.Context, e env.Environment) string {
+	r := open(ctx, e)
+	if r == nil {
+		return ""
+	}
+	defer r.close()
+	return r.root
+}
+
 // open returns the repository of the working directory, or nil if there is none. Its top is the nearest directory, going up, with a .git
 // that looks like a repository.
 func open(ctx context.Context, e env.Environment) *repository {
