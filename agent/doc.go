@@ -12,7 +12,7 @@
 //
 // A host, or a capability that it adds, takes part through [Options] and the methods of [Session]:
 //
-//   - what the model can call: Options.Tools, [Session.AddTools] and [Session.RemoveTools];
+//   - what the model can call: Options.Tools, [Session.AddTools], [Session.RemoveTools] and [Session.ReplaceTools];
 //   - what happens around each call: Hooks.Middleware, see [tool.Middleware];
 //   - what is allowed: Hooks.Authorize and Approve for calls, BeforeInput for messages of people, BeforeStop, BeforeCompact,
 //     Options.Questions, and a [Ledger] for a shared budget;

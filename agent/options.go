@@ -37,8 +37,8 @@ type Options struct {
 	// the system's directory for temporary files.
 	OutputDir string
 	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. It may call Steer,
-	// FollowUp, AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read, but not Submit, Continue, Advance, Compact,
-	// Close or Release.
+	// FollowUp, AddTools, RemoveTools, ReplaceTools, Set, Interrupt, Abort and the methods that only read, but not Submit, Continue, Advance,
+	// Compact, Close or Release.
 	//
 	// If OnEvent panics or calls runtime.Goexit, the session ends and Submit returns a [HostError] with the stack. The same holds for
 	// hooks, the journal, the clock and the catalog. A panic of a provider fails the model call; a panic of a tool is an error result and a

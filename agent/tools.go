@@ -43,51 +43,68 @@ func (s *Session) Tools() []tool.Tool {
 // Subagents get the tools that the session has when they start. When AddTools returns nil, the change is in the journal; the end of ctx
 // ends the wait for that.
 func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
-	tools, err := s.describing(slices.Clone(tools)) // the registry points into the slice
-	if err != nil {
-		return err
-	}
-	return s.changeTools(ctx, func(rec *settingRecord) error {
-		if err := rec.registry.Use(tools, s.satisfies); err != nil {
-			return err
-		}
-		for i := range tools {
-			def := tools[i].ToolDefinition
-			at := slices.IndexFunc(rec.Tools, func(d llm.ToolDefinition) bool { return d.Name == def.Name })
-			switch {
-			case def.Name == s.state.Policy.resultTool():
-				return fmt.Errorf("the tool %q is the one by which the session gets its result: give yours another name", def.Name)
-			case !s.satisfies(&tools[i]):
-			case at >= 0:
-				rec.Tools[at] = def
-			default:
-				rec.Tools = append(rec.Tools, def)
-			}
-		}
-		return nil
-	})
+	return s.ReplaceTools(ctx, nil, tools...)
 }
 
 // RemoveTools removes tools from the next model call on, which begins a new epoch. Calls of them that have not begun get error results that
 // say so; running calls go on. Unknown names are ignored. When RemoveTools returns nil, the change is in the journal; the end of ctx ends
 // the wait for that.
 func (s *Session) RemoveTools(ctx context.Context, names ...string) error {
+	return s.ReplaceTools(ctx, names)
+}
+
+// ReplaceTools removes the tools with some names and adds others, as RemoveTools and AddTools do, in one change with one record. If it
+// returns an error, nothing was changed.
+func (s *Session) ReplaceTools(ctx context.Context, names []string, tools ...tool.Tool) error {
+	tools, err := s.describing(slices.Clone(tools)) // the registry points into the slice
+	if err != nil {
+		return err
+	}
 	return s.changeTools(ctx, func(rec *settingRecord) error {
-		for _, name := range names {
-			choice := s.state.Header.Params.ToolChoice
-			switch {
-			case !s.state.offersTool(name):
-				continue
-			case name == s.state.Policy.resultTool():
-				return fmt.Errorf("the tool %q cannot be removed: the session gets its result by it", name)
-			case choice.Mode == llm.ToolNamed && choice.Name == name:
-				return fmt.Errorf("the tool %q cannot be removed: Options.Request.ToolChoice names it", name)
-			}
-			rec.registry.Retire(name, "was removed from this session; use another way")
-			rec.Tools = slices.DeleteFunc(rec.Tools, func(d llm.ToolDefinition) bool { return d.Name == name })
+		if err := s.dropTools(rec, names); err != nil {
+			return err
 		}
-		return nil
+		return s.putTools(rec, tools)
 	})
+}
+
+// putTools adds tools to a setting.
+func (s *Session) putTools(rec *settingRecord, tools []tool.Tool) error {
+	if err := rec.registry.Use(tools, s.satisfies); err != nil {
+		return err
+	}
+	for i := range tools {
+		def := tools[i].ToolDefinition
+		at := slices.IndexFunc(rec.Tools, func(d llm.ToolDefinition) bool { return d.Name == def.Name })
+		switch {
+		case def.Name == s.state.Policy.resultTool():
+			return fmt.Errorf("the tool %q is the one by which the session gets its result: give yours another name", def.Name)
+		case !s.satisfies(&tools[i]):
+		case at >= 0:
+			rec.Tools[at] = def
+		default:
+			rec.Tools = append(rec.Tools, def)
+		}
+	}
+	return nil
+}
+
+// dropTools removes tools from a setting.
+func (s *Session) dropTools(rec *settingRecord, names []string) error {
+	for _, name := range names {
+		choice := s.state.Header.Params.ToolChoice
+		switch {
+		case !s.state.offersTool(name):
+			continue
+		case name == s.state.Policy.resultTool():
+			return fmt.Errorf("the tool %q cannot be removed: the session gets its result by it", name)
+		case choice.Mode == llm.ToolNamed && choice.Name == name:
+			return fmt.Errorf("the tool %q cannot be removed: Options.Request.ToolChoice names it", name)
+		}
+		rec.registry.Retire(name, "was removed from this session; use another way")
+		rec.Tools = slices.DeleteFunc(rec.Tools, func(d llm.ToolDefinition) bool { return d.Name == name })
+	}
+	return nil
 }
 
 // changeTools commits a setting with the session's tools as change edits them. If the definitions stay the same, only the registry changes.

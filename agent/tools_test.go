@@ -256,6 +256,28 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 	}
 }
 
+// A batch that takes tools away and brings others is one record, and so one epoch. If a part of it is invalid, nothing changes.
+func TestJ6_ReplacedInOneRecord(t *testing.T) {
+	log := new(journal.Memory)
+	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("old")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
+	h.submit(t, "go", agent.ReasonCompleted)
+	before := log.Len()
+	if err := h.ReplaceTools(context.Background(), []string{"old"}, tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "broken", Parameters: []byte("x")}}); err == nil {
+		t.Error("a broken tool was added")
+	}
+	if log.Len() != before || h.offered() != "work,old work,old" {
+		t.Errorf("%d more records; offered %s", log.Len()-before, h.offered())
+	}
+	if err := h.ReplaceTools(context.Background(), []string{"old", "unheard of"}, echo("new"), described(echo("work"), "Works.")); err != nil {
+		t.Fatal(err)
+	}
+	if log.Len() != before+1 || h.offered() != "work,new work,new" {
+		t.Errorf("%d more records; offered %s", log.Len()-before, h.offered())
+	}
+	h.submit(t, "more", agent.ReasonCompleted)
+	replays(t, log)
+}
+
 // An invalid change is an error and changes nothing, not even in part.
 func TestJ6_InvalidToolChanges(t *testing.T) {
 	broken := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "broken", Parameters: []byte("x")}}

@@ -83,3 +83,32 @@ func TestM1_ProgressIsLimited(t *testing.T) {
 		}
 	})
 }
+
+// A server that says in vain that its list has changed is asked once a second.
+func TestM2_ListsThatChangeInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := &server{owner: Start(t.Context(), Options{})}, &conn{ended: make(chan struct{})}
+		began := time.Now()
+		for range 3 {
+			s.pace(c) // the list has changed each time
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("changed lists wait %v", took)
+		}
+		for range 3 {
+			s.vain, s.read = true, time.Now()
+			time.Sleep(300 * time.Millisecond)
+			s.pace(c)
+		}
+		if took := time.Since(began); took != 3*changeEvery {
+			t.Errorf("three lists took %v", took)
+		}
+		s.read = time.Now()
+		if err := s.owner.Close(); err != nil {
+			t.Error(err)
+		}
+		if s.pace(c); time.Since(began) != 3*changeEvery {
+			t.Error("the end has to wait")
+		}
+	})
+}

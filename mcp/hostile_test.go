@@ -222,6 +222,14 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 			p.keep["lab"]["look"] = "another hash"
 		}
 	}
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p})
+	if s.Changed("mcp__lab__measure") || s.Changed("mcp__lab__x") || !s.Changed("mcp__lab__look") { // since the start before the last
+		t.Error("it is not remembered which tool has changed")
+	}
+	s.Accept("mcp__lab__look")
+	if s.Changed("mcp__lab__look") || ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p}).Changed("mcp__lab__look") {
+		t.Error("a tool that was accepted counts as changed")
+	}
 	p.err = errors.New("the disk is gone")
 	w := new(warnings)
 	ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p, Warn: w.add})

@@ -17,8 +17,8 @@ const (
 
 // Session is a session as servers see it. Package agent's Session implements it.
 type Session interface {
-	AddTools(ctx context.Context, tools ...tool.Tool) error
-	RemoveTools(ctx context.Context, names ...string) error
+	// ReplaceTools removes the tools with some names and adds others, in one change.
+	ReplaceTools(ctx context.Context, names []string, tools ...tool.Tool) error
 }
 
 // member is a session that gets the servers' tools.
@@ -28,7 +28,7 @@ type member struct {
 	gone    chan struct{} // closed when the session has left
 
 	mu     sync.Mutex
-	given  map[string]string // hashes of the definitions that the session has, by name
+	given  map[string]string // fingerprints of the tools that the session has, by name
 	closed bool
 }
 
@@ -138,7 +138,7 @@ func (s *Servers) apply(ctx context.Context, m *member) {
 	now := map[string]string{}
 	var added []tool.Tool
 	for _, t := range s.Tools() {
-		now[t.Name] = hashOf(t.ToolDefinition) + strconv.FormatBool(t.Deferred)
+		now[t.Name] = fingerprint(&t)
 		if m.given[t.Name] != now[t.Name] {
 			added = append(added, t)
 		}
@@ -149,26 +149,22 @@ func (s *Servers) apply(ctx context.Context, m *member) {
 			gone = append(gone, name)
 		}
 	}
-	err := m.replace(ctx, gone, added)
-	if err == nil {
+	if len(gone) == 0 && len(added) == 0 {
+		return
+	}
+	if err := m.session.ReplaceTools(ctx, gone, added...); err == nil {
 		m.given = now
 	} else if ctx.Err() == nil {
 		s.warn("", fmt.Errorf("the tools of MCP servers could not be changed: %w", err))
 	}
 }
 
-// replace takes tools away from the session and gives it others.
-func (m *member) replace(ctx context.Context, gone []string, added []tool.Tool) error {
-	if len(gone) > 0 {
-		if err := m.session.RemoveTools(ctx, gone...); err != nil {
-			return err
-		}
-		for _, name := range gone {
-			delete(m.given, name)
-		}
+// fingerprint returns a text that changes if a session has to get a tool again.
+func fingerprint(t *tool.Tool) string {
+	reads := false
+	if t.Access != nil {
+		access, err := t.Access("{}")
+		reads = err == nil && access.Effect == tool.ReadOnly
 	}
-	if len(added) > 0 {
-		return m.session.AddTools(ctx, added...)
-	}
-	return nil
+	return hashOf(t.ToolDefinition, reads) + strconv.FormatBool(t.Deferred)
 }

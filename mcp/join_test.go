@@ -21,17 +21,10 @@ type changes struct {
 	list  []string
 }
 
-func (c *changes) AddTools(_ context.Context, tools ...tool.Tool) error {
+func (c *changes) ReplaceTools(_ context.Context, names []string, tools ...tool.Tool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.list = append(c.list, fmt.Sprint(time.Since(c.began), " +", len(tools)))
-	return nil
-}
-
-func (c *changes) RemoveTools(_ context.Context, names ...string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.list = append(c.list, fmt.Sprint(time.Since(c.began), " -", len(names)))
+	c.list = append(c.list, fmt.Sprint(time.Since(c.began), " -", len(names), " +", len(tools)))
 	return nil
 }
 
@@ -41,7 +34,7 @@ func fill(s *server, names ...string) {
 	s.offered = nil
 	for _, name := range names {
 		def := llm.ToolDefinition{Name: "mcp__" + s.safe + "__" + name, Parameters: json.RawMessage(`{"type":"object"}`)}
-		s.offered = append(s.offered, offered{name: name, hash: hashOf(def), tool: tool.Tool{ToolDefinition: def}})
+		s.offered = append(s.offered, offered{name: name, hash: hashOf(def, false), tool: tool.Tool{ToolDefinition: def}})
 	}
 	s.mu.Unlock()
 	s.owner.toolsChanged()
@@ -71,7 +64,7 @@ func TestM2_OneBatch(t *testing.T) {
 		leave()
 		fill(s.list[8], "c")
 		time.Sleep(time.Minute)
-		if want := []string{"2s +18", "7.15s +1", "8.15s -3", "8.15s +1"}; !slices.Equal(c.list, want) {
+		if want := []string{"2s -0 +18", "7.15s -0 +1", "8.15s -3 +1"}; !slices.Equal(c.list, want) {
 			t.Errorf("the session was changed %q, want %q", c.list, want)
 		}
 		if err := s.Close(); err != nil {

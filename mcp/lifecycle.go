@@ -40,7 +40,16 @@ type server struct {
 	restarts    int
 	calls       calls
 	logs        logs
-	closeErr    error // for Close, when run is over
+	listed      bool            // the tools were listed at least once
+	changed     map[string]bool // tools, by their names on the server, that describe themselves otherwise than before
+	closeErr    error           // for Close, when run is over
+
+	// For run alone: how often the list has changed, when it was last read because it was said to have changed, and whether it had not.
+	changes int
+	read    time.Time
+	vain    bool
+
+	pinning sync.Mutex // held while what is remembered of the server changes
 }
 
 func newServer(owner *Servers, s Server, safe string) *server {

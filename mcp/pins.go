@@ -41,43 +41,69 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the MCP server %s describes its tools otherwise than before: %s; look at them before you allow its calls", e.Server, strings.Join(what, ", "))
 }
 
-// hashOf returns the hash of a definition.
-func hashOf(def llm.ToolDefinition) string {
+// hashOf returns the hash of a definition and of whether calls of the tool only read.
+func hashOf(def llm.ToolDefinition, reads bool) string {
+	parts := []string{def.Name, def.Description, string(def.Parameters)}
+	if reads {
+		parts = append(parts, "only reads")
+	}
 	h := sha256.New()
-	for _, part := range []string{def.Name, def.Description, string(def.Parameters)} {
+	for _, part := range parts {
 		_ = json.NewEncoder(h).Encode(part) // a hash takes everything
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// pinInstructions is the name under which the hash of a server's instructions is kept. No tool has it.
-const pinInstructions = "\x00instructions"
+// The names under which a store keeps other things than the hashes of tools. No tool has them.
+const (
+	pinInstructions = "\x00instructions"
+	pinChanged      = "\x00changed\x00" // before the name of a tool that has changed, until Accept
+)
 
 // pinned compares the instructions and the tools with those that are remembered, tells the host of differences and remembers the new ones.
 func (s *server) pinned(instructions string, list []offered) {
-	if s.owner.o.Pins == nil {
-		return
-	}
-	err := guard.Run("Options.Pins", func() error {
-		known, err := s.owner.o.Pins.Load(s.Name)
-		if err != nil {
-			return err
-		}
-		now := map[string]string{pinInstructions: hashOf(llm.ToolDefinition{Description: instructions})}
-		changed := &ChangedError{Server: s.Name}
+	changed := &ChangedError{Server: s.Name}
+	s.pins(func(known map[string]string) map[string]string {
+		now := map[string]string{pinInstructions: hashOf(llm.ToolDefinition{Description: instructions}, false)}
 		if was, ok := known[pinInstructions]; ok && was != now[pinInstructions] {
 			changed.Instructions = cmp.Or(instructions, "(none)")
 		}
 		for _, one := range list {
 			if was, ok := known[one.name]; ok && was != one.hash {
 				changed.Tools = append(changed.Tools, one.tool.ToolDefinition)
+				now[pinChanged+one.name] = one.hash
 			}
 			now[one.name] = one.hash
 		}
-		if len(changed.Tools) > 0 || changed.Instructions != "" {
-			s.owner.warn(s.Name, changed)
-		}
 		keep(now, known)
+		return now
+	})
+	if len(changed.Tools) > 0 || changed.Instructions != "" {
+		s.owner.warn(s.Name, changed)
+	}
+}
+
+// pins replaces what is remembered of the server by what edit makes of it, and notes which tools have changed.
+func (s *server) pins(edit func(known map[string]string) map[string]string) {
+	if s.owner.o.Pins == nil {
+		return
+	}
+	s.pinning.Lock()
+	defer s.pinning.Unlock()
+	err := guard.Run("Options.Pins", func() error {
+		known, err := s.owner.o.Pins.Load(s.Name)
+		if err != nil {
+			return err
+		}
+		now := edit(known)
+		s.mu.Lock()
+		s.changed = map[string]bool{}
+		for name := range now {
+			if name, ok := strings.CutPrefix(name, pinChanged); ok {
+				s.changed[name] = true
+			}
+		}
+		s.mu.Unlock()
 		if maps.Equal(now, known) {
 			return nil
 		}
@@ -86,6 +112,45 @@ func (s *server) pinned(instructions string, list []offered) {
 	if err != nil {
 		s.owner.warn(s.Name, fmt.Errorf("the definitions of the MCP server %s could not be compared with earlier ones: %w", s.Name, err))
 	}
+}
+
+// Changed reports whether a tool, by its name in sessions, describes itself otherwise than it did before, and nobody has accepted that.
+// It needs Options.Pins.
+func (s *Servers) Changed(name string) bool {
+	one, original := s.origin(name)
+	if one == nil {
+		return false
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return one.changed[original]
+}
+
+// Accept remembers that a person has accepted a tool as it is now.
+func (s *Servers) Accept(name string) {
+	if one, original := s.origin(name); one != nil {
+		one.pins(func(known map[string]string) map[string]string {
+			now := maps.Clone(known)
+			delete(now, pinChanged+original)
+			return now
+		})
+	}
+}
+
+// origin returns the server of a tool, and the tool's name there. The server is nil for any other tool.
+func (s *Servers) origin(name string) (one *server, original string) {
+	for _, one := range s.list {
+		one.mu.Lock()
+		at := slices.IndexFunc(one.offered, func(o offered) bool { return o.tool.Name == name })
+		if at >= 0 {
+			original = one.offered[at].name
+		}
+		one.mu.Unlock()
+		if at >= 0 {
+			return one, original
+		}
+	}
+	return nil, ""
 }
 
 // keep adds the hashes of tools that the server does not list at present. A server that invents names does not fill the store.

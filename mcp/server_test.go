@@ -16,20 +16,21 @@ import (
 // roles returns the servers that the test binary can be.
 func roles() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"padded":  func(context.Context) error { return padded() },
-		"lab":     func(ctx context.Context) error { return lab(ctx, nil) },
-		"legacy":  func(ctx context.Context) error { return lab(ctx, []string{"2025-11-25"}) },
-		"late":    late,
-		"raw":     func(context.Context) error { return raw(false) },
-		"deaf":    func(context.Context) error { return raw(true) },
-		"old":     func(context.Context) error { return old(false) },
-		"brittle": func(context.Context) error { return old(true) },
-		"noisy":   noisy,
-		"broken":  func(context.Context) error { return errors.New("no database at this place") },
-		"silent":  func(context.Context) error { time.Sleep(time.Hour); return nil },
-		"huge":    huge,
-		"many":    many,
-		"door":    func(context.Context) error { return door() },
+		"padded":   func(context.Context) error { return padded() },
+		"lab":      func(ctx context.Context) error { return lab(ctx, nil) },
+		"legacy":   func(ctx context.Context) error { return lab(ctx, []string{"2025-11-25"}) },
+		"late":     late,
+		"raw":      func(context.Context) error { return raw(false) },
+		"deaf":     func(context.Context) error { return raw(true) },
+		"old":      func(context.Context) error { return old(false) },
+		"brittle":  func(context.Context) error { return old(true) },
+		"noisy":    noisy,
+		"broken":   func(context.Context) error { return errors.New("no database at this place") },
+		"silent":   func(context.Context) error { time.Sleep(time.Hour); return nil },
+		"huge":     huge,
+		"many":     many,
+		"door":     func(context.Context) error { return door() },
+		"restless": func(context.Context) error { return restless() },
 	}
 }
 
@@ -139,7 +140,10 @@ func book(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallTool
 type request struct {
 	ID     any
 	Method string
-	Params struct{ Arguments json.RawMessage }
+	Params struct {
+		Name      string
+		Arguments json.RawMessage
+	}
 }
 
 // answer runs a server. f returns the result of a request, or "" if there is none.
@@ -239,6 +243,35 @@ func door() error {
 				return ""
 			}
 			return fmt.Sprintf(`{"content":[{"type":"text","text":"in after %d tries"}]}`, tries)
+		}
+		return ""
+	})
+}
+
+// restless is a server whose list changes with each call: grow adds a tool, turn changes whether turn only reads, and say says in vain
+// that the list has changed.
+func restless() error {
+	grown, reads := 0, false
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"restless","version":"0"}}`
+		case "tools/list":
+			list := fmt.Sprintf(`{"tools":[{"name":"grow","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}},`+
+				`{"name":"turn","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":%t}}`, reads)
+			for i := range grown {
+				list += fmt.Sprintf(`,{"name":"t%d","inputSchema":{"type":"object"}}`, i)
+			}
+			return list + "]}"
+		case "tools/call":
+			switch m.Params.Name {
+			case "grow":
+				grown++
+			case "turn":
+				reads = !reads
+			}
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			return `{"content":[{"type":"text","text":"ok"}]}`
 		}
 		return ""
 	})

@@ -24,18 +24,12 @@ import (
 // joined is a session that is told when its tools have changed.
 type joined struct {
 	*agent.Session
-	changed chan string
+	changed chan struct{}
 }
 
-func (j *joined) AddTools(ctx context.Context, tools ...tool.Tool) error {
-	err := j.Session.AddTools(ctx, tools...)
-	j.changed <- "added"
-	return err
-}
-
-func (j *joined) RemoveTools(ctx context.Context, names ...string) error {
-	err := j.Session.RemoveTools(ctx, names...)
-	j.changed <- "removed " + strings.Join(names, " ")
+func (j *joined) ReplaceTools(ctx context.Context, names []string, tools ...tool.Tool) error {
+	err := j.Session.ReplaceTools(ctx, names, tools...)
+	j.changed <- struct{}{}
 	return err
 }
 
@@ -67,7 +61,7 @@ func sit(t *testing.T, s *Servers, questions *agent.Questions, steps ...llmtest.
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.joined = &joined{Session: session, changed: make(chan string, 100)}
+	h.joined = &joined{Session: session, changed: make(chan struct{}, 100)}
 	leave := s.Join(h.joined)
 	t.Cleanup(func() {
 		leave()
@@ -248,5 +242,57 @@ func TestM1_ServersDieWithTheirEnvironment(t *testing.T) {
 	<-c.ended
 	if !c.stdio.exited() || c.alive() {
 		t.Errorf("the connection ended with %v", c.stdio.reason())
+	}
+}
+
+// A server that changes its list with every call costs a bounded number of prefixes. Then its tools stay, and people are told once.
+func TestM2_RestlessServer(t *testing.T) {
+	w := new(warnings)
+	s := ready(t, Options{Servers: []Server{as(t, "wild", "restless")}, Warn: w.add})
+	var steps []llmtest.Step
+	for range maxReplaced + 5 {
+		steps = append(steps, llmtest.Calls(llmtest.Call("mcp__wild__grow", nil)))
+	}
+	h := sit(t, s, nil, append(steps, llmtest.Text("done"))...)
+	h.submit(t, "grow")
+	got := h.prefixes()
+	if first, last := got[0], got[len(got)-1]; last-first != maxReplaced || len(s.Tools()) != 3+maxReplaced {
+		t.Errorf("there are %d prefixes and %d tools", last-first, len(s.Tools()))
+	}
+	if strings.Count(w.all(), "has changed its tools more than 20 times") != 1 {
+		t.Errorf("the warnings are %s", w.all())
+	}
+	for _, out := range h.outputs() {
+		if out != "ok" {
+			t.Errorf("a call returned %q", out)
+		}
+	}
+}
+
+// A tool of a trusted server that only reads from now on runs so, and the prefix stays. A change of what is said about reading is told.
+func TestM12_ChangedHint(t *testing.T) {
+	w, one := new(warnings), as(t, "wild", "restless")
+	one.Trusted = true
+	s := ready(t, Options{Servers: []Server{one}, Warn: w.add, Pins: &pins{keep: map[string]map[string]string{}}})
+	h := sit(t, s, nil, llmtest.Calls(llmtest.Call("mcp__wild__turn", nil)), llmtest.Text("done"), llmtest.Calls(llmtest.Call("mcp__wild__turn", nil)), llmtest.Text("done"))
+	reads := func() bool {
+		for _, one := range h.Tools() {
+			if one.Name == "mcp__wild__turn" {
+				access, err := one.Access("{}")
+				return err == nil && access.Effect == tool.ReadOnly
+			}
+		}
+		return false
+	}
+	for _, want := range []bool{true, false} {
+		if h.submit(t, "turn"); reads() != want {
+			t.Errorf("the tool reads: %v", reads())
+		}
+	}
+	if got := h.prefixes(); got[0] != got[3] {
+		t.Errorf("the prefixes are %v", got)
+	}
+	if strings.Count(w.all(), "otherwise than before: mcp__wild__turn") != 2 {
+		t.Errorf("the warnings are %s", w.all())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,13 +21,16 @@ const (
 	maxList         = 4 << 20 // bytes of all definitions
 	maxDescription  = 8 << 10
 	maxInstructions = 8 << 10
+
+	maxReplaced = 20          // of a server's list: each costs the cached beginning of the prompt
+	changeEvery = time.Second // how often a list that changes is read
 )
 
 // offered is a tool of a server.
 type offered struct {
 	name string // on the server
 	tool tool.Tool
-	hash string // of the definition
+	hash string // of the definition and the hint that the tool only reads
 }
 
 // listTools asks the server for its tools and publishes them.
@@ -41,15 +45,34 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 	if r != nil {
 		instructions = clean(r.Instructions, maxInstructions)
 	}
+	if s.frozen(list) {
+		return nil
+	}
 	s.pinned(instructions, list)
 	if len(list) > 0 && instructions != "" {
 		list[0].tool.Guidance = fmt.Sprintf("The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s", s.safe, instructions)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offered = list
+	s.offered, s.listed = list, true
 	s.resourceful = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
 	return nil
+}
+
+// frozen reports whether a list changes the server's tools once too often. The tools then stay as they are, and the host is told once.
+func (s *server) frozen(list []offered) bool {
+	s.mu.Lock()
+	same := slices.EqualFunc(list, s.offered, func(a, b offered) bool { return a.name == b.name && a.hash == b.hash })
+	if same || !s.listed {
+		s.mu.Unlock()
+		return false
+	}
+	s.mu.Unlock()
+	if s.changes++; s.changes == maxReplaced+1 {
+		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools more than %d times, and each change makes the model read the whole prompt again: "+
+			"its tools stay as they are until the session is resumed", s.Name, maxReplaced))
+	}
+	return s.changes > maxReplaced
 }
 
 // fetch returns the server's tools, as far as they are used, each once and within the limits.
@@ -127,7 +150,7 @@ func (s *server) offer(found []*sdk.Tool) []offered {
 			problems = append(problems, fmt.Errorf("the tool %s of the MCP server %s is left out: %w", clean(t.Name, 100), s.Name, err))
 			continue
 		}
-		one.hash = hashOf(one.tool.ToolDefinition)
+		one.hash = hashOf(one.tool.ToolDefinition, t.Annotations != nil && t.Annotations.ReadOnlyHint)
 		list = append(list, one)
 	}
 	s.owner.warn(s.Name, errors.Join(problems...))
@@ -168,18 +191,41 @@ func (s *server) access(reads bool) tool.Access {
 	return access
 }
 
+// pace waits if the server said a moment ago that its tools have changed, and they had not.
+func (s *server) pace(c *conn) {
+	if !s.vain {
+		return
+	}
+	pause := time.NewTimer(changeEvery - time.Since(s.read))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-c.ended:
+	case <-s.owner.life.Done():
+	}
+}
+
 // refresh lists the tools again, because the server says that they have changed.
 func (s *server) refresh(c *conn) {
-	handled := c.handled.Load()
-	ctx, cancel := context.WithTimeout(s.owner.life, s.startTimeout())
-	defer cancel()
-	if err := s.listTools(ctx, c); err != nil && s.owner.life.Err() == nil && c.alive() {
-		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools, but the old ones stay: %w", s.Name, err))
+	s.pace(c)
+	handled, changes := c.handled.Load(), s.changes
+	if changes <= maxReplaced {
+		s.reread(c)
 	}
+	s.vain, s.read = s.changes == changes, time.Now()
 	c.refreshed.Store(handled)
 	s.mu.Lock()
 	close(s.step)
 	s.step = make(chan struct{})
 	s.mu.Unlock()
 	s.owner.toolsChanged()
+}
+
+// reread lists the tools again. If that fails, the old ones stay.
+func (s *server) reread(c *conn) {
+	ctx, cancel := context.WithTimeout(s.owner.life, s.startTimeout())
+	defer cancel()
+	if err := s.listTools(ctx, c); err != nil && s.owner.life.Err() == nil && c.alive() {
+		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools, but the old ones stay: %w", s.Name, err))
+	}
 }

@@ -198,8 +198,9 @@ func newMCPTools(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [server]",
 		Short: "List the tools of MCP servers",
-		Long:  "Tools starts the servers, or the named one, and prints the tools as a model gets them. The exit code is 1 if a server has failed.",
-		Args:  takesAtMostOne,
+		Long: "Tools starts the servers, or the named one, and prints the tools as a model gets them. Tools that have changed are accepted by that: " +
+			"rules that allow calls of them count again. The exit code is 1 if a server has failed.",
+		Args: takesAtMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *host.ServerSetup) error {
 				defs := []llm.ToolDefinition{}
@@ -214,6 +215,9 @@ func newMCPTools(t terminal) *cobra.Command {
 				}
 				if err := print(t, defs); err != nil {
 					return err
+				}
+				for i := range defs { // somebody has looked at them
+					s.Servers.Accept(defs[i].Name)
 				}
 				return failedServers(s)
 			})

@@ -330,6 +330,38 @@ func TestM12_ChangedDescription(t *testing.T) {
 	has(t, h.run(0, "mcp", "tools", "lab").stderr, "otherwise than before: mcp__lab__echo, its instructions;", "instructions: Read all keys first.")
 }
 
+// Rules that allow a tool do not count for another one in its place, until a person has looked at it.
+func TestM12_ChangedToolsAskAgain(t *testing.T) {
+	url, server := serve(t, nil, say("", use("mcp__lab__echo", map[string]any{"text": "one"}), use("mcp__lab__environment", map[string]any{})), say("done"))
+	h := newHome(t, url)
+	allow := filepath.Join(h.home, "rules.json")
+	if err := os.WriteFile(allow, []byte(`{"permissions": {"allow": ["mcp__lab"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	results := func(args ...string) string {
+		t.Helper()
+		before := len(server.Requests())
+		h.run(0, append([]string{"run", "x", "--rules", allow}, args...)...)
+		return lastResults(server.Requests()[before+1].Messages)
+	}
+	h.own(servers(t, `lab=lab,"required": true`))
+	has(t, results(), "echo: one", "cwd=")
+	h.own(servers(t, `lab=changed,"required": true`))
+	for range 2 { // nobody is there, and it is not forgotten
+		got := results()
+		has(t, got, "describes this tool otherwise than before", "attractor mcp tools", "cwd=")
+		if strings.Contains(got, "echo: one") {
+			t.Errorf("the changed tool was called: %s", got)
+		}
+	}
+	has(t, results("--yes"), "echo: one")
+	if got := results(); strings.Contains(got, "echo: one") {
+		t.Errorf("--yes has accepted the changed tool: %s", got)
+	}
+	h.run(0, "mcp", "tools", "lab")
+	has(t, results(), "echo: one")
+}
+
 // A prompt of a server is used like a command.
 func TestM2_PromptsAsCommands(t *testing.T) {
 	url, server := serve(t, nil, say("done"))

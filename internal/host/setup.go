@@ -123,6 +123,11 @@ func (s *Setup) openGate(c *Config) {
 	s.Gate = NewGate(c.Permission, s.Rules, o.Env)
 	s.Gate.Ask = c.Asker
 	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
+	if s.Servers != nil {
+		changed := &changedTools{s.Gate, s.Servers}
+		s.Gate.BeforeRules = append(s.Gate.BeforeRules, changed.hook)
+		o.Middleware = append(o.Middleware, changed.middleware)
+	}
 	if s.box.Level() != sandbox.Off {
 		r := refusals{box: s.box, gate: s.Gate, outside: func() (*env.Local, error) {
 			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
