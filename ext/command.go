@@ -62,12 +62,7 @@ func ParseCommand(f File, name string) (*Command, []Mistake) {
 	}
 	p := ParseFront(f)
 	c := &Command{Name: name, File: f.Name, Origin: f.Origin, Description: p.Text("description"), Hint: p.Text("argument-hint"), Model: p.Text("model"),
-		Effort: p.Text("effort"), Tools: p.Words("allowed-tools"), names: p.Words("arguments")}
-	for _, n := range c.names {
-		if !isName(n) || n == "ARGUMENTS" {
-			p.Mistake(p.Line("arguments"), "%s cannot be the name of an argument, which begins with a letter and goes on with letters, digits and _", shown(n))
-		}
-	}
+		Effort: p.Text("effort"), Tools: p.Words("allowed-tools"), names: p.argumentNames()}
 	p.Unsupported("a command runs in the session itself", "context", "agent", "subtask")
 	p.Unsupported("commands run with the shell of the session", "shell")
 	p.Unsupported("hooks are configured in settings files", "hooks")
@@ -86,6 +81,17 @@ func ParseCommand(f File, name string) (*Command, []Mistake) {
 		return nil, p.Mistakes()
 	}
 	return c, p.Mistakes()
+}
+
+// argumentNames returns the names of arguments, in their order.
+func (p *Front) argumentNames() []string {
+	list := p.Words("arguments")
+	for _, n := range list {
+		if !isName(n) || n == "ARGUMENTS" {
+			p.Mistake(p.Line("arguments"), "%s cannot be the name of an argument, which begins with a letter and goes on with letters, digits and _", shown(n))
+		}
+	}
+	return list
 }
 
 // maxPieces limits the commands and files in one prompt.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // The limits of the specification of skills.
@@ -23,13 +24,16 @@ type Skill struct {
 	Hint string
 	// ForModel and ForUser report who may use the skill: the model, with the tool of [SkillTool], and a person by /name.
 	ForModel, ForUser bool
-	// AllowedTools are the tools that the skill's author expects it to use, by Claude Code's names. They permit nothing.
+	// AllowedTools are the tools that the skill's author expects it to use, by Claude Code's names until a host replaces them by those of
+	// its session. They permit nothing.
 	AllowedTools []string
 	Body         string
 
 	// File is the path of SKILL.md for people, and Dir that of the directory for tools and commands. Dir may be empty.
 	File, Dir string
 	Origin    Origin
+
+	names []string // of the arguments
 }
 
 // ParseSkill reads the SKILL.md of a skill whose directory has a name, by which the skill is known. It returns nil if the skill cannot be used.
@@ -48,6 +52,7 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	s.Hint = oneLine(p.Text("argument-hint"))
 	s.ForModel = !p.Bool("disable-model-invocation", false)
 	s.ForUser = p.Bool("user-invocable", true)
+	s.names = p.argumentNames()
 	s.AllowedTools = p.Words("allowed-tools")
 	p.Text("license")
 	p.Text("compatibility")
@@ -56,7 +61,6 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p.Unsupported("skills are read by the session's own agent", "context", "agent")
 	p.Unsupported("write hooks into .claude/settings.json", "hooks")
 	p.Unsupported("the skill is listed whatever files are in use", "paths")
-	p.Unsupported("what stands behind ARGUMENTS is one text", "arguments")
 	p.Unsupported("write a rule that denies them (attractor rules --help)", "disallowed-tools")
 	p.Unsupported("no command of a skill runs when it is loaded", "shell")
 	p.Unsupported("rules and the person at the terminal decide about calls", "permissionMode", "permission-mode", "tools")
@@ -125,38 +129,56 @@ func (p *Front) noteCommands() {
 	}
 }
 
-// Text returns what a model reads when the skill is loaded: its files, which are looked for in Dir, and its body. The arguments stand where the body has
-// $ARGUMENTS, or else at the end. They may be empty.
-func (s *Skill) Text(arguments string) string {
+// Text returns what a model reads when it loads the skill: its files, which are looked for in Dir, and its body as it is written.
+func (s *Skill) Text() string {
 	files, notes := s.files()
-	return s.text(arguments, shownAll(files), notes)
+	return s.text(s.body(), files, notes)
 }
 
-// text returns the text with some names of files and notes.
-func (s *Skill) text(arguments string, files, notes []string) string {
+// Fill returns the text for a person who uses the skill with arguments, which have the same places in it as in a command. Without arguments,
+// only $ARGUMENTS is filled in, because the body may have scripts with places such as $1.
+func (s *Skill) Fill(args string) string {
+	args = strings.TrimSpace(sanitize.Text(args))
+	body := s.body()
+	if args == "" {
+		body = strings.ReplaceAll(body, "$ARGUMENTS", "")
+	} else {
+		a := &arguments{text: args, words: divideArguments(args), names: s.names}
+		pieces, err := template{{Kind: PieceText, Text: body}}.fill(a)
+		if err == nil { // only scripts can fail
+			body = ""
+			for _, p := range pieces {
+				body += p.Text
+			}
+		}
+	}
+	files, notes := s.files()
+	return s.text(body, files, notes)
+}
+
+// body returns the body with the skill's directory in its place.
+func (s *Skill) body() string {
+	return strings.ReplaceAll(s.Body, "${CLAUDE_SKILL_DIR}", cmp.Or(s.Dir, "."))
+}
+
+// text returns a body with what its reader has to know.
+func (s *Skill) text(body string, files, notes []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "These are the instructions of the skill %s.\n", s.Name)
 	if s.Dir != "" {
 		fmt.Fprintf(&b, "File names in them are relative to its directory: %s\n", names.Shown(s.Dir))
 	}
 	if len(s.AllowedTools) > 0 {
-		fmt.Fprintf(&b, "Its author expects it to use these tools, by Claude Code's names: %s. That permits nothing: calls are decided about as always.\n",
+		fmt.Fprintf(&b, "Its author expects it to use these tools: %s. That permits nothing: calls are decided about as always.\n",
 			cut(strings.Join(s.AllowedTools, ", "), maxDescription))
 	}
 	if len(files) > 0 {
-		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(files, ", "))
+		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(shownAll(files), ", "))
 	}
 	for _, note := range notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
-	body := strings.ReplaceAll(s.Body, "${CLAUDE_SKILL_DIR}", cmp.Or(s.Dir, "."))
-	if filled := strings.ReplaceAll(body, "$ARGUMENTS", arguments); filled != body {
-		body, arguments = filled, ""
-	}
-	b.WriteString("\n" + body + "\n")
-	if arguments = strings.TrimSpace(arguments); arguments != "" {
-		b.WriteString("\nARGUMENTS: " + arguments + "\n")
-	}
+	b.WriteString("\n" + strings.TrimSpace(body) + "\n")
 	return b.String()
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/llm"
@@ -41,7 +42,7 @@ func TestM6_SkillFiles(t *testing.T) {
 				"SKILL.md, line 6: model has no effect: a skill does not change the session's model",
 				"SKILL.md, line 7: hooks has no effect: write hooks into .claude/settings.json",
 				"SKILL.md, line 10: unknown fields have no effect: triggers; the supported fields are name, description, when_to_use, argument-hint, " +
-					"disable-model-invocation, user-invocable, allowed-tools, license, compatibility, metadata"}},
+					"disable-model-invocation, user-invocable, arguments, allowed-tools, license, compatibility, metadata"}},
 		{"another name, and a colon", "code-review", "---\nname: Code Review\ndescription: Reviews code: style, tests. Triggers on: 'review'\nwhen_to_use: Before a commit\n---\nText",
 			&ext.Skill{Name: "code-review", Description: "Reviews code: style, tests. Triggers on: 'review' Before a commit", ForModel: true, ForUser: true, Body: "Text"},
 			[]string{"SKILL.md, line 2: the name Code Review is not that of the directory, so the skill is called code-review"}},
@@ -67,7 +68,7 @@ func TestM6_SkillFiles(t *testing.T) {
 			if c.want != nil {
 				c.want.File, c.want.Origin = "SKILL.md", ext.Project
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(ext.Skill{})); diff != "" {
 				t.Error(diff)
 			}
 			var texts []string
@@ -121,7 +122,7 @@ func TestM6_LoadingASkill(t *testing.T) {
 	hidden.ForModel = false
 	got := loadSkill(t, `{"name": "fill"}`, s, hidden)
 	want := "These are the instructions of the skill fill.\nFile names in them are relative to its directory: " + s.Dir + "\n" +
-		"Its author expects it to use these tools, by Claude Code's names: Read, Bash(python3:*). That permits nothing: calls are decided about as always.\n" +
+		"Its author expects it to use these tools: Read, Bash(python3:*). That permits nothing: calls are decided about as always.\n" +
 		"Its files: reference.md, scripts/fill.py\n\nText of fill, see " + s.Dir + "/x\n"
 	if diff := cmp.Diff(want, got.Model.Text()); diff != "" || got.IsError {
 		t.Error(diff)
@@ -143,14 +144,27 @@ func TestM6_LoadingASkill(t *testing.T) {
 	}
 }
 
+// Arguments have the places that they have in commands, and nothing in them has a meaning. Without arguments, and for a model, scripts in the
+// text stay as they are.
 func TestM6_ArgumentsOfASkill(t *testing.T) {
-	s := &ext.Skill{Name: "deploy", Body: "Deploy $ARGUMENTS now."}
-	if got, want := s.Text("to !`rm` $ARGUMENTS"), "These are the instructions of the skill deploy.\n\nDeploy to !`rm` $ARGUMENTS now.\n"; got != want {
-		t.Errorf("%q", got)
-	}
-	s.Body = "Deploy."
-	if got, want := s.Text(" to x "), "These are the instructions of the skill deploy.\n\nDeploy.\n\nARGUMENTS: to x\n"; got != want {
-		t.Errorf("%q", got)
+	const head = "These are the instructions of the skill deploy.\n\n"
+	for _, c := range []struct{ front, body, args, want string }{
+		{"", "Deploy $ARGUMENTS now.", "to !`rm` $ARGUMENTS \x1b[0m", "Deploy to !`rm` $ARGUMENTS \\u{1b}[0m now.\n"},
+		{"", "Deploy.", " to x ", "Deploy.\n\nARGUMENTS: to x\n"},
+		{"", "Deploy $1 to $2, not \\$1", "'the app' prod", "Deploy the app to prod, not $1\n"},
+		{"arguments: what where\n", "Deploy $what to $where", "app prod", "Deploy app to prod\n"},
+		{"", "Run awk '{print $1}' $ARGUMENTS", "", "Run awk '{print $1}'\n"},
+	} {
+		s, mistakes := ext.ParseSkill(ext.File{Data: []byte("---\ndescription: x\n" + c.front + "---\n" + c.body)}, "deploy")
+		if len(mistakes) > 0 {
+			t.Error(mistakes)
+		}
+		if got := s.Fill(c.args); got != head+c.want {
+			t.Errorf("%q", got)
+		}
+		if got := s.Text(); got != head+c.body+"\n" {
+			t.Errorf("for a model: %q", got)
+		}
 	}
 }
 
@@ -264,9 +278,9 @@ func FuzzM6_Skills(f *testing.F) {
 			return
 		}
 		made, _ := ext.SkillTool([]*ext.Skill{s}, 300)
-		if strings.ContainsAny(made.Guidance+s.Text(""), "\x1b\u202e\u2028") || strings.Count(made.Guidance, "\n") > 2 {
+		if strings.ContainsAny(made.Guidance+s.Text(), "\x1b\u202e\u2028") || strings.Count(made.Guidance, "\n") > 2 {
 			t.Errorf("the guidance is %q", made.Guidance)
 		}
-		_ = s.Text(args)
+		_ = s.Fill(args)
 	})
 }

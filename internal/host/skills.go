@@ -15,6 +15,8 @@ import (
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Skills holds the skills that can be used in a directory.
@@ -214,10 +216,32 @@ func (s *Skills) outside(dir string) []string {
 
 // equip returns a profile with the tool that loads skills, if there are any for the model. shortened says what of their list is missing.
 func (s *Skills) equip(p profile.Profile, budget int) (equipped profile.Profile, shortened string) {
+	for _, skill := range s.List {
+		for i, name := range skill.AllowedTools {
+			skill.AllowedTools[i] = nameOfTool(name, p.Tools)
+		}
+	}
 	if !slices.ContainsFunc(s.List, func(s *ext.Skill) bool { return s.ForModel }) {
 		return p, ""
 	}
 	t, shortened := ext.SkillTool(s.List, budget)
 	p.Tools = append(slices.Clip(p.Tools), t)
 	return p, shortened
+}
+
+// nameOfTool returns "shell for Bash(git:*)" for a tool that Claude Code's files call Bash(git:*), or that name if no tool stands for it.
+func nameOfTool(entry string, tools []tool.Tool) string {
+	name, _, _ := strings.Cut(entry, "(")
+	covered := ""
+	for i := range tools {
+		switch own := tools[i].Name; {
+		case own == name:
+			return entry
+		case rules.ClaudeName(own) == name:
+			return own + " for " + entry
+		case covered == "" && rules.Covers(name, own):
+			covered = own + " for " + entry
+		}
+	}
+	return cmp.Or(covered, entry)
 }

@@ -68,7 +68,7 @@ func (s *skillful) warnings(code string) (texts []string) {
 	return texts
 }
 
-const reviewSkill = "---\nname: review\ndescription: Reviews a change: style, tests\nallowed-tools: Bash Write\n---\nRead reference.md first.\n"
+const reviewSkill = "---\nname: review\ndescription: Reviews a change: style, tests\nallowed-tools: Bash(git diff:*) Write mcp__x__y\n---\nRead reference.md first.\n"
 
 // readers holds the tools by which each dialect reads a file, with the file's name in their arguments as %s.
 func readers() map[string][2]string {
@@ -82,6 +82,9 @@ func readers() map[string][2]string {
 // The model loads skills of the user and of a trusted project and reads their files, in each profile and dialect, without a question. The
 // beginning of its requests stays as it was.
 func TestM6_SkillsInAllProfiles(t *testing.T) {
+	expected := map[string]string{"anthropic": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "anthropic native": "Bash(git diff:*), Write, mcp__x__y",
+		"openai": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "openai native": "exec_command for Bash(git diff:*), apply_patch for Write, mcp__x__y",
+		"gemini": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "gemini native": "run_shell_command for Bash(git diff:*), write_file for Write, mcp__x__y"}
 	for _, family := range host.ProfileNames() {
 		for _, native := range []bool{false, true} {
 			name := family + map[bool]string{true: " native"}[native]
@@ -111,7 +114,7 @@ func TestM6_SkillsInAllProfiles(t *testing.T) {
 					}
 				}
 				results := s.lastResults()
-				for _, want := range []string{"Read reference.md first.", "directory: " + s.home + "/.claude/skills/review", "Its files: reference.md", "Bash, Write. That permits nothing",
+				for _, want := range []string{"Read reference.md first.", "directory: " + s.home + "/.claude/skills/review", "Its files: reference.md", expected[name] + ". That permits nothing",
 					"Run scripts/deploy.sh.", "Its files: scripts/deploy.sh", "THE REFERENCE"} {
 					if !strings.Contains(results, want) {
 						t.Errorf("the results lack %q:\n%s", want, results)
@@ -183,7 +186,7 @@ func TestM6_SkillsWithMistakes(t *testing.T) {
 		"HOME/.claude/skills/out/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so it is not read",
 		"HOME/.claude/skills/quoted/SKILL.md, line 2: the value of description is not valid YAML (mapping values are not allowed in this context), so it is read as it is written",
 		"HOME/.claude/skills/quoted/SKILL.md, line 3: unknown fields have no effect: usr-invocable; the supported fields are name, description, when_to_use, argument-hint, " +
-			"disable-model-invocation, user-invocable, allowed-tools, license, compatibility, metadata",
+			"disable-model-invocation, user-invocable, arguments, allowed-tools, license, compatibility, metadata",
 		"HOME/.claude/skills/small: the skill is not used, because its file is called skill.md; rename it to SKILL.md",
 		"DIR/.agents/skills/leaves/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so it is not read",
 		"DIR/.claude/skills/deploy/SKILL.md: the skill is not used, because there is another skill deploy: HOME/.agents/skills/deploy/SKILL.md",

@@ -39,7 +39,7 @@ func (s *Setup) openSkills(c *Config) {
 // fillSkill returns the message with which a person uses a skill: the line that they wrote, and the skill's text.
 func fillSkill(s *ext.Skill, arguments string) llm.Parts {
 	line := strings.TrimSpace("/" + s.Name + " " + arguments)
-	return llm.Parts{llm.Text{Text: line + "\n\n" + s.Text(arguments)}}
+	return llm.Parts{llm.Text{Text: line + "\n\n" + s.Fill(arguments)}}
 }
 
 // WithSkills returns a profile with the tool that loads the skills which can be used in a directory, and what their user should know.
