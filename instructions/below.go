@@ -107,6 +107,9 @@ func (b *below) open(ctx context.Context, e env.Environment, o *Options) bool {
 	if b.place != nil {
 		return true
 	}
+	if other := o.other(ctx, e); other != nil {
+		e = other
+	}
 	real, err := env.Resolve(ctx, e, e.WorkDir())
 	if err != nil {
 		return false
@@ -184,7 +187,7 @@ func (b *below) prompted(ctx context.Context, e env.Environment, o *Options) map
 		quiet := *o
 		quiet.Warn = nil
 		b.prompt = map[string]bool{}
-		found := Find(ctx, e, b.place.top, quiet)
+		found := Find(ctx, e, b.above[0], quiet)
 		for i := range found.Documents {
 			if d := &found.Documents[i]; d.State == Whole || d.State == Cut {
 				b.prompt[d.real] = true

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -16,6 +17,9 @@ type Options struct {
 	// Names are the documents of a directory beside AGENTS.md, as slash-separated paths, in their order. A name that ends with a slash is a
 	// directory with rules: all .md files in it and below.
 	Names []string
+	// Env reads the documents, where it can read the working directory. Nil means the session's environment. A host sets it for sessions
+	// below a repository's root that may not read the whole repository.
+	Env env.Environment
 	// User holds the user's own documents, and UserMistakes what is wrong with them, from [ReadUser]. They come first.
 	User         []Document
 	UserMistakes []Mistake
@@ -46,9 +50,11 @@ const (
 
 // Find returns the user's documents and those of each directory from the repository's root, or the working directory, down to the working
 // directory, in this order, because the nearer ones count more. It reads only what the environment allows, so documents above its roots
-// and links out of them are left out. A host that wants the documents of a repository's root in a session below it makes the root one of
-// env.LocalOptions.Roots.
+// and links out of them are left out.
 func Find(ctx context.Context, e env.Environment, root string, o Options) *Found {
+	if other := o.other(ctx, e); other != nil {
+		e, root = other, git.Top(ctx, other)
+	}
 	dirs := directoriesDown(root, e.WorkDir())
 	f := newFinder(e, dirs[0], &o)
 	for _, dir := range dirs {
@@ -64,6 +70,17 @@ func Find(ctx context.Context, e env.Environment, root string, o Options) *Found
 	}
 	o.warn(found.Mistakes)
 	return found
+}
+
+// other returns the environment that reads the documents of a session in e, or nil if e does.
+func (o *Options) other(ctx context.Context, e env.Environment) env.Environment {
+	if o.Env == nil {
+		return nil
+	}
+	if _, err := o.Env.Stat(ctx, e.WorkDir()); err != nil {
+		return nil
+	}
+	return env.Sub(o.Env, e.WorkDir())
 }
 
 func (o *Options) warn(mistakes []Mistake) {

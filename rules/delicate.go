@@ -85,6 +85,12 @@ func secretFile(name string) (d delicate, ok bool) {
 	return d, false
 }
 
+// HoldsSecrets reports whether a file with this absolute path usually holds secrets, by its name and the directories that it is in.
+func HoldsSecrets(file string) bool {
+	_, ok := secretFile(file)
+	return ok
+}
+
 // startingFile says why changing a file asks even if a rule allows to change the files around it.
 func startingFile(name string) (d delicate, ok bool) {
 	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {

@@ -236,10 +236,13 @@ func printParts(t terminal, parts llm.Parts) error {
 func newPrompt(t terminal) *cobra.Command {
 	var f inspectFlags
 	var instructions string
+	var sources bool
 	cmd := &cobra.Command{
 		Use:   "prompt",
 		Short: "Print the system prompt of a session in a directory",
-		Args:  takes(),
+		Long: `Prompt prints the system prompt of a session in a directory. With --sources it lists the files with instructions from which the prompt
+is made, such as AGENTS.md: how large they are, and which are cut, left out or replaced by another one.`,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := f.find(t)
 			if err != nil {
@@ -249,8 +252,17 @@ func newPrompt(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Policy: new(runFlags).policy(),
-				Hooks: agent.Hooks{Approve: new(host.Gate).Approve}, Subagents: &agent.Subagents{}})
+			o := agent.Options{Profile: p, Instructions: text, Policy: new(runFlags).policy(), Hooks: agent.Hooks{Approve: new(host.Gate).Approve},
+				Subagents: &agent.Subagents{}, Documents: host.Documents(cmd.Context(), p.Name, os.Getenv)}
+			o.Documents.Warn = tellMistake(t)
+			if sources {
+				found, err := host.FindDocuments(cmd.Context(), f.dir, o)
+				if err != nil {
+					return hostError(err)
+				}
+				return printSources(t, found)
+			}
+			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, o)
 			if err != nil {
 				return hostError(err)
 			}
@@ -260,5 +272,6 @@ func newPrompt(t terminal) *cobra.Command {
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
+	cmd.Flags().BoolVar(&sources, "sources", false, "list the files with instructions instead of the prompt")
 	return cmd
 }

@@ -50,3 +50,48 @@ func TestR3_R5_PromptCommand(t *testing.T) {
 		}
 	}
 }
+
+// The command lists the files with instructions, with what becomes of each, and tells of mistakes in them.
+func TestM10_PromptSources(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, "project", "below")
+	for name, content := range map[string]string{"project/.git/HEAD": "ref: refs/heads/main\n", ".config/attractor/AGENTS.md": "MINE", ".claude/CLAUDE.md": "MINE FOR CLAUDE", "project/AGENTS.md": "TOP @docs/x.md\n@none.md",
+		"project/docs/x.md": "IMPORTED", "project/below/AGENTS.md": "OLD", "project/below/AGENTS.override.md": "NEW", "project/below/CLAUDE.md": "NEW\n",
+		"project/.claude/rules/go.md": "---\npaths: [\"**/*.go\"]\n---\nRULE", "project/below/CLAUDE.local.md": strings.Repeat("x", 40_000), "project/below/.claude/rules/a.md": "NO ROOM"} {
+		file := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) (string, string) {
+		cmd := attractor(t, append([]string{"prompt", "--dir", dir}, args...)...)
+		cmd.Env = append(cmd.Env, "HOME="+home)
+		out := runCommand(t, cmd)
+		return strings.ReplaceAll(out.stdout, home, "~"), strings.ReplaceAll(out.stderr, home, "~")
+	}
+	list, told := run("--sources")
+	if want := `      4 bytes  ~/.config/attractor/AGENTS.md: in the prompt
+     15 bytes  ~/.claude/CLAUDE.md: in the prompt
+     23 bytes  ~/project/AGENTS.md: in the prompt
+      8 bytes  ~/project/docs/x.md: in the prompt; imported by ~/project/AGENTS.md
+     31 bytes  ~/project/.claude/rules/go.md: comes with files that match **/*.go
+      3 bytes  ~/project/below/AGENTS.override.md: in the prompt
+      3 bytes  ~/project/below/AGENTS.md: not used, because ~/project/below/AGENTS.override.md takes its place
+      4 bytes  ~/project/below/CLAUDE.md: not used again, because it equals ~/project/below/AGENTS.override.md
+  40000 bytes  ~/project/below/CLAUDE.local.md: cut, `; !strings.HasPrefix(list, want) {
+		t.Errorf("the list is\n%s\nwant\n%s", list, want)
+	}
+	if !strings.Contains(list, "/rules/a.md: left out, because there is no room\n") {
+		t.Error(list)
+	}
+	prompt, toldAgain := run()
+	if !strings.Contains(prompt, "IMPORTED") || strings.Contains(prompt, "RULE") || told != toldAgain || !strings.HasPrefix(told, "attractor: warning: ~/project/AGENTS.md:2: @none.md is not imported: there is no such file\n") {
+		t.Errorf("%s\ntold:\n%s\nand\n%s", prompt, told, toldAgain)
+	}
+}

@@ -47,7 +47,8 @@ type Setup struct {
 	warnings warnings
 	unused   unused
 	commands []Command
-	readable []string // directories that tools and commands may read
+	readable []string   // directories that tools and commands may read
+	reader   *env.Local // reads documents above the working directory; nil if there can be none
 
 	box     *sandbox.Sandbox
 	keepRaw bool           // whole outputs are kept as they are
@@ -109,6 +110,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	}
 	if moved {
 		o.Dir = s.Local.WorkDir()
+	}
+	if err := s.openDocuments(ctx, &c); err != nil {
+		return s, err
 	}
 	s.openGate(&c)
 	if text := s.unused.text(); text != "" {
@@ -199,6 +203,9 @@ func (s *Setup) Close() error {
 		err = errors.Join(err, s.places.close())
 	}
 	s.warnings.wait()
+	if s.reader != nil {
+		err = errors.Join(err, s.reader.Close())
+	}
 	if s.Local != nil {
 		err = errors.Join(err, s.Local.Close())
 	}
