@@ -44,7 +44,7 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	}
 	s := &Skill{Name: name, File: f.Name, Origin: f.Origin, Body: strings.TrimSpace(p.Body)}
 	if !usableName(name) {
-		p.Mistake(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, or more than %d", maxName)
+		p.Mistake(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than %d, or begins with mcp__", maxName)
 		return nil, p.Mistakes()
 	}
 	p.checkName(name)
@@ -72,9 +72,10 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	return s, p.Mistakes()
 }
 
-// usableName reports whether a name can be that of a skill. It allows more than the specification, as others do.
+// usableName reports whether a name can be that of a skill. It allows more than the specification, as others do. A person calls prompts of
+// MCP servers by names that begin with mcp__.
 func usableName(name string) bool {
-	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' && r != '.' })
+	return name != "" && len(name) <= maxName && !strings.HasPrefix(name, "mcp__") && !strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' && r != '.' })
 }
 
 // isNameRune reports whether the specification allows a character in a name.

@@ -59,8 +59,10 @@ func TestM6_SkillFiles(t *testing.T) {
 		{"capital letters", "My_Skill", "---\ndescription: x\n---\nText", &ext.Skill{Name: "My_Skill", Description: "x", ForModel: true, ForUser: true, Body: "Text"},
 			[]string{"SKILL.md: other programs may refuse the name My_Skill: the specification allows a-z, 0-9 and - between them"}},
 		{"no name", "a b", "---\ndescription: x\n---\nText", nil,
-			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, or more than 64",
+			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than 64, or begins with mcp__",
 				"SKILL.md, line 2: unknown fields have no effect: description"}},
+		{"the name of a prompt", "mcp__x__y", "Text", nil,
+			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than 64, or begins with mcp__"}},
 		{"two megabytes", "big", "---\ndescription: x\n---\n" + strings.Repeat("x", 2<<20), nil, []string{"SKILL.md: the file has more than 1024 KiB, so it is not used"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -37,8 +37,11 @@ func skillPlaces() []string {
 	return []string{".attractor/skills", ".agents/skills", ".claude/skills"}
 }
 
-// maxSkills limits the skills that are read.
-const maxSkills = 1000
+// The limits of the user's skills.
+const (
+	maxSkills     = 1000
+	maxSkillBytes = 32 << 20 // of all
+)
 
 // OpenSkills reads the user's skills, and those of a project if its user trusts it. What is wrong with one is among the Problems.
 func OpenSkills(project *Project, getenv func(string) string) *Skills {
@@ -65,6 +68,7 @@ type skillReader struct {
 	*Skills
 	places []string // the directories of the user's skills, as they were named
 	looked int
+	bytes  int
 }
 
 // problem notes what is wrong with a file or directory.
@@ -112,6 +116,10 @@ func (r *skillReader) user(place, name string) {
 	}
 	if err != nil {
 		r.problem(file, err)
+		return
+	}
+	if r.bytes += len(data); r.bytes > maxSkillBytes {
+		r.problem(file, fmt.Errorf("the skill is not used, because your skills have more than %d MiB together", maxSkillBytes>>20))
 		return
 	}
 	r.add(ext.File{Name: file, Data: data, Origin: ext.User}, name, place, real)
