@@ -32,6 +32,17 @@ func Dirs() []string {
 	return []string{filepath.Join(peers, "node_modules", ".bin"), filepath.Join(peers, "bin")}
 }
 
+// NeedModules returns the directory with the modules for Node that .ci/peers has installed. If a module is not there, NeedModules ends the
+// test as Need does.
+func NeedModules(t testing.TB, module string) string {
+	t.Helper()
+	dir := filepath.Join(cache(), "attractor-peers", "node_modules")
+	if _, err := os.Stat(filepath.Join(dir, module, "package.json")); err != nil {
+		Missing(t, "the module %s for Node is not installed: %v", module, err)
+	}
+	return dir
+}
+
 // cache returns the directory in which .ci/peers has its own, on every system.
 func cache() string {
 	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
