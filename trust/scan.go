@@ -43,6 +43,8 @@ func places() []place {
 		{".claude/skills", Skills, true},
 		{".claude/agents", Agents, true},
 		{".agents/skills", Skills, true},
+		{".agents/commands", Commands, true},
+		{".agents/agents", Agents, true},
 		{".codex/hooks.json", Hooks, false},
 		{".codex/config.toml", Settings, false},
 		{".codex/rules", Settings, true},
@@ -155,8 +157,18 @@ func (s *scan) file(name string, kind Kind) {
 		return
 	}
 	s.room -= len(f.Data)
-	f.Kind = kind
+	f.Kind = kindOf(name, kind)
 	s.Files = append(s.Files, f)
+}
+
+// kindOf returns the kind of a file in a place: in .attractor each directory has its own.
+func kindOf(name string, in Kind) Kind {
+	for _, k := range []Kind{Commands, Skills, Agents, Hooks} {
+		if strings.HasPrefix(name, ".attractor/"+string(k)+"/") {
+			return k
+		}
+	}
+	return in
 }
 
 // tree reads all files of a directory. above holds the directories that it is in.
