@@ -43,8 +43,8 @@ func newRun(t terminal) *cobra.Command {
 		Use:   "run [flags] <prompt>",
 		Short: "Run a session on a task",
 		Long: `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
-If the prompt is -, run reads it from standard input. A prompt /NAME with arguments uses the skill of that name, and
-/mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
+If the prompt is -, run reads it from standard input. A prompt /NAME with arguments uses the command or skill of
+that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
 If several are set, choose with --provider.
@@ -301,17 +301,11 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 	if !r.commands {
 		return session.Submit(ctx, prompt)
 	}
-	parts, is, err := r.Command(ctx, prompt)
-	if err != nil {
+	result, err := r.Submit(ctx, session, prompt)
+	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
 		return nil, hostError(err)
 	}
-	if !is {
-		return session.Submit(ctx, prompt)
-	}
-	if text, ok := parts[0].(llm.Text); ok {
-		return session.Submit(ctx, text.Text, parts[1:]...)
-	}
-	return session.Submit(ctx, "", parts...)
+	return result, err
 }
 
 func (r *runner) howToGoOn() string {
@@ -364,6 +358,7 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 				}
 				code = signalCode(sig)
 				fmt.Fprintln(r.err, "\nattractor: stopping; a second signal stops at once")
+				r.StopCommand()
 				session.Abort()
 			}
 		}

@@ -25,6 +25,8 @@ var (
 	ErrNoStore = errors.New("no store of sessions")
 	// ErrServer says that a required MCP server cannot be used.
 	ErrServer = errors.New("no MCP server")
+	// ErrRefused says that something which a command runs is not permitted.
+	ErrRefused = errors.New("not permitted")
 	// ErrJournal says that the session's journal cannot be opened.
 	ErrJournal = errors.New("no journal")
 )

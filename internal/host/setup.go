@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -38,6 +39,9 @@ type Setup struct {
 	// Skills holds the skills of the user and of the project.
 	Skills *Skills
 
+	// Agents holds the agents that files of the user and of the project define.
+	Agents *AgentFiles
+
 	// Configured holds the MCP servers that are configured, and Servers those that were started. Both are nil without MCP, and Servers
 	// also if there are none. Their warnings are events of the session.
 	Configured *Servers
@@ -47,8 +51,16 @@ type Setup struct {
 	warnings warnings
 	unused   unused
 	commands []Command
-	readable []string   // directories that tools and commands may read
-	reader   *env.Local // reads documents above the working directory; nil if there can be none
+	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with them, and untrusted names those that must
+	// not be used.
+	readFiles func() *CommandFiles
+	unusable  []error
+	untrusted []string
+	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
+	effort    string                                  // of the session, unless it was changed since
+	session   *agent.Session
+	readable  []string   // directories that tools and commands may read
+	reader    *env.Local // reads documents above the working directory; nil if there can be none
 
 	box     *sandbox.Sandbox
 	keepRaw bool           // whole outputs are kept as they are
@@ -99,6 +111,8 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	s.openSkills(&c)
+	s.openCommands(&c, was)
+	s.openAgents(&c)
 	if err := s.openDir(&c); err != nil {
 		return s, err
 	}
@@ -154,6 +168,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	}
 	s.maskDoors()
 	session, err := s.open(ctx)
+	s.session = session
 	if err == nil && s.Servers != nil {
 		s.Servers.Join(session) // until the servers are closed
 	}

@@ -242,7 +242,7 @@ func TestM6_APersonUsesASkill(t *testing.T) {
 	for line, want := range map[string]string{
 		"/deploy the tests": "/deploy the tests\n\nThese are the instructions of the skill deploy.\nFile names in them are relative to its directory: " + s.home +
 			"/.agents/skills/deploy\n\nDeploy to the tests.\n",
-		" /deploy\nstaging": "/deploy staging\n\nThese are the instructions of the skill deploy.\nFile names in them are relative to its directory: " + s.home +
+		"/deploy\nstaging": "/deploy staging\n\nThese are the instructions of the skill deploy.\nFile names in them are relative to its directory: " + s.home +
 			"/.agents/skills/deploy\n\nDeploy to staging.\n",
 		"/style x":             "",
 		"/etc/passwd is wrong": "",

@@ -1,0 +1,47 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/ext"
+)
+
+// Extensions holds what the user and a project have written for agents, without a session.
+type Extensions struct {
+	// Commands and Agents are in the order of their names.
+	Commands []Command
+	Agents   []*ext.Agent
+	// Servers reports whether MCP servers are configured, which may have prompts.
+	Servers bool
+	// Problems says what is wrong with the files, and what in them has no effect.
+	Problems []error
+}
+
+// OpenExtensions reads the skills, commands and agents that can be used in a directory. It starts nothing.
+func OpenExtensions(c Config) (*Extensions, error) {
+	project, err := OpenProject(c.Dir, c.getenv, c.TrustProject)
+	if err != nil {
+		return nil, err
+	}
+	skills, files, agents := OpenSkills(project, c.getenv), OpenCommands(project, c.getenv), OpenAgents(project, c.getenv)
+	e := &Extensions{Agents: agents.List}
+	for _, s := range skills.List {
+		if s.ForUser {
+			e.Commands = append(e.Commands, Command{Name: s.Name, Description: s.Description, Hint: s.Hint, Kind: SkillCommand, Origin: s.Origin, File: s.File})
+		}
+	}
+	e.Commands = withFiles(e.Commands, files)
+	slices.SortFunc(e.Commands, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	e.Problems = slices.Concat(skills.Problems, files.Problems, agents.Problems)
+	var u unused
+	u.add("the skills", skills.Untrusted, skills.Why)
+	u.add("the commands", files.Untrusted, files.Why)
+	u.add("the agents", agents.Untrusted, agents.Why)
+	if text := u.text(); text != "" {
+		e.Problems = append(e.Problems, fmt.Errorf("%s", text))
+	}
+	e.Servers = len(ServerNames(c)) > 0
+	return e, nil
+}
