@@ -45,7 +45,7 @@ func (p *Problem) Error() string {
 // Unwrap returns Err.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// Parse returns the servers of a file in its order. The problems, each a [Problem], say what is wrong with single servers, which are left out,
+// Parse returns the servers of a file in its order. The problems, each a [Problem], say what is wrong with single servers, which are Off,
 // and what has no effect. The error says why nothing of the file can be used.
 func Parse(f File) (servers []Server, problems []error, err error) {
 	if f.Getenv == nil {
@@ -57,10 +57,8 @@ func Parse(f File) (servers []Server, problems []error, err error) {
 	}
 	for i := range list {
 		p := serverParser{file: &f, Entry: &list[i]}
-		s, ok := p.parse(list[:i], list[i+1:])
-		if problems = append(problems, p.problems...); ok {
-			servers = append(servers, s)
-		}
+		servers = append(servers, p.parse(list[:i], list[i+1:]))
+		problems = append(problems, p.problems...)
 	}
 	return servers, problems, nil
 }
@@ -122,17 +120,24 @@ func noServers(root *jsonlines.Node) error {
 	return errors.New(`it has no servers; write {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`)
 }
 
-// Merge returns the servers of several lists, of which an earlier one wins over a later one: of servers with one name the first is used.
-// The errors tell of those that are not.
+// Merge returns the servers of several lists, of which an earlier one wins over a later one: of servers with one name the first is used. If
+// that is Off, none is, so a disabled server of the user is not replaced by one of a project, for which the user's rules would count. The
+// errors tell of those that are not used because of another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
-	first := map[string]*Server{}
+	first := map[string]Server{}
 	for _, s := range slices.Concat(lists...) {
-		if used := first[s.Name]; used != nil {
+		used, taken := first[s.Name]
+		switch {
+		case !taken:
+			if first[s.Name] = s; !s.Off {
+				servers = append(servers, s)
+			}
+		case s.Off:
+		case used.Off:
+			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one with the same name that is disabled or cannot be used", s.Name, s.File, used.File))
+		default:
 			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File, used.File))
-			continue
 		}
-		servers = append(servers, s)
-		first[s.Name] = &servers[len(servers)-1]
 	}
 	return servers, shadowed
 }

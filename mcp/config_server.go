@@ -25,13 +25,13 @@ type serverParser struct {
 	*jsonlines.Entry
 	problems []error
 	broken   bool // the server cannot be used
-	off      bool // its user does not want it
+	disabled bool // its user does not want it
 	typed    string
 	timeout  string // the member that sets the call timeout
 }
 
-// parse returns the server. It is false if the server cannot be used, or must not be.
-func (p *serverParser) parse(before, after []jsonlines.Entry) (Server, bool) {
+// parse returns the server.
+func (p *serverParser) parse(before, after []jsonlines.Entry) Server {
 	s := Server{Name: p.Name, File: p.file.Name, Origin: p.file.Origin}
 	if p.Name == "" || len(p.Name) > 100 || p.Name != sanitize.Text(p.Name) || strings.ContainsAny(p.Name, "\t\r\n") {
 		p.fail(p.Line, "a server's name must have 1 to 100 visible characters")
@@ -54,10 +54,13 @@ func (p *serverParser) parse(before, after []jsonlines.Entry) (Server, bool) {
 		seen[m.Name] = m.Line
 		p.field(&s, m)
 	}
-	if !p.broken && !p.off {
+	if !p.broken && !p.disabled {
 		p.whole(&s)
 	}
-	return s, !p.broken && !p.off
+	if p.broken || p.disabled {
+		return Server{Name: p.Name, File: p.file.Name, Origin: p.file.Origin, Off: true}
+	}
+	return s
 }
 
 // fail notes why the server cannot be used.
@@ -119,7 +122,7 @@ func (p *serverParser) field(s *Server, m *jsonlines.Entry) {
 	case "alwaysLoad":
 		s.AlwaysLoad = p.bool(m)
 	case "disabled":
-		p.off = p.bool(m)
+		p.disabled = p.bool(m)
 	case "trusted":
 		if s.Trusted = p.bool(m); s.Trusted && s.Origin == Project {
 			s.Trusted = false

@@ -111,6 +111,7 @@ func TestM2_AllMembers(t *testing.T) {
 			CallTimeout: 90 * time.Second, StartTimeout: 5 * time.Second, Enabled: []string{"a"}, Disabled: []string{"b"}, Required: true, Trusted: true},
 		{Name: "away", File: "f", URL: "https://x.example/mcp", Headers: map[string]string{"X-Key": "pkg"}, CallTimeout: time.Second,
 			OAuth: OAuth{ClientID: "me", ClientSecretVar: "PKG", MetadataURL: "https://as.example", Scopes: []string{"a", "b"}, CallbackPort: 8080}},
+		{Name: "gone", File: "f", Off: true},
 	}
 	if diff := cmp.Diff(want, servers); diff != "" {
 		t.Error(diff)
@@ -158,7 +159,7 @@ func TestM2_MistakesInServers(t *testing.T) {
 	} {
 		file := "{\"mcpServers\": {\n\"good\": {\"command\": \"x\"},\n\n\"bad\": " + text + "}}"
 		servers, problems, err := Parse(File{Name: "the.json", Data: []byte(file), Getenv: environment(map[string]string{"FORBIDDEN": "forbidden"})})
-		if err != nil || len(servers) != 1 || servers[0].Name != "good" || len(problems) == 0 {
+		if err != nil || len(servers) != 2 || servers[0].Off || !servers[1].Off || len(problems) == 0 {
 			t.Errorf("%s: %v, %v, %v", text, servers, problems, err)
 			continue
 		}
@@ -226,6 +227,22 @@ func TestM2_FirstNameWins(t *testing.T) {
 	}
 }
 
+// A server that its user has disabled, or that has a mistake, keeps its name from a project's server, for which the user's rules would count.
+func TestM12_DisabledServersKeepTheirNames(t *testing.T) {
+	mine, problems, err := Parse(File{Name: "mine", Data: []byte(`{"mcpServers": {"off": {"command": "x", "disabled": true}, "broken": {"command": 7}, "twice": {"command": "x"}, "twice": {"command": "y"}}}`)})
+	if err != nil || len(problems) != 3 {
+		t.Fatal(err, problems)
+	}
+	theirs, problems, err := Parse(File{Name: "theirs", Origin: Project, Data: []byte(`{"mcpServers": {"off": {"command": "x"}, "broken": {"command": "x"}, "twice": {"command": "x"}, "other": {"command": "x"}}}`)})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	servers, shadowed := Merge(mine, theirs)
+	if len(servers) != 1 || servers[0].Name != "other" || len(shadowed) != 3 || !strings.Contains(shadowed[0].Error(), "the server off of theirs is not used, because mine") {
+		t.Errorf("%+v, %v", servers, shadowed)
+	}
+}
+
 func FuzzM2_Parse(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": {"command": "${A:-b}", "args": ["x"], "env": {"A": "b"}, "timeout": 5000}, "b": {"url": "https://x.example", "oauth": {}}}}`))
 	f.Add([]byte(`{"mcpServers": {"a": null, "b": {"args": null, "env": [], "timeout": 1e9, "hosts": [""]}}}`))
@@ -238,7 +255,7 @@ func FuzzM2_Parse(f *testing.F) {
 		names := Names(data)
 		for i := range servers {
 			s := &servers[i]
-			if wrong := s.check(); wrong != nil || s.Trusted {
+			if wrong := s.check(); wrong != nil && !s.Off || s.Trusted {
 				t.Fatalf("%+v: %v", s, wrong)
 			}
 			if !slices.Contains(names, s.Name) {
@@ -273,9 +290,9 @@ func TestM2_ArgumentsOfPrompts(t *testing.T) {
 
 // A shell would read some names of variables as functions.
 func TestM12_NamesOfVariables(t *testing.T) {
-	for origin, want := range map[Origin]int{User: 1, Project: 0} {
+	for origin, off := range map[Origin]bool{User: false, Project: true} {
 		list, problems, err := Parse(File{Name: "f", Data: []byte(`{"mcpServers": {"s": {"command": "x", "env": {"BASH_FUNC_exec%%": "() { id; }"}}}}`), Origin: origin})
-		if err != nil || len(list) != want || len(problems) != 1-want {
+		if err != nil || len(list) != 1 || list[0].Off != off || (len(problems) > 0) != off {
 			t.Errorf("a server of the %v: %v, %v, %v", origin, list, problems, err)
 		}
 	}

@@ -38,6 +38,8 @@ type Server struct {
 	Name   string
 	File   string // the configuration file, for messages
 	Origin Origin
+	// Off says that the server is disabled, or that its configuration has a mistake. It only keeps its name from others, see [Merge].
+	Off bool
 
 	// Command is a program that speaks the protocol on its standard input and output. Env is added to its environment.
 	Command string

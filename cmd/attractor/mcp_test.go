@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -285,6 +286,36 @@ func TestM12_EnvironmentOfAServer(t *testing.T) {
 		t.Errorf("it has %s\n%s", got, out.stderr)
 	}
 	has(t, h.run(0, "mcp", "call", "away", "environment", "{}").stdout, "cwd="+other)
+}
+
+// A launcher starts in an empty directory where it would take code from a project that nobody has trusted.
+func TestM12_LaunchersInProjects(t *testing.T) {
+	h := newHome(t, "http://127.0.0.1:1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	npx := filepath.Join(h.home, "npx")
+	if err := os.Symlink(self, npx); err != nil {
+		t.Skip("there are no symbolic links here: ", err)
+	}
+	h.own(strings.ReplaceAll(servers(t, "lab=lab"), strconv.Quote(self), strconv.Quote(npx)))
+	real, err := filepath.EvalSymlinks(h.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := func(args ...string) output {
+		t.Helper()
+		return h.run(0, append([]string{"mcp", "call", "lab", "environment", "{}"}, args...)...)
+	}
+	has(t, where().stdout, "cwd="+real+"\n")
+	if err := os.WriteFile(filepath.Join(h.dir, "package.json"), []byte(`{"name": "lab"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := where()
+	has(t, out.stdout, "cwd="+filepath.Join(h.home, ".local", "state", "attractor", "mcp", "cwd")+"\n")
+	has(t, out.stderr, "the server lab: it starts in an empty directory, because npx would use package.json", "${CLAUDE_PROJECT_DIR}", `"cwd": "."`)
+	has(t, where("--trust-project").stdout, "cwd="+real+"\n")
 }
 
 // Calls of servers' tools are asked about, and rules answer for them. A person's own annotation makes a tool one that only reads.

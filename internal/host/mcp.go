@@ -99,6 +99,8 @@ func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
 	if s.Origin != mcp.Project {
 		home := cmp.Or(r.getenv("HOME"), r.getenv("USERPROFILE"))
 		switch rest, below := strings.CutPrefix(s.Dir, "~/"); {
+		case s.Dir == "":
+			return r.unplaced(s)
 		case s.Dir == "~":
 			return home, nil
 		case below:

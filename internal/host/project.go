@@ -20,6 +20,8 @@ type Project struct {
 	Trusted bool
 	// Unknown says why the user's decision cannot be known.
 	Unknown error
+
+	chosen bool // the user has said that the project is trusted, so it is not just that it has nothing to trust
 }
 
 // TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
@@ -42,7 +44,7 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 	if err != nil {
 		return nil, cannotWork(root, err)
 	}
-	p := &Project{Snapshot: files}
+	p := &Project{Snapshot: files, chosen: trusted}
 	if files.Empty() {
 		p.Decision.State, p.Trusted = trust.Trusted, true
 		return p, nil
@@ -57,7 +59,8 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 	if p.Unknown = err; err != nil {
 		p.Decision.State = trust.Undecided
 	}
-	p.Trusted = trusted || err == nil && p.Decision.State == trust.Trusted
+	p.chosen = trusted || err == nil && p.Decision.State == trust.Trusted
+	p.Trusted = p.chosen
 	return p, nil
 }
 
