@@ -69,6 +69,9 @@ type Command struct {
 	// Output receives the output as it arrives, one call at a time. p is valid only during the call. Output is not called any more
 	// once Wait has returned an exit. Nil discards the output.
 	Output func(stream int, p []byte)
+	// Ended is called when no process of the command has a stream open any more, also long before the command ends. It must return soon. An
+	// environment that does not notice that need not call it.
+	Ended func(stream int)
 }
 
 // Size is the size of a terminal, in characters.

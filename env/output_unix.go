@@ -31,6 +31,7 @@ const (
 // output reads a command's output in the order in which its streams have data (see order).
 type output struct {
 	deliver  func(stream int, p []byte) // nil discards
+	over     func(stream int)           // called at the end of a stream, if not nil
 	pipes    []*pipe
 	order    *order        // reads until drain
 	received chan struct{} // holds a token if something was read
@@ -95,6 +96,9 @@ func (o *output) endStream(p *pipe, err error) {
 		return
 	}
 	p.ended = true
+	if o.over != nil {
+		o.over(p.stream)
+	}
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) {
 		return
 	}

@@ -174,6 +174,7 @@ func (p *process) pipes(c Command) (theirs []*os.File, err error) {
 	if p.output, err = newOutput(c.Output, ours...); err != nil {
 		return theirs, err
 	}
+	p.output.over = c.Ended
 	if c.Stdin {
 		r, w, err := os.Pipe()
 		if err != nil {

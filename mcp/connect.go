@@ -24,7 +24,8 @@ const (
 // conn is one connection to a server.
 type conn struct {
 	session *sdk.ClientSession
-	stdio   *stdio        // nil for a remote server
+	stdio   *stdio // nil for a remote server
+	inbox   *inbox
 	cut     func()        // ends the requests to a remote server
 	ended   chan struct{} // closed when nothing comes any more
 	changed chan struct{} // has an element if the server's list of tools has changed
@@ -51,6 +52,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 
 func (s *server) connectWith(ctx context.Context, version string) (*conn, error) {
 	c := &conn{ended: make(chan struct{}), changed: make(chan struct{}, 1), began: time.Now()}
+	c.inbox = &inbox{on: func(method string, params json.RawMessage) bool { return s.notified(c, method, params) }}
 	transport, err := s.dial(ctx, c)
 	if err != nil {
 		return nil, s.explain(ctx, c, err)
@@ -78,9 +80,8 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 
 // dial returns the transport of a new connection.
 func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
-	on := func(method string, params json.RawMessage) bool { return s.notified(c, method, params) }
 	if s.URL != "" {
-		transport, cut, err := s.remote(on)
+		transport, cut, err := s.remote(c.inbox)
 		c.cut = cut
 		return transport, err
 	}
@@ -89,7 +90,7 @@ func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
 	}
 	e, err := guard.Value("Options.Env", func() (env.Environment, error) { return s.owner.o.Env(s.Server) })
 	if err == nil {
-		c.stdio, err = startStdio(ctx, e, &s.Server, on)
+		c.stdio, err = startStdio(ctx, e, &s.Server, c.inbox)
 	}
 	if err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func signal(c chan struct{}) {
 }
 
 // remote returns the transport of a server that speaks streamable HTTP, and a function that ends its requests.
-func (s *server) remote(on notified) (sdk.Transport, func(), error) {
+func (s *server) remote(in *inbox) (sdk.Transport, func(), error) {
 	o := s.owner.o
 	if o.HTTP == nil {
 		o.HTTP = Network{}.Client
@@ -222,5 +223,5 @@ func (s *server) remote(on notified) (sdk.Transport, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return dialRemote(s.Server, client, o.Tokens, o.Secret, on)
+	return dialRemote(s.Server, client, o.Tokens, o.Secret, in)
 }

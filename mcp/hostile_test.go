@@ -265,7 +265,7 @@ func FuzzM5_Lines(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := &stdio{inbox: inbox{on: func(string, json.RawMessage) bool { return true }}, in: bufio.NewReaderSize(bytes.NewReader(data), 16), out: make(chan []byte, 1),
+		c := &stdio{inbox: &inbox{on: func(string, json.RawMessage) bool { return true }}, in: bufio.NewReaderSize(bytes.NewReader(data), 16), out: make(chan []byte, 1),
 			said: new(tail), closed: make(chan struct{})}
 		for n := 0; ; n++ {
 			if m, err := c.Read(t.Context()); err != nil {
@@ -313,5 +313,23 @@ func TestM5_PaddedLists(t *testing.T) {
 	found, err := s.list[0].fetch(t.Context(), c)
 	if err != nil || len(found) != 1 || len(must(json.Marshal(found))) > 1<<10 || !found[0].Annotations.ReadOnlyHint {
 		t.Errorf("%d tools are kept in %d bytes, %v", len(found), len(must(json.Marshal(found))), err)
+	}
+}
+
+// A server that closes its output and goes on running has ended: the call does not wait for its time to be over, and the next one starts the
+// server again. Tools that need tasks are left out.
+func TestM5_MuteServer(t *testing.T) {
+	w := new(warnings)
+	one := as(t, "mute", "mute")
+	one.CallTimeout = time.Hour
+	s := ready(t, Options{Servers: []Server{one}, Warn: w.add})
+	if n := len(s.Tools()); n != 2 || !strings.Contains(w.all(), "the tools research of the MCP server mute are left out, because they run only as tasks") {
+		t.Errorf("there are %d tools; the warnings are %s", n, w.all())
+	}
+	for range 2 {
+		o := run(t.Context(), t, s, "mcp__mute__hush", `{}`, tool.Call{})
+		if !strings.Contains(o.Model.Text(), "ended during the call, which may have had effects: it closed its output and went on running") {
+			t.Errorf("the result is %q", o.Model.Text())
+		}
 	}
 }

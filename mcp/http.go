@@ -176,7 +176,7 @@ func unnamed(err error) error {
 
 // dialRemote returns the transport of a connection to a remote server, and a function that ends it: its requests end, and so do its goroutines.
 // A nil client stands for [Network.Client].
-func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string), on notified) (sdk.Transport, func(), error) {
+func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string), in *inbox) (sdk.Transport, func(), error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +192,7 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 	}
 	life, end := context.WithCancel(context.Background())
 	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}, secret: secret}
-	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait}, inbox: inbox{on: on}}
+	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait}, inbox: in}
 	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}, OAuthHandler: a,
 		MaxEventSize: -1}, func() { end(); client.CloseIdleConnections() }, nil
 }
@@ -206,7 +206,7 @@ type remote struct {
 	life   context.Context
 	auth   *authorizer
 	listen listening
-	inbox  inbox
+	inbox  *inbox
 }
 
 func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {

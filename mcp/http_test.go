@@ -516,7 +516,7 @@ func TestM1_CloseEndsRequests(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	}
-	transport, end, err := dialRemote(p.server(), nil, nil, nil, passAll)
+	transport, end, err := dialRemote(p.server(), nil, nil, nil, passAll())
 	if err != nil {
 		t.Fatal(err)
 	}

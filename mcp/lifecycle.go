@@ -60,10 +60,14 @@ func newServer(owner *Servers, s Server, safe string) *server {
 func (s *server) run(starting context.Context) {
 	ctx, stop := context.WithCancelCause(s.owner.life)
 	defer context.AfterFunc(starting, func() { stop(context.Cause(starting)) })()
+	token := s.token()
 	c := s.start(ctx)
 	close(s.first)
 	stop(nil)
 	s.owner.toolsChanged()
+	if c == nil {
+		c = s.startAfterLogin(token)
+	}
 	for c != nil {
 		select {
 		case <-s.owner.life.Done():
@@ -90,6 +94,56 @@ func (s *server) start(ctx context.Context) *conn {
 		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s could not be started, so its tools are missing: %w", s.Name, err))
 	}
 	return c
+}
+
+// The limits of the starts after logins. Between two looks at the store nothing is done.
+const (
+	loginEvery = 2 * time.Second
+	maxLogins  = 10
+)
+
+// startAfterLogin starts a server that wants a login when its user has logged in, which another process does. Token is the one that was not
+// enough. It returns nil if the server fails for another reason or everything ends.
+func (s *server) startAfterLogin(token string) *conn {
+	for range maxLogins {
+		if _, wants := errors.AsType[*LoginError](s.problem()); !wants || s.owner.o.Tokens == nil || !s.awaitLogin(token) {
+			return nil
+		}
+		token = s.token()
+		if c := s.start(s.owner.life); c != nil {
+			s.owner.toolsChanged()
+			return c
+		}
+	}
+	return nil
+}
+
+// awaitLogin waits for a login with another token. It returns false when everything ends.
+func (s *server) awaitLogin(than string) bool {
+	tick := time.NewTicker(loginEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.owner.life.Done():
+			return false
+		case <-tick.C:
+		}
+		if token := s.token(); token != "" && token != than {
+			return true
+		}
+	}
+}
+
+// token returns the access token of the user's login at the server, or "" if there is none that can be read.
+func (s *server) token() string {
+	if s.URL == "" || s.owner.o.Tokens == nil {
+		return ""
+	}
+	l, err := s.owner.o.Tokens.Login(s.owner.life, s.URL)
+	if err != nil || l == nil {
+		return ""
+	}
+	return l.AccessToken
 }
 
 // open returns a connection whose tools are listed.

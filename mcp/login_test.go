@@ -115,7 +115,7 @@ func (p *protected) logIn(t *testing.T, s Server, tokens TokenStore) error {
 // session connects to a server as a session does and closes the connection at the test's end.
 func session(t *testing.T, s Server, tokens TokenStore) (*sdk.ClientSession, error) {
 	t.Helper()
-	transport, end, err := dialRemote(s, nil, tokens, nil, passAll)
+	transport, end, err := dialRemote(s, nil, tokens, nil, passAll())
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ func session(t *testing.T, s Server, tokens TokenStore) (*sdk.ClientSession, err
 	return cs, nil
 }
 
-// passAll gives the SDK every notification.
-func passAll(string, json.RawMessage) bool { return true }
+// passAll returns an inbox that gives the SDK every notification.
+func passAll() *inbox { return &inbox{on: func(string, json.RawMessage) bool { return true }} }
 
 // whoami calls the tool of the protected server.
 func whoami(t *testing.T, cs *sdk.ClientSession) error {

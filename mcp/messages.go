@@ -30,12 +30,16 @@ type notified func(method string, params json.RawMessage) (pass bool)
 type inbox struct {
 	on notified
 
-	mu   sync.Mutex
-	open map[jsonrpc.ID]bool // requests of the server without a response
+	mu    sync.Mutex
+	open  map[jsonrpc.ID]bool // requests of the server without a response
+	tasks map[string]bool     // the tools that run only as tasks, as the last lists had them
 }
 
 // admit reports whether the SDK gets a message. The caller must send the refusal, if there is one, before it reads more.
 func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) {
+	if r, ok := m.(*jsonrpc.Response); ok && bytes.Contains(r.Result, []byte(`"taskSupport"`)) {
+		b.noteTasks(r.Result)
+	}
 	req, ok := m.(*jsonrpc.Request)
 	switch {
 	case !ok:
@@ -54,6 +58,36 @@ func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) 
 	}
 	b.open[req.ID] = true
 	return true, nil
+}
+
+// noteTasks notes which tools of a list run only as tasks. The SDK leaves that out of what it decodes.
+func (b *inbox) noteTasks(result json.RawMessage) {
+	var list struct {
+		Tools []struct {
+			Name      string `json:"name"`
+			Execution struct {
+				TaskSupport string `json:"taskSupport"`
+			} `json:"execution"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(result, &list) != nil {
+		return // the SDK says what is wrong with it
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tasks == nil || len(b.tasks) > maxTools {
+		b.tasks = map[string]bool{}
+	}
+	for _, t := range list.Tools {
+		b.tasks[t.Name] = t.Execution.TaskSupport == "required"
+	}
+}
+
+// isTask reports whether a tool runs only as a task.
+func (b *inbox) isTask(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tasks[name]
 }
 
 // passes reports whether the SDK gets a notification. A cancellation concerns it only if the request is open.

@@ -17,6 +17,9 @@ const (
 	ReadResource  = "mcp_read"
 )
 
+// resourcesLabel stands for the tools of resources among the servers of a catalog.
+const resourcesLabel = "resources of servers"
+
 const maxResources = 1000 // of a server in a list
 
 type listArgs struct {

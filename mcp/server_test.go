@@ -30,6 +30,7 @@ func roles() map[string]func(context.Context) error {
 		"huge":     huge,
 		"many":     many,
 		"door":     func(context.Context) error { return door() },
+		"mute":     func(context.Context) error { return mute() },
 		"restless": func(context.Context) error { return restless() },
 	}
 }
@@ -272,6 +273,25 @@ func restless() error {
 			}
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			return `{"content":[{"type":"text","text":"ok"}]}`
+		}
+		return ""
+	})
+}
+
+// mute is a server that closes its output during its first call and goes on running.
+func mute() error {
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"mute","version":"0"}}`
+		case "tools/list":
+			return `{"tools":[{"name":"hush","inputSchema":{"type":"object"}},{"name":"research","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},` +
+				`{"name":"either","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`
+		case "tools/call":
+			if err := os.Stdout.Close(); err != nil {
+				panic(err)
+			}
+			time.Sleep(time.Hour)
 		}
 		return ""
 	})

@@ -136,7 +136,7 @@ func (s *Servers) listing() listing {
 			add(one.safe, one.current())
 		}
 	}
-	add("", s.resourceTools())
+	add(resourcesLabel, s.resourceTools())
 	return l
 }
 

@@ -296,3 +296,38 @@ func TestM12_ChangedHint(t *testing.T) {
 		t.Errorf("the warnings are %s", w.all())
 	}
 }
+
+// A session gets the tools of a server that wanted a login when its user has logged in, in another process.
+func TestM3_LoginDuringASession(t *testing.T) {
+	p, tokens, w := startProtected(t), newTokens(t), new(warnings)
+	s := start(t, Options{Servers: []Server{p.server()}, Tokens: tokens, Warn: w.add})
+	<-s.list[0].first
+	if len(s.Tools()) != 0 || s.Status()[0].State != Failed || !strings.Contains(w.all(), "run attractor mcp login work") {
+		t.Fatalf("without a login: %+v, %s", s.Status()[0], w.all())
+	}
+	h := sit(t, s, nil, llmtest.Calls(llmtest.Call("mcp__work__whoami", nil)), llmtest.Text("done"))
+	if err := p.logIn(t, p.server(), tokens); err != nil {
+		t.Fatal(err)
+	}
+	<-h.changed
+	h.submit(t, "who am I?")
+	if got := h.outputs(); got[0] != "the user" || s.Status()[0].State != Connected {
+		t.Errorf("the call returned %q; the server is %s", got[0], s.Status()[0].State)
+	}
+}
+
+// The tools for resources count for the budget as those of servers do, and are found and called in the same way.
+func TestM4_DeferredResources(t *testing.T) {
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Budget: 1})
+	h := sit(t, s, nil, llmtest.Calls(llmtest.Call(SearchTool, map[string]any{"query": "read a resource"})),
+		llmtest.Calls(llmtest.Call(CallTool, map[string]any{"name": ReadResource, "arguments": map[string]any{"server": "lab", "uri": "lab://log"}})), llmtest.Text("done"))
+	h.submit(t, "read")
+	for _, def := range h.model.Requests()[0].Tools {
+		if (def.Name == ReadResource || def.Name == ListResources) && !def.Deferred {
+			t.Errorf("%s is offered", def.Name)
+		}
+	}
+	if out := h.outputs(); !strings.Contains(out[0], ReadResource+"\n") || !strings.Contains(out[1], "all is well") {
+		t.Errorf("the results are %q", out)
+	}
+}

@@ -22,6 +22,7 @@ import (
 const (
 	politeTime = 2 * time.Second // from the end of a server's input to the end of its process
 	killTime   = 15 * time.Second
+	exitTime   = time.Second // from the end of a server's output to that of its process, which says more
 )
 
 // stdio is the connection to a server that runs as a process. It implements the SDK's Transport and Connection.
@@ -29,7 +30,7 @@ const (
 // Programs print other things than messages on standard output, so lines that are no messages are skipped.
 type stdio struct {
 	process env.Process
-	inbox   inbox
+	inbox   *inbox
 	in      *bufio.Reader
 	pipe    *io.PipeReader
 	out     chan []byte   // messages on their way to the server
@@ -41,12 +42,13 @@ type stdio struct {
 	busy  sync.WaitGroup
 	mu    sync.Mutex
 	why   error // why the connection ended, if it was not closed by this side
+	muted *time.Timer
 }
 
 // startStdio starts a server's process in an environment.
-func startStdio(ctx context.Context, e env.Environment, s *Server, on notified) (*stdio, error) {
+func startStdio(ctx context.Context, e env.Environment, s *Server, in *inbox) (*stdio, error) {
 	r, w := io.Pipe()
-	c := &stdio{inbox: inbox{on: on}, pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 16), said: new(tail), closed: make(chan struct{})}
+	c := &stdio{inbox: in, pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 16), said: new(tail), closed: make(chan struct{})}
 	cmd := env.Command{Script: script(s), Dir: s.Dir, Stdin: true, Output: func(stream int, p []byte) {
 		if stream == env.Stderr {
 			c.said.write(p)
@@ -56,6 +58,11 @@ func startStdio(ctx context.Context, e env.Environment, s *Server, on notified) 
 	}}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+s.Env[name])
+	}
+	cmd.Ended = func(stream int) {
+		if stream == env.Stdout {
+			c.mute(w)
+		}
 	}
 	process, err := e.Start(ctx, cmd)
 	if err != nil {
@@ -109,6 +116,19 @@ func (c *stdio) ended(why error) {
 	if c.why == nil {
 		c.why = why
 	}
+}
+
+// errMute means that a server cannot say anything any more.
+var errMute = errors.New("it closed its output and went on running")
+
+// mute ends the connection if the process does not end soon, because its output has ended.
+func (c *stdio) mute(w *io.PipeWriter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.muted = time.AfterFunc(exitTime, func() {
+		c.ended(errMute)
+		_ = w.Close() // never fails
+	})
 }
 
 // reason returns why the connection ended, or nil if this side closed it.
@@ -225,6 +245,11 @@ func (c *stdio) end() error {
 	defer stop()
 	_, _ = c.process.Wait(polite) // whether it has ended or not, Kill ends what is left
 	err := c.process.Kill(ctx)
+	c.mu.Lock()
+	if c.muted != nil {
+		c.muted.Stop()
+	}
+	c.mu.Unlock()
 	if err == nil {
 		c.busy.Wait()
 	}

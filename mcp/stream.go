@@ -159,7 +159,7 @@ func (s *stream) emit(m jsonrpc.Message) error {
 
 // messagesOf gives an answer to a request the body of which only what the SDK gets can be read.
 func (t *remote) messagesOf(req *http.Request, sent jsonrpc.Message, resp *http.Response) {
-	s := &stream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 16<<10), events: mediaType(resp) == "text/event-stream", inbox: &t.inbox,
+	s := &stream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 16<<10), events: mediaType(resp) == "text/event-stream", inbox: t.inbox,
 		refuse: func(r *jsonrpc.Response) error { return t.refuse(req, r) }}
 	if call, ok := sent.(*jsonrpc.Request); ok {
 		s.call = call.ID

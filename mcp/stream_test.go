@@ -86,7 +86,7 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 				c.answer(w)
 				return true
 			}
-			transport, end, err := dialRemote(p.server(), nil, nil, nil, func(string, json.RawMessage) bool { return false })
+			transport, end, err := dialRemote(p.server(), nil, nil, nil, &inbox{on: func(string, json.RawMessage) bool { return false }})
 			if err != nil {
 				t.Fatal(err)
 			}

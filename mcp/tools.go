@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -82,6 +83,8 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 	}
 	var found []*sdk.Tool
 	seen, size := map[string]bool{}, 0
+	var tasks []string
+	defer func() { s.leftOut(tasks) }()
 	params := &sdk.ListToolsParams{}
 	for range maxPages {
 		page, err := c.session.ListTools(ctx, params)
@@ -92,8 +95,12 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 			if t == nil || !s.uses(t.Name) || seen[t.Name] {
 				continue
 			}
-			t = used(t)
 			seen[t.Name] = true
+			if c.inbox.isTask(t.Name) {
+				tasks = append(tasks, clean(t.Name, 100))
+				continue
+			}
+			t = used(t)
 			if size += sizeOf(t); size > maxList || len(found) == maxTools {
 				s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
 					s.Name, maxTools, maxList>>20, len(found)))
@@ -107,6 +114,14 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}
 	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
+}
+
+// leftOut tells the host of tools that run only as tasks, which are not supported.
+func (s *server) leftOut(tasks []string) {
+	if len(tasks) > 0 {
+		s.owner.warn(s.Name, fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, which are not supported",
+			strings.Join(tasks[:min(len(tasks), 10)], ", "), s.Name))
+	}
 }
 
 // uses reports whether the configuration lets a tool be used.

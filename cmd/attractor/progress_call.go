@@ -8,18 +8,20 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
 )
 
 // call prints a line for a tool call: the tool, its subject, the outcome and the duration.
 func (p *progress) call(e *agent.ToolCallEnd) {
 	p.calls++
-	subject := ""
+	name, subject := e.Name, ""
 	if start := p.running[e.CallID]; start != nil {
 		ran := start.Arguments
 		if start.Effective != nil {
 			ran = start.Effective
 		}
+		name, ran = forwarded(name, ran)
 		subject = subjectOf(ran)
 		delete(p.running, e.CallID)
 	}
@@ -37,8 +39,17 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 	if outcome != "" {
 		outcome = " · " + outcome
 	}
-	p.line("%s %s %s%s %s", mark, p.paint(bold, oneLine(e.Name)), subject, outcome,
+	p.line("%s %s %s%s %s", mark, p.paint(bold, oneLine(name)), subject, outcome,
 		p.paint(dim, took(e.DurationMS)))
+}
+
+// forwarded returns the tool and the arguments that a call of tool_call stands for, and those of any other call as they are.
+func forwarded(name string, args json.RawMessage) (string, json.RawMessage) {
+	var to tool.Forwarded
+	if name != mcp.CallTool || json.Unmarshal(args, &to) != nil || to.Name == "" {
+		return name, args
+	}
+	return to.Name, to.Arguments
 }
 
 // maxSubject limits the characters of each text in the line of a call.

@@ -107,7 +107,6 @@ func TestM5_EverythingTools(t *testing.T) {
 			{"toggle-subscriber-updates", `{}`, []string{"Started simulated"}, 0, "", false},
 			{"toggle-simulated-logging", `{}`, []string{"Stopped simulated"}, 0, "", false},
 			{"toggle-subscriber-updates", `{}`, []string{"Stopped simulated"}, 0, "", false},
-			{"simulate-research-query", `{"topic":"go"}`, []string{"task"}, 0, "", true},
 		} {
 			o := call(t.Context(), t, s, "mcp__all__"+c.tool, c.args, tool.Call{})
 			text := o.Model.Text()
@@ -129,7 +128,7 @@ func TestM5_EverythingTools(t *testing.T) {
 		if st.State != mcp.Connected || st.Protocol != "2025-11-25" || st.Program != "mcp-servers/everything 2.0.0" || !strings.Contains(st.Instructions, "Everything Server") {
 			t.Errorf("the status is %+v", st)
 		}
-		if n := len(s.Status()[0].Tools); n != 13 {
+		if n := len(s.Status()[0].Tools); n != 12 { // without simulate-research-query, which runs only as a task
 			t.Errorf("there are %d tools: %s", n, names(s.Tools()))
 		}
 	})
