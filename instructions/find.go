@@ -2,10 +2,13 @@ package instructions
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
@@ -160,7 +163,13 @@ func (f *finder) shadowed(ctx context.Context, dir string) {
 // add reads a document and those that it imports, and adds them. The documents of its directory begin at index first. One that equals another
 // of them, or one of the user's, is listed without its text. It reports false if there is no such document, or nothing in it.
 func (f *finder) add(ctx context.Context, d Document, first int) bool {
-	if f.full() || f.from.load(ctx, &d) != nil {
+	if f.full() {
+		return false
+	}
+	if err := f.from.load(ctx, &d); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && ctx.Err() == nil {
+			f.mistake(d.Path, 0, "it is not used: %s", reason(err))
+		}
 		return false
 	}
 	if d.rule {

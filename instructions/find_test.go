@@ -201,6 +201,21 @@ func TestM10_DocumentsAreCleaned(t *testing.T) {
 	}
 }
 
+// A document that cannot be one is told.
+func TestM10_WhatIsNotUsedIsTold(t *testing.T) {
+	outside := newTree(t, "x.md", "OUTSIDE")
+	w := newTree(t, "CLAUDE.md/x", "", ".git/config.md", "OUTSIDE", ".claude", "a file")
+	w.link(filepath.Join(outside.dir, "x.md"), "AGENTS.md")
+	w.link(".git/config.md", "CLAUDE.local.md")
+	w.link("nowhere", "AGENTS.override.md")
+	found := w.find("", claude())
+	lacks(t, found.Text, "OUTSIDE")
+	w.expect("mistakes", strings.ReplaceAll(strings.ReplaceAll(w.told(found), outside.dir, "OUT"), w.dir, "DIR"), `AGENTS.md: it is not used: leads to OUT/x.md, which is outside of the allowed directories (); use a path inside of them
+CLAUDE.md: it is not used: it is not a regular file
+CLAUDE.local.md: it is not used: it leads out of DIR, or into git's directory
+`)
+}
+
 // A repository cannot make the search long: directories of rules that lead to themselves, or have very many files, have limits.
 func TestM10_RulesAreLimited(t *testing.T) {
 	w := newTree(t)

@@ -139,7 +139,13 @@ func TestM10_DocumentsAboveTheWorkingDirectory(t *testing.T) {
 
 // What is wrong with documents is told once, whoever reads them, and secrets and what a rule denies are no documents.
 func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
-	s := newSkillful(t, fakellm.Turn{Text: "done"})
+	s := newSkillful(t)
+	s.serve(func(r *fakellm.Request) fakellm.Turn {
+		if strings.Contains(r.System, "You work for another agent") {
+			return fakellm.Turn{Text: "part"}
+		}
+		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}), calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}[min(r.Turn(), 2)]
+	})
 	put(t, s.dir, "AGENTS.md", "See @missing.md and @secrets.json and @private/x.md and @ok.md")
 	put(t, s.dir, "secrets.json", "SECRET")
 	put(t, s.dir, "private/x.md", "SECRET")
@@ -148,9 +154,10 @@ func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"deny": ["Read(`+"/"+s.dir+`/private/**)"]}}`)
 	put(t, s.home, ".claude/CLAUDE.md", "@~/none.md")
 	s.submit(s.config("anthropic", false), "the task", s.listen)
-	first := s.server.Requests()[0].System
-	if strings.Contains(first, "SECRET") || !strings.Contains(first, "FINE") {
-		t.Errorf("the prompt is\n%s", first)
+	for _, r := range s.server.Requests() {
+		if strings.Contains(r.System, "SECRET") || !strings.Contains(r.System, "FINE") {
+			t.Errorf("a prompt is\n%s", r.System)
+		}
 	}
 	told := strings.Join(s.warnings("instructions"), "\n")
 	for _, want := range []string{"HOME/.claude/CLAUDE.md:1: @~/none.md is not imported: there is no such file", "DIR/AGENTS.md:1: @missing.md is not imported: there is no such file",
@@ -158,5 +165,36 @@ func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 		if strings.Count(told, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, told)
 		}
+	}
+}
+
+// A secret in a document is masked in the prompts of the session and of its subagents, and in what comes later.
+func TestM10_SecretsInDocumentsAreMasked(t *testing.T) {
+	const key = "correct-horse-battery-staple-42"
+	s := newSkillful(t)
+	put(t, s.home, ".claude/CLAUDE.md", "Mine is "+key)
+	put(t, s.dir, "AGENTS.md", "The key is "+key)
+	put(t, s.dir, "sub/AGENTS.md", "Here too: "+key)
+	put(t, s.dir, "sub/x", "")
+	s.serve(func(r *fakellm.Request) fakellm.Turn {
+		if strings.Contains(r.System, "You work for another agent") {
+			return fakellm.Turn{Text: "part"}
+		}
+		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}), calls(t, "wait", object{"agent_id": "agent-1"}), calls(t, "read_file", object{"file_path": "sub/x"}), {Text: "done"}}[min(r.Turn(), 3)]
+	})
+	c := s.config("anthropic", false)
+	c.Secrets = map[string]string{"KEY": key}
+	s.submit(c, "the task", s.listen)
+	requests := s.server.Requests()
+	if !slices.ContainsFunc(requests, func(r *fakellm.Request) bool { return strings.Contains(r.System, "You work for another agent") }) {
+		t.Error("no subagent has worked")
+	}
+	for _, r := range requests {
+		if strings.Contains(string(r.Body), key) || !strings.Contains(r.System, "The key is ") {
+			t.Errorf("the secret is in a request:\n%s", r.Body)
+		}
+	}
+	if last := strings.Join(later(requests[len(requests)-1]), "\n"); !strings.Contains(last, "Here too: ") {
+		t.Errorf("the documents of the directory below are missing: %q", last)
 	}
 }
