@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,10 +145,10 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 	if login, ok := errors.AsType[*LoginError](err); ok {
 		return login
 	}
-	err = &saidError{err}
 	if c.stdio == nil {
-		return err
+		return &saidError{reachable(err)}
 	}
+	err = &saidError{err}
 	if why := c.stdio.reason(); why != nil {
 		err = why
 	}
@@ -154,6 +156,18 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 		err = fmt.Errorf("%w; the last line that it printed: %s", err, last)
 	}
 	return err
+}
+
+// reachable returns the error of a request without what only says that it is one.
+func reachable(err error) error {
+	at, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return err
+	}
+	if _, ok := errors.AsType[*net.OpError](at.Err); ok {
+		return fmt.Errorf("%s cannot be reached: %w", at.URL, at.Err)
+	}
+	return at.Err
 }
 
 // saidError is an error that may hold text of a server. It is shown cleaned.

@@ -196,7 +196,7 @@ func TestM2_ServersThatDoNotStart(t *testing.T) {
 		want   string
 	}{
 		{as(t, "lab", "broken"), "exit code 1; the last line that it printed: no database at this place"},
-		{missing, "exit code 127; the last line that it printed: "},
+		{missing, "exit code 127, because its command, or a program that it runs, is not installed or not in PATH; the last line that it printed: "},
 		{silent, "it did not start within 1ns"},
 		{as(t, "lab", "huge"), "it sent a message of more than 16 MiB"},
 		{Server{Name: "empty", Required: true}, "neither a command nor a url"},

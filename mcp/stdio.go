@@ -98,11 +98,18 @@ type exitError struct{ env.Exit }
 
 // Error returns the exit code or the signal.
 func (e *exitError) Error() string {
-	if e.Signal != "" {
+	text := fmt.Sprintf("its process ended with exit code %d", e.Code)
+	switch {
+	case e.Signal != "":
 		return "its process was ended by " + e.Signal
+	case e.Code == notFound:
+		return text + ", because its command, or a program that it runs, is not installed or not in PATH"
 	}
-	return fmt.Sprintf("its process ended with exit code %d", e.Code)
+	return text
 }
+
+// notFound is the exit code with which a shell says that there is no such program.
+const notFound = 127
 
 // ended keeps the first reason for the connection's end.
 func (c *stdio) ended(why error) {

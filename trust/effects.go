@@ -69,6 +69,9 @@ func jsonEffects(f *File) (all []Effect) {
 				add("server "+server+what, shown)
 			}
 			for _, name := range variables(value) {
+				if name == projectDir {
+					continue
+				}
 				add("server "+server+" gets your variable", name)
 			}
 		case strings.EqualFold(last, "command") && has(keys, "hooks"):
@@ -89,8 +92,10 @@ func serverEffect(keys []string, last, value string) (what, shown string) {
 			return " sets", last + "=" + value
 		}
 		return " sends", last + ": " + value
-	case strings.EqualFold(last, "command"), strings.EqualFold(last, "args"), strings.EqualFold(last, "url"):
+	case strings.EqualFold(last, "command"), strings.EqualFold(last, "url"):
 		return "", value
+	case strings.EqualFold(last, "args"):
+		return " gets the argument", value
 	case strings.EqualFold(last, "hosts"):
 		return " reaches", value
 	case strings.EqualFold(last, "cwd"):
@@ -100,6 +105,9 @@ func serverEffect(keys []string, last, value string) (what, shown string) {
 	}
 	return "", ""
 }
+
+// projectDir is a name that stands for the root of the project and for no variable of the environment.
+const projectDir = "CLAUDE_PROJECT_DIR"
 
 // variables returns the names of the variables of the environment in a text, each ${NAME} or ${NAME:-default}.
 func variables(text string) (all []string) {

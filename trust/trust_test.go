@@ -285,7 +285,7 @@ func TestM12_EffectsOfServers(t *testing.T) {
 	for _, e := range p.clean().Effects() {
 		got = append(got, e.What+": "+e.Text)
 	}
-	want := []string{"server one: npx", "server one: -y", "server one: ${PKG:-pkg}", "server one gets your variable: PKG", "server one sets: LD_PRELOAD=x.so",
+	want := []string{"server one: npx", "server one gets the argument: -y", "server one gets the argument: ${PKG:-pkg}", "server one gets your variable: PKG", "server one sets: LD_PRELOAD=x.so",
 		"server one sets: KEY=${THE_KEY}", "server one gets your variable: THE_KEY", "server one works in: sub", "server one reaches: 10.0.0.1",
 		"server two: https://x.example/${PATH_OF}", "server two gets your variable: PATH_OF", "server two sends: Authorization: Bearer ${A}${B}",
 		"server two gets your variable: A", "server two gets your variable: B", "server two gets your variable: C"}

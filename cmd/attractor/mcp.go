@@ -42,6 +42,8 @@ members. A tool is called mcp__SERVER__TOOL, also in permission rules.`,
   attractor mcp tools files
   attractor mcp call files read_text_file '{"path": "README.md"}'
   attractor mcp login github`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPPrompts(t), newMCPCall(t), newMCPLogin(t), newMCPLogout(t))
 	return cmd
