@@ -80,7 +80,7 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 			continue
 		}
 		s, ok := p.server(m, left[m.Name] != 1)
-		if s.Origin, s.File = origin, name; ok {
+		if s.Origin, s.File, s.RunsProject = origin, name, runsProject(s.Command); ok {
 			servers = append(servers, s)
 		}
 	}

@@ -95,7 +95,7 @@ var (
 func connect(ctx context.Context, e env.Environment, s *Server, on handler) (*conn, error) {
 	r, w := io.Pipe()
 	c := &conn{pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 4096), on: on, over: make(chan struct{}), open: map[int64]chan<- message{}}
-	process, err := e.Start(ctx, env.Command{Script: script(s), Stdin: true, Output: func(stream int, p []byte) {
+	process, err := e.Start(ctx, env.Command{Script: script(s), Dir: s.Dir, Stdin: true, Output: func(stream int, p []byte) {
 		if stream == env.Stderr {
 			c.said.write(p)
 			return

@@ -72,16 +72,34 @@ func TestM11_FailingServers(t *testing.T) {
 	}
 }
 
-// A program that is not installed is not tried again. Only who has configured it is told.
+// A program that is not installed is not tried again. Nobody is told of an optional one.
 func TestM11_MissingProgram(t *testing.T) {
-	for _, origin := range []lsp.Origin{lsp.Builtin, lsp.User} {
-		missing := lsp.Server{Name: "missing", Command: "no-such-server", Languages: map[string]string{".txt": "text"}, Origin: origin}
+	for _, optional := range []bool{true, false} {
+		missing := lsp.Server{Name: "missing", Command: "no-such-server", Languages: map[string]string{".txt": "text"}, Optional: optional}
 		w := newWorkspace(t, lsp.Options{Servers: []lsp.Server{missing}}, "a.txt", "0")
 		w.want(w.edit("a.txt", "0", "1"))
 		w.want(w.edit("a.txt", "1", "2"))
-		if got, want := w.warned(), "the language server missing is off for the rest of the session: there is no program no-such-server in the session's PATH"; got != "" && origin == lsp.Builtin || got != want && origin == lsp.User {
-			t.Errorf("origin %d: %q", origin, got)
+		if got, want := w.warned(), "the language server missing is off for the rest of the session: there is no program no-such-server in the session's PATH"; got != "" && optional || got != want && !optional {
+			t.Errorf("optional %t: %q", optional, got)
 		}
+	}
+}
+
+// A server that is refused is not started, and whoever needs it is told once why.
+func TestM11_Refused(t *testing.T) {
+	w := newWorkspace(t, lsp.Options{Servers: []lsp.Server{{Name: "refused", Command: "touch", Args: []string{"started"}, Languages: map[string]string{".txt": "text"}, Refused: "for a reason"}}},
+		"a.txt", "0", "b.md", "0")
+	w.want(w.edit("b.md", "0", "1"))
+	if got := w.warned(); got != "" {
+		t.Error(got)
+	}
+	w.want(w.edit("a.txt", "0", "1"))
+	w.want(w.edit("a.txt", "1", "2"))
+	if got := w.warned(); got != "the language server refused does not start: for a reason" {
+		t.Error(got)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "started")); err == nil {
+		t.Error("it was started")
 	}
 }
 

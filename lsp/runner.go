@@ -68,6 +68,10 @@ func (r *runner) enqueue(who agent, files []file) *job {
 	j := &job{of: r, who: who, files: files, done: make(chan struct{})}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.off && r.spec.Refused != "" {
+		r.off = true
+		r.warn(fmt.Errorf("does not start: %s", r.spec.Refused))
+	}
 	if r.off || len(r.queue) == maxJobs {
 		return nil
 	}
@@ -244,13 +248,20 @@ func (r *runner) fail(why error) {
 	r.mu.Lock()
 	r.off = true
 	r.mu.Unlock()
-	if r.s.warn == nil || missing && r.spec.Origin == Builtin {
+	if missing && r.spec.Optional {
 		return
 	}
 	if missing {
 		why = fmt.Errorf("there is no program %s in the session's PATH", clean(r.spec.Command, 200))
 	}
-	r.s.warn(fmt.Errorf("the language server %s is off for the rest of the session: %w", r.spec.Name, why))
+	r.warn(fmt.Errorf("is off for the rest of the session: %w", why))
+}
+
+// warn tells the host about the server.
+func (r *runner) warn(why error) {
+	if r.s.warn != nil {
+		r.s.warn(fmt.Errorf("the language server %s %w", r.spec.Name, why))
+	}
 }
 
 // do starts the server if it does not run, and finds out what a call has added.

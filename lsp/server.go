@@ -1,6 +1,9 @@
 package lsp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"path"
+)
 
 // Server describes a language server.
 type Server struct {
@@ -8,6 +11,7 @@ type Server struct {
 	// Command is a program of the environment's PATH. A server that is not installed there is not used.
 	Command string
 	Args    []string
+	Dir     string // the directory it starts in; empty means the workspace
 	// Languages has the protocol's name of the language for each ending of a file's name, such as ".go": "go".
 	Languages map[string]string
 	Env       map[string]string
@@ -17,6 +21,10 @@ type Server struct {
 	File                     string // that the server was configured in
 	// RunsProject reports that the server runs programs that a project brings, such as build scripts.
 	RunsProject bool
+	// Optional means that nobody is told if the program is not installed.
+	Optional bool
+	// Refused says why the server must not be started, or is empty. Who edits a file of its kind is told.
+	Refused string
 	// Disabled means that there is no server with this name.
 	Disabled bool
 }
@@ -33,7 +41,7 @@ const (
 
 // Defaults returns the servers that need no configuration.
 func Defaults() []Server {
-	return []Server{
+	list := []Server{
 		{Name: "gopls", Command: "gopls", Languages: map[string]string{".go": "go"},
 			// Diagnostics that nobody waits for are not computed.
 			Initialization: json.RawMessage(`{"pullDiagnostics":true,"diagnosticsTrigger":"Save"}`)},
@@ -45,4 +53,18 @@ func Defaults() []Server {
 			Languages: map[string]string{".rs": "rust"}},
 		{Name: "clangd", Command: "clangd", Languages: map[string]string{".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"}},
 	}
+	for i := range list {
+		list[i].Optional = true
+	}
+	return list
+}
+
+// runsProject reports whether a server with a command may run programs that a project brings. Of unknown ones nobody can say.
+func runsProject(command string) bool {
+	for _, s := range Defaults() {
+		if s.Command == path.Base(command) {
+			return s.RunsProject
+		}
+	}
+	return true
 }

@@ -46,7 +46,7 @@ func plain(k Kind) string {
 	return string(k)
 }
 
-// jsonEffects returns the rules that allow, the commands of hooks and the servers in a JSON file.
+// jsonEffects returns the rules that allow, the commands of hooks, the MCP servers and the language servers in a JSON file.
 func jsonEffects(f *File) (all []Effect) {
 	add := func(what, text string) {
 		if e := (Effect{f.Name, what, text}); !slices.Contains(all, e) && len(all) < maxEffects {
@@ -74,6 +74,10 @@ func jsonEffects(f *File) (all []Effect) {
 				}
 				add("server "+server+" gets your variable", name)
 			}
+		case f.Name == languageServers && len(keys) > 1 && (strings.EqualFold(keys[1], "command") || strings.EqualFold(keys[1], "args")):
+			add("language server "+keys[0], value)
+		case f.Name == languageServers && len(keys) > 1 && strings.EqualFold(keys[1], "env"):
+			add("language server "+keys[0]+" gets", last+"="+value)
 		case strings.EqualFold(last, "command") && has(keys, "hooks"):
 			add("hook", value)
 		}
@@ -83,6 +87,9 @@ func jsonEffects(f *File) (all []Effect) {
 	}
 	return all
 }
+
+// languageServers is the file of a project's language servers.
+const languageServers = ".attractor/lsp.json"
 
 // serverEffect returns what a text in the description of a server says to a person.
 func serverEffect(keys []string, last, value string) (what, shown string) {

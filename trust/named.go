@@ -32,7 +32,7 @@ func commands(f *File) (texts []string) {
 	base := f.Name[strings.LastIndexByte(f.Name, '/')+1:]
 	switch {
 	case f.Kind == Script:
-	case f.Name == ".mcp.json", f.Kind == Hooks && strings.HasSuffix(base, ".json"):
+	case f.Name == ".mcp.json", f.Name == languageServers, f.Kind == Hooks && strings.HasSuffix(base, ".json"):
 		_ = eachString(f.Data, collect) // Effects reports files that are not JSON
 	case f.Kind == Settings && strings.HasSuffix(base, ".json"):
 		_ = eachString(f.Data, func(keys []string, value string) {

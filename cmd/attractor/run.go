@@ -27,6 +27,7 @@ type runFlags struct {
 	maxRounds, maxTurns, budgetTokens, diffs                       int
 	maxJournal, keepOutputs                                        int64
 	budgetUSD                                                      float64
+	lsp                                                            string
 	fallbacks, rules, mcp                                          []string
 	yes, ask, readOnly, json, noJournal, native, trustProject, web bool
 	noMCP                                                          bool
@@ -116,6 +117,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
 	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
+	flags.StringVar(&f.lsp, "lsp", host.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
 	f.sandbox.register(flags)

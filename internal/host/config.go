@@ -55,6 +55,9 @@ type Config struct {
 	// MCP names files of MCP servers, besides the user's own and the project's. NoMCP starts no servers.
 	MCP   []string
 	NoMCP bool
+	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers], or names separated by commas. Empty means
+	// [NoLanguageServers].
+	LanguageServers string
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 

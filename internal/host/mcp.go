@@ -33,6 +33,12 @@ const maxServerFile = 16 << 20
 
 // UserServers returns the file of the user's servers: $XDG_CONFIG_HOME/attractor/mcp.json, else ~/.config/attractor/mcp.json.
 func UserServers(getenv func(string) string) (string, error) {
+	dir, err := configDir(getenv)
+	return filepath.Join(dir, "mcp.json"), err
+}
+
+// configDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else ~/.config/attractor.
+func configDir(getenv func(string) string) (string, error) {
 	config := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(config) { // the XDG specification requires an absolute path
 		home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
@@ -41,7 +47,7 @@ func UserServers(getenv func(string) string) (string, error) {
 		}
 		config = filepath.Join(home, ".config")
 	}
-	return filepath.Join(config, "attractor", "mcp.json"), nil
+	return filepath.Join(config, "attractor"), nil
 }
 
 // OpenServers reads the servers that are configured for a directory. The error is about a file that the user has named; a mistake in

@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
@@ -35,6 +36,9 @@ type Setup struct {
 	Secrets *secret.Masker
 	// Unmasked names the secrets that cannot be masked, each with the reason.
 	Unmasked []error
+
+	// Languages holds the language servers, or is nil without any.
+	Languages *lsp.Servers
 
 	// Skills holds the skills of the user and of the project.
 	Skills *Skills
@@ -129,6 +133,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	s.openGate(&c)
+	if err := s.openLanguageServers(&c); err != nil {
+		return s, err
+	}
 	if text := s.unused.text(); text != "" {
 		s.warnings.add("untrusted", text)
 	}
@@ -210,12 +217,15 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 	return session, err
 }
 
-// Close ends the MCP servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
+// Close ends the MCP servers, the language servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
 	var err error
 	if s.Servers != nil {
 		err = s.Servers.Close()
 		err = errors.Join(err, s.places.close())
+	}
+	if s.Languages != nil {
+		err = errors.Join(err, s.Languages.Close())
 	}
 	s.warnings.wait()
 	if s.reader != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -41,6 +42,12 @@ func NeedModules(t testing.TB, module string) string {
 		Missing(t, "the module %s for Node is not installed: %v", module, err)
 	}
 	return dir
+}
+
+// InPath puts the programs that .ci/peers has installed at the end of the test's PATH.
+func InPath(t *testing.T) {
+	t.Helper()
+	t.Setenv("PATH", strings.Join(append([]string{os.Getenv("PATH")}, Dirs()...), string(os.PathListSeparator)))
 }
 
 // cache returns the directory in which .ci/peers has its own, on every system.
