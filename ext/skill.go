@@ -62,13 +62,15 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p.Unsupported("write hooks into .claude/settings.json", "hooks")
 	p.Unsupported("the skill is listed whatever files are in use", "paths")
 	p.Unsupported("write a rule that denies them (attractor rules --help)", "disallowed-tools")
-	p.Unsupported("no command of a skill runs when it is loaded", "shell")
+	p.Unsupported("commands run with the shell of the session", "shell")
 	p.Unsupported("rules and the person at the terminal decide about calls", "permissionMode", "permission-mode", "tools")
 	p.ignore("version", "author", "category", "tags")
 	if s.Body == "" {
 		p.Mistake(0, "the skill has no text behind its front matter")
 	}
-	p.noteCommands()
+	if s.ForModel {
+		p.noteCommands()
+	}
 	return s, p.Mistakes()
 }
 
@@ -123,7 +125,7 @@ func (p *Front) noteCommands() {
 	line := p.BodyLine
 	for text := range strings.Lines(p.Body) {
 		if text = strings.TrimSpace(text); strings.HasPrefix(text, "!`") || strings.Contains(text, " !`") {
-			p.Mistake(line, "a command such as !`ls` is not run when the skill is loaded: the model reads it as it is written")
+			p.Mistake(line, "a command such as !`ls` runs only if a person uses the skill; a model that loads it reads the command")
 			return
 		}
 		line++
@@ -132,29 +134,44 @@ func (p *Front) noteCommands() {
 
 // Text returns what a model reads when it loads the skill: its files, which are looked for in Dir, and its body as it is written.
 func (s *Skill) Text() string {
-	files, notes := s.files()
-	return s.text(s.body(), files, notes)
+	return s.text(s.files())
 }
 
-// Fill returns the text for a person who uses the skill with arguments, which have the same places in it as in a command. Without arguments,
-// only $ARGUMENTS is filled in, because the body may have scripts with places such as $1.
-func (s *Skill) Fill(args string) string {
+// Fill returns the prompt for a person who uses the skill with arguments, which have the same places in it as in a command. Without arguments,
+// only $ARGUMENTS is filled in, because the body may show scripts with places such as $1. The caller runs the commands.
+func (s *Skill) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
-	body := s.body()
-	if args == "" {
-		body = strings.ReplaceAll(body, "$ARGUMENTS", "")
-	} else {
-		a := &arguments{text: args, words: divideArguments(args), names: s.names}
-		pieces, err := template{{Kind: PieceText, Text: body}}.fill(a)
-		if err == nil { // only scripts can fail
-			body = ""
-			for _, p := range pieces {
-				body += p.Text
-			}
+	a := &arguments{text: args, words: divideArguments(args), names: s.names}
+	body := parseTemplate(s.body() + "\n")
+	for i := range body {
+		switch p := &body[i]; {
+		case p.Kind == PieceFile: // models read files of skills themselves
+			*p = Piece{Kind: PieceText, Text: p.Written}
+		case p.Kind == PieceText && args == "":
+			p.Text = strings.ReplaceAll(p.Text, "$ARGUMENTS", "")
 		}
 	}
+	if err := body.check(); err != nil {
+		return nil, err
+	}
+	var err error
 	files, notes := s.files()
-	return s.text(body, files, notes)
+	head := Piece{Kind: PieceText, Text: s.head(files, notes)}
+	if args != "" {
+		body, err = body.fill(a)
+		return append([]Piece{head}, body...), err
+	}
+	pieces := []Piece{head}
+	for _, p := range body {
+		filled := []Piece{p}
+		if p.Kind == PieceShell {
+			if filled, err = (template{p}).fill(a); err != nil {
+				return nil, err
+			}
+		}
+		pieces = append(pieces, filled...)
+	}
+	return pieces, nil
 }
 
 // body returns the body with the skill's directory in its place.
@@ -162,8 +179,11 @@ func (s *Skill) body() string {
 	return strings.ReplaceAll(s.Body, "${CLAUDE_SKILL_DIR}", cmp.Or(s.Dir, "."))
 }
 
-// text returns a body with what its reader has to know.
-func (s *Skill) text(body string, files, notes []string) string {
+// text returns what a model reads of the skill.
+func (s *Skill) text(files, notes []string) string { return s.head(files, notes) + s.body() + "\n" }
+
+// head returns what the reader of a skill has to know.
+func (s *Skill) head(files, notes []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "These are the instructions of the skill %s.\n", s.Name)
 	if s.Dir != "" {
@@ -179,8 +199,7 @@ func (s *Skill) text(body string, files, notes []string) string {
 	for _, note := range notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
-	b.WriteString("\n" + strings.TrimSpace(body) + "\n")
-	return b.String()
+	return b.String() + "\n"
 }
 
 // oneLine returns text without line breaks and double spaces.

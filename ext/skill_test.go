@@ -53,7 +53,7 @@ func TestM6_SkillFiles(t *testing.T) {
 			"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
 		{"a command for another program", "status", "---\ndescription: Says what changed\n---\nText\n\nThe changes: !`git status`\n", &ext.Skill{Name: "status", Description: "Says what changed",
 			ForModel: true, ForUser: true, Body: "Text\n\nThe changes: !`git status`"},
-			[]string{"SKILL.md, line 6: a command such as !`ls` is not run when the skill is loaded: the model reads it as it is written"}},
+			[]string{"SKILL.md, line 6: a command such as !`ls` runs only if a person uses the skill; a model that loads it reads the command"}},
 		{"a long description", "long", "---\ndescription: " + strings.Repeat("é", 1030) + "\n---\nText", &ext.Skill{Name: "long", Description: strings.Repeat("é", 1021) + "...",
 			ForModel: true, ForUser: true, Body: "Text"}, []string{"SKILL.md, line 2: the description has 1030 characters, of which the model reads 1024"}},
 		{"capital letters", "My_Skill", "---\ndescription: x\n---\nText", &ext.Skill{Name: "My_Skill", Description: "x", ForModel: true, ForUser: true, Body: "Text"},
@@ -152,19 +152,26 @@ func TestM6_ArgumentsOfASkill(t *testing.T) {
 	const head = "These are the instructions of the skill deploy.\n\n"
 	for _, c := range []struct{ front, body, args, want string }{
 		{"", "Deploy $ARGUMENTS now.", "to !`rm` $ARGUMENTS \x1b[0m", "Deploy to !`rm` $ARGUMENTS \\u{1b}[0m now.\n"},
-		{"", "Deploy.", " to x ", "Deploy.\n\nARGUMENTS: to x\n"},
+		{"", "Deploy.", " to x ", "Deploy.\n\n\nARGUMENTS: to x\n"},
 		{"", "Deploy $1 to $2, not \\$1", "'the app' prod", "Deploy the app to prod, not $1\n"},
 		{"arguments: what where\n", "Deploy $what to $where", "app prod", "Deploy app to prod\n"},
-		{"", "Run awk '{print $1}' $ARGUMENTS", "", "Run awk '{print $1}'\n"},
+		{"", "Run awk '{print $1}', $ARGUMENTS.", "", "Run awk '{print $1}', .\n"},
+		{"", "Of @$1:\n!`git log $1 ${CLAUDE_SKILL_DIR}`", "'a;b'", "Of @a;b:\nRUN git log 'a;b' .\n"},
+		{"", "!`git log $1`", "", "RUN git log \n"},
 	} {
-		s, mistakes := ext.ParseSkill(ext.File{Data: []byte("---\ndescription: x\n" + c.front + "---\n" + c.body)}, "deploy")
+		s, mistakes := ext.ParseSkill(ext.File{Data: []byte("---\ndescription: x\ndisable-model-invocation: true\n" + c.front + "---\n" + c.body)}, "deploy")
 		if len(mistakes) > 0 {
 			t.Error(mistakes)
 		}
-		if got := s.Fill(c.args); got != head+c.want {
-			t.Errorf("%q", got)
+		pieces, err := s.Fill(c.args)
+		got := ""
+		for _, p := range pieces {
+			got += map[ext.PieceKind]string{ext.PieceShell: "RUN "}[p.Kind] + p.Text
 		}
-		if got := s.Text(); got != head+c.body+"\n" {
+		if err != nil || got != head+c.want {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got := s.Text(); got != head+strings.ReplaceAll(c.body, "${CLAUDE_SKILL_DIR}", ".")+"\n" {
 			t.Errorf("for a model: %q", got)
 		}
 	}
@@ -283,6 +290,8 @@ func FuzzM6_Skills(f *testing.F) {
 		if strings.ContainsAny(made.Guidance+s.Text(), "\x1b\u202e\u2028") || strings.Count(made.Guidance, "\n") > 2 {
 			t.Errorf("the guidance is %q", made.Guidance)
 		}
-		_ = s.Fill(args)
+		if _, err := s.Fill(args); err != nil && err.Error() == "" {
+			t.Error("an error without a text")
+		}
 	})
 }

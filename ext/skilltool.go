@@ -81,7 +81,7 @@ func load(skills []*Skill, name string) tool.Result {
 // loaded returns the result with the text of a skill.
 func (s *Skill) loaded() tool.Result {
 	files, notes := s.files()
-	result := tool.Text(s.text(s.body(), files, notes))
+	result := tool.Text(s.text(files, notes))
 	if s.Dir != "" {
 		result.Hint = fmt.Sprintf("The rest is in the file SKILL.md in %s.", names.Shown(s.Dir))
 	}

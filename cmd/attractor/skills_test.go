@@ -54,7 +54,7 @@ func TestM6_TheCommandHasSkills(t *testing.T) {
 		texts = append(texts, r.Messages[0].Parts.Text())
 	}
 	if len(texts) != 3 || !strings.HasPrefix(texts[0], "/deploy staging\n\nThese are the instructions of the skill deploy.\n") || !strings.Contains(texts[0], "\n\nDeploy to staging.\n") ||
-		texts[1] != "/build now" || !strings.Contains(texts[2], "\n\nBuild it.\n\nARGUMENTS: now") {
+		texts[1] != "/build now" || !strings.Contains(texts[2], "\n\nBuild it.\n\n\nARGUMENTS: now") {
 		t.Errorf("the tasks: %q", texts)
 	}
 }

@@ -42,13 +42,35 @@ func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments strin
 	if err != nil {
 		return nil, fail(ErrConfig, "the command /%s: %w", c.Name, err)
 	}
+	if len(c.Tools) > 0 {
+		expected := slices.Clone(c.Tools)
+		for i, name := range expected {
+			expected[i] = nameOfTool(name, s.Options.Profile.Tools)
+		}
+		pieces = append(pieces, ext.Piece{Kind: ext.PieceText, Text: fmt.Sprintf(
+			"\nThe author of this command expects it to use these tools: %s. That permits nothing: calls are decided about as always.\n", shortList(expected))})
+	}
+	return s.runPieces(ctx, c.Name, arguments, pieces, limit)
+}
+
+// fillSkill returns the message for a skill that a person uses with arguments: the line that they wrote, and the skill's text.
+func (s *Setup) fillSkill(ctx context.Context, skill *ext.Skill, arguments string) (llm.Parts, error) {
+	pieces, err := skill.Fill(arguments)
+	if err != nil {
+		return nil, fail(ErrConfig, "the skill /%s: %w", skill.Name, err)
+	}
+	return s.runPieces(ctx, skill.Name, arguments, pieces, commandTime)
+}
+
+// runPieces returns the message of a prompt: the line that a person wrote, and the pieces with what their commands print and their files have.
+func (s *Setup) runPieces(ctx context.Context, name, arguments string, pieces []ext.Piece, limit time.Duration) (llm.Parts, error) {
 	tools, err := tool.NewRegistry(coding.Shell(limit), coding.ReadFile())
 	if err != nil {
 		return nil, err
 	}
-	r := &promptRun{Setup: s, command: c.Name, tools: tools, included: map[string]bool{}, room: maxIncluded}
+	r := &promptRun{Setup: s, command: name, tools: tools, included: map[string]bool{}, room: maxIncluded}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s\n\n", strings.TrimSpace("/"+c.Name+" "+arguments))
+	fmt.Fprintf(&text, "%s\n\n", strings.TrimSpace("/"+name+" "+arguments))
 	for _, p := range pieces {
 		switch p.Kind {
 		case ext.PieceText:
@@ -65,13 +87,6 @@ func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments strin
 				return nil, err
 			}
 		}
-	}
-	if len(c.Tools) > 0 {
-		expected := slices.Clone(c.Tools)
-		for i, name := range expected {
-			expected[i] = nameOfTool(name, s.Options.Profile.Tools)
-		}
-		fmt.Fprintf(&text, "\nThe author of this command expects it to use these tools: %s. That permits nothing: calls are decided about as always.\n", shortList(expected))
 	}
 	return append(llm.Parts{llm.Text{Text: text.String()}}, r.files...), nil
 }

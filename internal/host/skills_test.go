@@ -262,6 +262,34 @@ func TestM6_APersonUsesASkill(t *testing.T) {
 	}
 }
 
+// The commands in the text of a skill that a person uses are calls that rules decide about. A model that loads the skill runs none.
+func TestM6_CommandsInASkill(t *testing.T) {
+	s := newSkillful(t, calls(t, "skill", object{"name": "count"}), fakellm.Turn{Text: "done"})
+	put(t, s.home, ".agents/skills/count/SKILL.md", "---\ndescription: Counts\n---\nThere: !`echo $((6*7)) $1`")
+	put(t, s.home, ".agents/skills/denied/SKILL.md", "---\ndescription: Is denied\n---\nThere: !`touch made`")
+	put(t, s.home, ".claude/settings.json", `{"permissions": {"allow": ["Bash(echo:*)"], "deny": ["Bash(touch:*)"]}}`)
+	c := s.config("anthropic", false)
+	c.Permission, c.Asker = host.AllowAll, nil
+	setup, err := host.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, is, err := setup.Command(t.Context(), "/count 'a b'")
+	if err != nil || !is || !strings.Contains(parts.Text(), "There: 42 a b\n") {
+		t.Errorf("%q, %v, %v", parts.Text(), is, err)
+	}
+	if _, is, err := setup.Command(t.Context(), "/denied"); !is || !errors.Is(err, host.ErrRefused) || s.read("made") != "-" {
+		t.Errorf("a denied command: %v, %v", is, err)
+	}
+	if err := setup.Close(); err != nil {
+		t.Error(err)
+	}
+	s.submit(c, "the task")
+	if results := s.lastResults(); !strings.Contains(results, "There: !`echo $((6*7)) $1`") {
+		t.Error(results)
+	}
+}
+
 // guidance returns the guidance of the tool for skills.
 func guidance(p profile.Profile) string {
 	for i := range p.Tools {

@@ -31,15 +31,11 @@ func (s *Setup) openSkills(c *Config) {
 	for _, skill := range s.Skills.List {
 		if skill.ForUser {
 			s.addCommand(Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint, Kind: SkillCommand, Origin: skill.Origin, File: skill.File,
-				fill: func(_ context.Context, arguments string) (llm.Parts, error) { return fillSkill(skill, arguments), nil }})
+				fill: func(ctx context.Context, arguments string) (llm.Parts, error) {
+					return s.fillSkill(ctx, skill, arguments)
+				}})
 		}
 	}
-}
-
-// fillSkill returns the message with which a person uses a skill: the line that they wrote, and the skill's text.
-func fillSkill(s *ext.Skill, arguments string) llm.Parts {
-	line := strings.TrimSpace("/" + s.Name + " " + arguments)
-	return llm.Parts{llm.Text{Text: line + "\n\n" + s.Fill(arguments)}}
 }
 
 // WithSkills returns a profile with the tool that loads the skills which can be used in a directory, and what their user should know.
