@@ -15,7 +15,7 @@ import (
 // config returns the configuration that the flags choose.
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
 	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
-		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits}
+		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
 		return c, err
 	}

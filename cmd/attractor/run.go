@@ -30,7 +30,7 @@ type runFlags struct {
 	lsp                                                            string
 	fallbacks, rules, mcp                                          []string
 	yes, ask, readOnly, json, noJournal, native, trustProject, web bool
-	noMCP                                                          bool
+	noMCP, noHooks, strictHooks, debug                             bool
 	typed                                                          bool // the prompt is on the command line
 	timeout, idleTimeout                                           time.Duration
 	limits                                                         limitsFlag
@@ -118,6 +118,9 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
 	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
 	flags.StringVar(&f.lsp, "lsp", host.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
+	flags.BoolVar(&f.noHooks, "no-hooks", false, "run no hooks")
+	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
+	flags.BoolVar(&f.debug, "debug", false, "tell of each run of a hook on standard error")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
 	f.sandbox.register(flags)
@@ -143,6 +146,9 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	defer perm.Close() // nothing is written to it
 	config.Permission, config.Asker = perm.Permission, perm.asker()
+	if f.debug {
+		config.HookRan = tellHookRun(t)
+	}
 	setup, err := host.Open(ctx, config)
 	if err != nil {
 		return hostError(err)
@@ -353,7 +359,7 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 				return
 			case sig := <-signals:
 				if code != 0 {
-					if err := r.Local.KillNow(); err != nil {
+					if err := r.KillNow(); err != nil {
 						fmt.Fprintln(r.err, "attractor:", err)
 					}
 					os.Exit(code)

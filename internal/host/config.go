@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/ext/hooks"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -58,6 +59,10 @@ type Config struct {
 	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers], or names separated by commas. Empty means
 	// [NoLanguageServers].
 	LanguageServers string
+	// NoHooks runs no hooks. StrictHooks makes hooks block what they could prevent if they fail. HookRan is told of each run of a hook, by
+	// several goroutines; nil means nobody is.
+	NoHooks, StrictHooks bool
+	HookRan              func(hooks.Run)
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 

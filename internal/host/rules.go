@@ -33,7 +33,7 @@ func projectRules() []string {
 // UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
 // ask. Reading needs no permission in the directory, and in those that are readable. The error names every mistake in every file.
 func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
-	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE"))) // without one, patterns that begin with ~ are mistakes, which are told
+	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE")))
 	var sources []rules.Source
 	for _, name := range files {
 		source, err := ruleFile(name)
@@ -46,9 +46,7 @@ func OpenRules(local *env.Local, project *Project, files []string, getenv func(s
 	if err != nil {
 		return nil, err
 	}
-	dirs := rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()}, env.ConfinementOf(local).Writable, slashed(readable)), Resolve: rules.RealPath,
-		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
-	set, err := rules.Load(dirs, slices.Concat(sources, own, project.rules(own))...)
+	set, err := rules.Load(ruleDirs(local, getenv, readable), slices.Concat(sources, own, project.rules(own))...)
 	if err != nil {
 		return nil, fail(ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)
 	}
@@ -61,6 +59,13 @@ func slashed(names []string) (all []string) {
 		all = append(all, filepath.ToSlash(name))
 	}
 	return all
+}
+
+// ruleDirs returns what the patterns of rules are about.
+func ruleDirs(local *env.Local, getenv func(string) string, readable []string) rules.Dirs {
+	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE"))) // without one, patterns that begin with ~ are mistakes, which are told
+	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()}, env.ConfinementOf(local).Writable, slashed(readable)), Resolve: rules.RealPath,
+		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 }
 
 // ownRules returns the user's own files, as far as they exist.

@@ -63,8 +63,9 @@ type Setup struct {
 	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
 	effort    string                                  // of the session, unless it was changed since
 	session   *agent.Session
-	readable  []string   // directories that tools and commands may read
-	reader    *env.Local // reads documents above the working directory; nil if there can be none
+	readable  []string      // directories that tools and commands may read
+	reader    *env.Local    // reads documents above the working directory; nil if there can be none
+	hooks     *sessionHooks // nil without hooks
 
 	box     *sandbox.Sandbox
 	keepRaw bool           // whole outputs are kept as they are
@@ -136,6 +137,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := s.openLanguageServers(&c); err != nil {
 		return s, err
 	}
+	if err := s.openHooks(&c); err != nil {
+		return s, err
+	}
 	if text := s.unused.text(); text != "" {
 		s.warnings.add("untrusted", text)
 	}
@@ -173,9 +177,17 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 		}
 		s.Options.Tools = append(slices.Clip(s.Options.Tools), s.Servers.Tools()...)
 	}
+	if s.hooks != nil {
+		s.listenForHooks()
+	}
 	s.maskDoors()
 	session, err := s.open(ctx)
 	s.session = session
+	if err == nil && s.hooks != nil {
+		if err = s.startHooks(ctx, session); err != nil {
+			return nil, errors.Join(err, session.Close())
+		}
+	}
 	if err == nil && s.Servers != nil {
 		s.Servers.Join(session) // until the servers are closed
 	}
@@ -219,10 +231,9 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 
 // Close ends the MCP servers, the language servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
-	var err error
+	err := s.closeHooks()
 	if s.Servers != nil {
-		err = s.Servers.Close()
-		err = errors.Join(err, s.places.close())
+		err = errors.Join(err, s.Servers.Close(), s.places.close())
 	}
 	if s.Languages != nil {
 		err = errors.Join(err, s.Languages.Close())

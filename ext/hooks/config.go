@@ -1,0 +1,362 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/internal/jsonlines"
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// Event names a moment at which hooks run.
+type Event string
+
+// The events.
+const (
+	SessionStart       Event = "SessionStart"
+	UserPromptSubmit   Event = "UserPromptSubmit"
+	PreToolUse         Event = "PreToolUse"
+	PermissionRequest  Event = "PermissionRequest"
+	PostToolUse        Event = "PostToolUse"
+	PostToolUseFailure Event = "PostToolUseFailure"
+	Stop               Event = "Stop"
+	SubagentStart      Event = "SubagentStart"
+	SubagentStop       Event = "SubagentStop"
+	PreCompact         Event = "PreCompact"
+	Notification       Event = "Notification"
+	SessionEnd         Event = "SessionEnd"
+)
+
+// Events returns all events, in the order in which a session has them.
+func Events() []Event {
+	return []Event{SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, Notification, SubagentStart,
+		SubagentStop, Stop, PreCompact, SessionEnd}
+}
+
+// guards reports whether hooks of an event can prevent something.
+func (e Event) guards() bool {
+	switch e {
+	case PreToolUse, PermissionRequest, UserPromptSubmit, Stop, SubagentStop, PreCompact:
+		return true
+	}
+	return false
+}
+
+// The times that hooks have if they set none.
+const (
+	defaultTimeout = 60 * time.Second
+	promptTimeout  = 30 * time.Second // a person waits
+	endTimeout     = 10 * time.Second // the program waits to exit
+)
+
+// Hook holds a command and the event for which it runs.
+type Hook struct {
+	Event Event
+	// Matcher chooses the tools, or what else the event is about, as the file has it.
+	Matcher string
+	// If is a permission rule. The hook runs only for tool calls that it is about. Empty means all.
+	If string
+	// Command is a script for the shell. With Args, which then is not nil, it is a program.
+	Command string
+	Args    []string
+	Timeout time.Duration
+	// Async lets the session go on while the command runs.
+	Async bool
+	// Block makes a failure of the command block what the event is about.
+	Block bool
+
+	File   string
+	Line   int
+	Origin ext.Origin
+
+	match matcher
+}
+
+// String returns the command on one line.
+func (h *Hook) String() string {
+	return names.Shown(strings.Join(strings.Fields(strings.Join(append([]string{h.Command}, h.Args...), " ")), " "))
+}
+
+// Parsed holds what a file says.
+type Parsed struct {
+	Hooks []Hook
+	// Mistakes lists what is wrong in the file, and what of it has no effect.
+	Mistakes []ext.Mistake
+	// Lost lists those of the mistakes by which a hook that could prevent something is not used.
+	Lost []ext.Mistake
+	// Disabled reports that the file turns hooks off: all of them in a file of the user's, and the project's in a file of the project.
+	Disabled bool
+}
+
+// maxHooks limits the hooks of a file.
+const maxHooks = 500
+
+// Parse reads a file of hooks: {"hooks": {EVENT: [{"matcher": "...", "hooks": [{"type": "command", "command": "..."}]}]}}. In a file whose name
+// begins with settings it ignores all other members.
+func Parse(f ext.File) Parsed {
+	p := &parser{file: &f}
+	if len(f.Data) > ext.MaxFile {
+		p.lose(0, "the file has more than %d MiB, so its hooks are not used", ext.MaxFile>>20)
+		return p.Parsed
+	}
+	root, err := jsonlines.Read(f.Data)
+	switch {
+	case err != nil:
+		p.lose(0, "%v. None of its hooks are used", err)
+	case root.Kind != jsonlines.Object:
+		p.lose(root.Line, `the file must be an object such as {"hooks": {...}}, not %s`, root.Is())
+	default:
+		p.root(&root)
+	}
+	return p.Parsed
+}
+
+// parser reads one file.
+type parser struct {
+	file *ext.File
+	Parsed
+}
+
+func (p *parser) mistake(line int, format string, args ...any) {
+	p.Mistakes = append(p.Mistakes, ext.Mistake{File: p.file.Name, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+// lose is a mistake by which hooks that could prevent something are not used.
+func (p *parser) lose(line int, format string, args ...any) {
+	p.mistake(line, format, args...)
+	p.Lost = append(p.Lost, p.Mistakes[len(p.Mistakes)-1])
+}
+
+// drop is a mistake by which a hook of an event is not used.
+func (p *parser) drop(event Event, line int, format string, args ...any) {
+	if event.guards() {
+		p.lose(line, format+", so the hook is not used", args...)
+		return
+	}
+	p.mistake(line, format+", so the hook is not used", args...)
+}
+
+func (p *parser) root(root *jsonlines.Node) {
+	settings := strings.HasPrefix(path.Base(filepath.ToSlash(p.file.Name)), "settings")
+	for i := range root.Members {
+		switch m := &root.Members[i]; {
+		case m.Name == "hooks" && m.Kind == jsonlines.Object:
+			p.events(m)
+		case m.Name == "hooks":
+			p.lose(m.Line, `hooks must be an object such as {"PreToolUse": [...]}, not %s`, m.Is())
+		case m.Name == "disableAllHooks":
+			p.Disabled = p.Disabled || m.Value == true
+		case slices.Contains(Events(), Event(m.Name)) && !settings:
+			p.lose(m.Line, `%s must stand inside of hooks: {"hooks": {"%s": [...]}}`, m.Name, m.Name)
+		case !settings && m.Name != "description" && m.Name != "$schema" && m.Name != "version":
+			p.mistake(m.Line, "%s is not known, so it has no effect; the file has the member hooks", names.Shown(m.Name))
+		}
+	}
+}
+
+// events reads the member hooks.
+func (p *parser) events(hooks *jsonlines.Entry) {
+	for i := range hooks.Members {
+		m := &hooks.Members[i]
+		event := Event(m.Name)
+		if !slices.Contains(Events(), event) {
+			p.unknownEvent(m)
+			continue
+		}
+		if m.Kind != jsonlines.Array {
+			p.drop(event, m.Line, `%s must be an array such as [{"matcher": "Bash", "hooks": [...]}], not %s`, m.Name, m.Is())
+			continue
+		}
+		for j := range m.Items {
+			p.group(event, &m.Items[j])
+		}
+	}
+}
+
+// unknownEvent tells of an event that no hook is run for.
+func (p *parser) unknownEvent(m *jsonlines.Entry) {
+	var all []string
+	for _, e := range Events() {
+		if all = append(all, string(e)); strings.EqualFold(m.Name, string(e)) {
+			p.drop(e, m.Line, "the event %s must be written %s", names.Shown(m.Name), e)
+			return
+		}
+	}
+	hint := "supported are " + strings.Join(all, ", ")
+	if near := names.Near(m.Name, all); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	p.mistake(m.Line, "there is no event %s here, so its hooks are not used; %s", names.Shown(m.Name), hint)
+}
+
+// group reads a matcher and its hooks.
+func (p *parser) group(event Event, n *jsonlines.Node) {
+	if n.Kind != jsonlines.Object {
+		p.drop(event, n.Line, `%s must have objects such as {"matcher": "Bash", "hooks": [...]}, not %s`, event, n.Is())
+		return
+	}
+	text, list := "", (*jsonlines.Entry)(nil)
+	for i := range n.Members {
+		switch m := &n.Members[i]; m.Name {
+		case "matcher":
+			value, ok := m.Value.(string)
+			if !ok && (m.Kind != jsonlines.Scalar || m.Value != nil) {
+				p.drop(event, m.Line, `matcher must be a string such as "Bash|Edit", not %s`, m.Is())
+				return
+			}
+			text = value
+		case "hooks":
+			list = m
+		case "type", "command":
+			p.drop(event, m.Line, `%s must stand inside of hooks: {"matcher": "...", "hooks": [{"type": "command", "command": "..."}]}`, m.Name)
+			return
+		case "description":
+		default:
+			p.mistake(m.Line, "%s is not known, so it has no effect; supported are matcher and hooks", names.Shown(m.Name))
+		}
+	}
+	if list == nil || list.Kind != jsonlines.Array {
+		p.drop(event, n.Line, `the member hooks must be an array such as [{"type": "command", "command": "..."}]`)
+		return
+	}
+	match, err := newMatcher(text, event)
+	if err != nil {
+		p.drop(event, n.Line, "the matcher %s: %v", names.Shown(text), err)
+		return
+	}
+	if hint := match.suspicious(); hint != "" {
+		p.mistake(n.Line, "%s", hint)
+	}
+	for i := range list.Items {
+		p.hook(Hook{Event: event, Matcher: text, match: match}, &list.Items[i])
+	}
+}
+
+// hook reads one hook.
+func (p *parser) hook(h Hook, n *jsonlines.Node) {
+	if n.Kind != jsonlines.Object {
+		p.drop(h.Event, n.Line, `a hook must be an object such as {"type": "command", "command": "..."}, not %s`, n.Is())
+		return
+	}
+	h.File, h.Line, h.Origin, h.Timeout = p.file.Name, n.Line, p.file.Origin, defaultTimeout
+	switch h.Event {
+	case UserPromptSubmit:
+		h.Timeout = promptTimeout
+	case SessionEnd:
+		h.Timeout = endTimeout
+	}
+	usable := true
+	for i := range n.Members {
+		if m := &n.Members[i]; m.Name == "type" && m.Value != "command" {
+			what, ok := m.Value.(string)
+			if !ok {
+				what = m.Is()
+			}
+			p.drop(h.Event, n.Line, "hooks of the type %s are not supported, only those of the type command", names.Shown(what))
+			return
+		}
+	}
+	for i := range n.Members {
+		usable = p.field(&h, &n.Members[i]) && usable
+	}
+	switch {
+	case !usable:
+	case strings.TrimSpace(h.Command) == "":
+		p.drop(h.Event, n.Line, "the hook has no command")
+	case len(p.Hooks) == maxHooks:
+		p.drop(h.Event, n.Line, "there are more than %d hooks", maxHooks)
+	default:
+		if h.Async && h.Block {
+			p.mistake(n.Line, "a hook with async cannot block, so onFailure has no effect")
+			h.Block = false
+		}
+		p.Hooks = append(p.Hooks, h)
+	}
+}
+
+// field reads a member of a hook. It reports whether the hook can be used.
+func (p *parser) field(h *Hook, m *jsonlines.Entry) bool {
+	ok := true
+	switch m.Name {
+	case "command":
+		h.Command, ok = m.Value.(string)
+	case "if":
+		h.If, ok = m.Value.(string)
+	case "async", "asyncRewake":
+		var on bool
+		if on, ok = m.Value.(bool); on {
+			h.Async = true
+		}
+		if on && m.Name == "asyncRewake" {
+			p.mistake(m.Line, "asyncRewake is not supported; the hook runs as with async, and its exit code 2 wakes nobody")
+		}
+	case "timeout":
+		return p.timeout(h, m)
+	case "args":
+		return p.args(h, m)
+	case "onFailure":
+		value, _ := m.Value.(string)
+		if h.Block = value == "block"; h.Block && !h.Event.guards() {
+			p.mistake(m.Line, "onFailure has no effect on %s, whose hooks can prevent nothing", h.Event)
+		}
+		if ok = h.Block || value == "allow" || value == "continue" || value == "ignore"; !ok {
+			p.drop(h.Event, m.Line, `onFailure must be "block" or "continue"`)
+			return false
+		}
+	case "shell":
+		if value, _ := m.Value.(string); value != "bash" && value != "sh" {
+			p.drop(h.Event, m.Line, `the shell must be "bash"`)
+			return false
+		}
+	case "once":
+		p.mistake(m.Line, "once is not supported; the hook runs each time")
+	case "type", "statusMessage", "description", "name", "id":
+	default:
+		p.mistake(m.Line, "%s is not known, so it has no effect; supported are type, command, args, timeout, async, if and onFailure", names.Shown(m.Name))
+	}
+	if !ok {
+		p.drop(h.Event, m.Line, "%s must not be %s", m.Name, m.Is())
+	}
+	return ok
+}
+
+// timeout reads the seconds that a hook may take.
+func (p *parser) timeout(h *Hook, m *jsonlines.Entry) bool {
+	number, _ := m.Value.(json.Number)
+	seconds, err := number.Float64()
+	if err != nil || seconds <= 0 {
+		p.drop(h.Event, m.Line, "timeout must be a number of seconds above 0, not %s", m.Is())
+		return false
+	}
+	if seconds > env.MaxTimeout.Seconds() {
+		p.mistake(m.Line, "timeout is in seconds and at most %.0f, so the hook has that many", env.MaxTimeout.Seconds())
+		seconds = env.MaxTimeout.Seconds()
+	}
+	h.Timeout = max(time.Duration(seconds*float64(time.Second)), time.Millisecond)
+	return true
+}
+
+// args reads the arguments of a program.
+func (p *parser) args(h *Hook, m *jsonlines.Entry) bool {
+	h.Args = []string{}
+	for i := range m.Items {
+		text, ok := m.Items[i].Value.(string)
+		if !ok {
+			p.drop(h.Event, m.Items[i].Line, "args must have strings, not %s", m.Items[i].Is())
+			return false
+		}
+		h.Args = append(h.Args, text)
+	}
+	if m.Kind != jsonlines.Array {
+		p.drop(h.Event, m.Line, `args must be an array of strings such as ["-v"], not %s`, m.Is())
+		return false
+	}
+	return true
+}

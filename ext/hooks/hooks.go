@@ -1,0 +1,294 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Options hold what hooks need of their host. Hooks and Env are required.
+type Options struct {
+	// Hooks are asked in this order, as far as the order matters.
+	Hooks []Hook
+	// Env returns the environment in which hooks of an origin run.
+	Env func(ext.Origin) (env.Environment, error)
+	// Project is the root of the project, in which its hooks run. All others run in Dir, the session's directory.
+	Project, Dir string
+	// Mode is the permission mode in Claude Code's words, such as default or bypassPermissions.
+	Mode string
+	// Transcript returns where a session is kept, or "".
+	Transcript func(session string) string
+	// Strict makes every guard block that fails.
+	Strict bool
+	// Check is asked right before a hook runs. An error keeps it from running.
+	Check func(*Hook) error
+	// Applies reports whether a permission rule is about a call. Nil means that every rule is.
+	Applies func(ctx context.Context, rule string, req tool.Request) bool
+	// Mask masks secrets. Nil masks none.
+	Mask Masker
+	// Warn tells a person about a problem. Ran reports each run. Both are called by several goroutines, and may be nil.
+	Warn func(code, text string)
+	Ran  func(Run)
+}
+
+// Masker masks secrets; see secret.Masker.
+type Masker interface {
+	String(text string) string
+	JSON(data json.RawMessage) json.RawMessage
+}
+
+// Session is the part of a session that hooks use.
+type Session interface {
+	ID() string
+	Note(ctx context.Context, kind string, data json.RawMessage, text string) error
+	Interrupt()
+}
+
+// The limits.
+const (
+	mostAtOnce   = 8  // hooks of one event
+	mostBeside   = 16 // hooks that run while the session goes on
+	mostWarnings = 5  // of one hook
+	mostPending  = 4096
+)
+
+// Hooks runs the hooks of a session. It is safe for concurrent use.
+type Hooks struct {
+	o      Options
+	events map[Event]bool
+
+	life   context.Context // of what runs beside the session
+	end    context.CancelCauseFunc
+	beside sync.WaitGroup
+
+	mu      sync.Mutex
+	running int // beside the session
+	closed  bool
+	session Session
+	told    map[*Hook][]string
+	pending map[callKey]string // what hooks have said before a call, for its result
+	agents  map[string]agentInfo
+}
+
+type callKey struct{ session, call string }
+
+// New returns the hooks of a session. The caller must call End.
+func New(o Options) *Hooks {
+	h := &Hooks{o: o, events: map[Event]bool{}, told: map[*Hook][]string{}, pending: map[callKey]string{}, agents: map[string]agentInfo{}}
+	for i := range o.Hooks {
+		h.events[o.Hooks[i].Event] = true
+	}
+	h.life, h.end = context.WithCancelCause(context.Background())
+	return h
+}
+
+// Has reports whether there are hooks for one of the events.
+func (h *Hooks) Has(events ...Event) bool {
+	return slices.ContainsFunc(events, func(e Event) bool { return h.events[e] })
+}
+
+// occasion is what hooks are asked about.
+type occasion struct {
+	event Event
+	// names are what matchers are compared with.
+	names []string
+	// session and agent say in whose session it happens.
+	session string
+	agent   agentInfo
+	dir     string
+	payload map[string]any
+	call    *tool.Request // of a tool call
+}
+
+// ask runs the hooks for an occasion side by side and returns what they say together. It fails only if ctx ends.
+func (h *Hooks) ask(ctx context.Context, o occasion) (answer, error) {
+	chosen := h.choose(ctx, &o)
+	if len(chosen) == 0 {
+		return answer{}, nil
+	}
+	input, err := h.encode(h.fill(&o))
+	if err != nil {
+		return answer{}, err
+	}
+	var answers []answer
+	answered := make([]answer, len(chosen))
+	room := make(chan struct{}, mostAtOnce)
+	var all sync.WaitGroup
+	for i, hook := range chosen {
+		if hook.Async && o.event != SessionEnd {
+			h.Beside(func(ctx context.Context) { h.tell(hook, h.one(ctx, hook, input, &o)) })
+			continue
+		}
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			answered[i] = h.one(ctx, hook, input, &o)
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return answer{}, context.Cause(ctx)
+	}
+	for i, hook := range chosen {
+		if !hook.Async || o.event == SessionEnd {
+			h.tell(hook, answered[i])
+			answers = append(answers, answered[i])
+		}
+	}
+	whole := combine(answers)
+	for _, what := range whole.unsupported {
+		h.warn(chosen[0], "hook_unsupported", fmt.Sprintf("a hook for %s wants something that has no effect here: %s", o.event, what))
+	}
+	return whole, nil
+}
+
+// choose returns the hooks for an occasion. Of equal commands only the first is run.
+func (h *Hooks) choose(ctx context.Context, o *occasion) (chosen []*Hook) {
+	seen := map[string]*Hook{}
+	for i := range h.o.Hooks {
+		hook := &h.o.Hooks[i]
+		if hook.Event != o.event || !hook.match.matches(o.names) {
+			continue
+		}
+		if hook.If != "" && o.call != nil && h.o.Applies != nil && !h.o.Applies(ctx, hook.If, *o.call) {
+			continue
+		}
+		key := fmt.Sprintf("%d %t %q %q", hook.Origin, hook.Args == nil, hook.Command, hook.Args)
+		if first := seen[key]; first != nil && first.Async == hook.Async && (first.Block || !hook.Block) {
+			continue
+		}
+		seen[key] = hook
+		chosen = append(chosen, hook)
+	}
+	return chosen
+}
+
+// fill returns the whole payload of an occasion.
+func (h *Hooks) fill(o *occasion) map[string]any {
+	all := map[string]any{"session_id": o.session, "transcript_path": "", "cwd": o.dir, "hook_event_name": o.event, "permission_mode": h.o.Mode}
+	if o.dir == "" {
+		all["cwd"] = h.o.Dir
+	}
+	if h.o.Mode == "" {
+		all["permission_mode"] = "default"
+	}
+	h.mu.Lock()
+	if h.session != nil && o.agent.id != "" {
+		all["session_id"] = h.session.ID()
+	}
+	h.mu.Unlock()
+	if id, _ := all["session_id"].(string); h.o.Transcript != nil {
+		all["transcript_path"] = h.o.Transcript(id)
+	}
+	if o.agent.id != "" {
+		all["agent_id"], all["agent_type"] = o.agent.id, o.agent.kind
+	}
+	for name, value := range o.payload {
+		all[name] = value
+	}
+	return all
+}
+
+// one runs a hook and returns what it says. If it fails, it says nothing, or it blocks if it must not fail.
+func (h *Hooks) one(ctx context.Context, hook *Hook, input []byte, o *occasion) answer {
+	r := h.execute(ctx, hook, input)
+	r.About = strings.Join(o.names[:min(1, len(o.names))], "")
+	a, err := h.result(&r)
+	if r.Err = err; a.quiet {
+		r.Stdout = ""
+	}
+	if h.o.Ran != nil {
+		h.o.Ran(r)
+	}
+	if err == nil || ctx.Err() != nil {
+		return a
+	}
+	effect := "It has no effect."
+	blocked := h.blocks(hook) && !hook.Async
+	if blocked {
+		effect = "It must not fail, so it blocks."
+	}
+	h.warn(hook, "hook_failed", fmt.Sprintf("the hook for %s in %s, line %d (%s): %v. %s", hook.Event, hook.File, hook.Line, cut(hook.String(), 200), err, effect))
+	if blocked {
+		return answer{stance: Denies, reason: fmt.Sprintf("a hook for %s that must not fail has failed (%s): %v", hook.Event, cut(hook.String(), 200), err)}
+	}
+	return answer{}
+}
+
+// blocks reports whether a hook must not fail.
+func (h *Hooks) blocks(hook *Hook) bool { return hook.Event.guards() && (hook.Block || h.o.Strict) }
+
+// tell shows what a hook says to a person.
+func (h *Hooks) tell(hook *Hook, a answer) {
+	for _, text := range a.messages {
+		h.warn(hook, "hook_message", text)
+	}
+}
+
+// warn warns once of the same, and of one hook only a few times.
+func (h *Hooks) warn(hook *Hook, code, text string) {
+	h.mu.Lock()
+	told := h.told[hook]
+	again := slices.Contains(told, text) || len(told) > mostWarnings
+	if !again {
+		h.told[hook] = append(told, text)
+	}
+	h.mu.Unlock()
+	switch {
+	case again || h.o.Warn == nil:
+	case len(told) == mostWarnings:
+		h.o.Warn(code, fmt.Sprintf("the hook for %s in %s, line %d: its further warnings are not shown", hook.Event, hook.File, hook.Line))
+	default:
+		h.o.Warn(code, text)
+	}
+}
+
+// Beside calls f while the session goes on. End ends the context of f and waits for it.
+func (h *Hooks) Beside(f func(ctx context.Context)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	if h.running == mostBeside {
+		if h.o.Warn != nil && len(h.told[nil]) == 0 {
+			h.told[nil] = []string{"busy"}
+			h.o.Warn("hook_failed", fmt.Sprintf("%d hooks run beside the session, so no further ones are started until one of them has ended", mostBeside))
+		}
+		return
+	}
+	h.running++
+	h.beside.Go(func() {
+		defer func() {
+			h.mu.Lock()
+			h.running--
+			h.mu.Unlock()
+		}()
+		f(h.life)
+	})
+}
+
+// dirOf returns the directory in which a hook runs.
+func (h *Hooks) dirOf(hook *Hook) string {
+	if hook.Origin == ext.Project {
+		return h.o.Project
+	}
+	return h.o.Dir
+}
+
+// interrupt ends the input that the session works on.
+func (h *Hooks) interrupt() {
+	h.mu.Lock()
+	session := h.session
+	h.mu.Unlock()
+	if session != nil {
+		session.Interrupt()
+	}
+}

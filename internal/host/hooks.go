@@ -1,0 +1,382 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// ConfiguredHooks holds the hooks that are configured for a directory.
+type ConfiguredHooks struct {
+	// List holds the hooks that run: the user's and those of a project that is trusted.
+	List []hooks.Hook
+	// Untrusted holds the project's hooks that do not run, and Why says why.
+	Untrusted []hooks.Hook
+	Why       string
+	// Mistakes lists what is wrong in the files. Lost has those of them by which a hook that could prevent something is not used.
+	Mistakes, Lost []ext.Mistake
+	// Off names the files that turn hooks off.
+	Off []string
+}
+
+// projectHooks lists the files of a project that may have hooks.
+func projectHooks() []string {
+	return []string{".attractor/hooks.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"}
+}
+
+// userHooks lists the user's files that may have hooks: hooks.json beside the file of UserServers, settings.json in $CLAUDE_CONFIG_DIR or
+// ~/.claude, and hooks.json in $CODEX_HOME or ~/.codex.
+func userHooks(getenv func(string) string) (files []string) {
+	if servers, err := UserServers(getenv); err == nil {
+		files = append(files, filepath.Join(filepath.Dir(servers), "hooks.json"))
+	}
+	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
+	for _, place := range [][3]string{{"CLAUDE_CONFIG_DIR", ".claude", "settings.json"}, {"CODEX_HOME", ".codex", "hooks.json"}} {
+		dir := getenv(place[0])
+		if dir == "" && home != "" {
+			dir = filepath.Join(home, place[1])
+		}
+		if dir != "" {
+			files = append(files, filepath.Join(dir, place[2]))
+		}
+	}
+	return files
+}
+
+// OpenHooks reads the hooks that are configured for a project. Those of a project that is not trusted are among the Untrusted.
+func OpenHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
+	c := &ConfiguredHooks{}
+	var own []string
+	off := false
+	for _, name := range userHooks(getenv) {
+		data, err := readRegular(name, ext.MaxFile+1)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if own = append(own, name); err != nil {
+			c.add(hooks.Parsed{Lost: []ext.Mistake{{File: name, Text: fmt.Sprintf("your hooks in it are not used: %v", err)}}})
+			continue
+		}
+		parsed := hooks.Parse(ext.File{Name: name, Data: data})
+		c.add(parsed)
+		c.List = append(c.List, parsed.Hooks...)
+		off = c.turnsOff(name, &parsed) || off
+	}
+	theirs := c.projects(project, own)
+	switch {
+	case off:
+		c.List = nil
+	case project != nil && !project.Trusted:
+		c.Untrusted, c.Why = theirs, project.because()
+	default:
+		c.List = append(c.List, theirs...)
+	}
+	return c
+}
+
+// projects returns the hooks in the files of a project that are not the user's own.
+func (c *ConfiguredHooks) projects(project *Project, own []string) (all []hooks.Hook) {
+	if project == nil {
+		return nil
+	}
+	off := false
+	for _, name := range projectHooks() {
+		file := filepath.Join(project.Root, filepath.FromSlash(name))
+		f := project.File(name)
+		if f == nil || slices.ContainsFunc(own, func(o string) bool { return sameFile(o, file) }) {
+			continue
+		}
+		parsed := hooks.Parse(ext.File{Name: file, Data: f.Data, Origin: ext.Project})
+		if project.Trusted {
+			c.add(parsed)
+			off = c.turnsOff(file, &parsed) || off
+		}
+		all = append(all, parsed.Hooks...)
+	}
+	if off {
+		return nil
+	}
+	return all
+}
+
+// add adds what is wrong in a file.
+func (c *ConfiguredHooks) add(p hooks.Parsed) {
+	c.Mistakes, c.Lost = append(c.Mistakes, p.Mistakes...), append(c.Lost, p.Lost...)
+	if p.Mistakes == nil {
+		c.Mistakes = append(c.Mistakes, p.Lost...)
+	}
+}
+
+// turnsOff reports whether a file turns hooks off.
+func (c *ConfiguredHooks) turnsOff(name string, p *hooks.Parsed) bool {
+	if p.Disabled {
+		c.Off = append(c.Off, name)
+	}
+	return p.Disabled
+}
+
+// unused names the events whose hooks do not run.
+func (c *ConfiguredHooks) unused() (events []string) {
+	for i := range c.Untrusted {
+		events = append(events, string(c.Untrusted[i].Event))
+	}
+	slices.Sort(events)
+	return slices.Compact(events)
+}
+
+// sessionHooks holds the hooks of a session and what they need.
+type sessionHooks struct {
+	*hooks.Hooks
+	own *lazyLocal // where the user's hooks run
+}
+
+// lazyLocal is a directory of this machine, in which commands are contained and not confined. It is opened when it is first needed.
+type lazyLocal struct {
+	dir    string
+	mu     sync.Mutex
+	local  *env.Local
+	closed bool
+}
+
+// open returns the environment.
+func (l *lazyLocal) open() (env.Environment, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fs.ErrClosed
+	}
+	if l.local == nil {
+		local, err := env.NewLocal(l.dir, env.LocalOptions{})
+		if err != nil {
+			return nil, err
+		}
+		l.local = local
+	}
+	return l.local, nil
+}
+
+// close ends what is left of the commands.
+func (l *lazyLocal) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.local == nil {
+		return nil
+	}
+	return l.local.Close()
+}
+
+// killNow sends KILL to the commands and does not wait.
+func (l *lazyLocal) killNow() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.local == nil {
+		return nil
+	}
+	return l.local.KillNow()
+}
+
+// openHooks reads the hooks that are configured and puts them into the doors of the session.
+func (s *Setup) openHooks(c *Config) error {
+	if c.NoHooks {
+		return nil
+	}
+	configured := OpenHooks(s.Project, c.getenv)
+	for _, m := range configured.Mistakes {
+		s.warnings.add("hook_config", m.Error())
+	}
+	if c.StrictHooks && len(configured.Lost) > 0 {
+		return fail(ErrConfig, "hooks that must not fail cannot be used: %w", configured.Lost[0])
+	}
+	s.unused.add("the hooks for", configured.unused(), configured.Why)
+	if len(configured.List) == 0 {
+		return nil
+	}
+	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.Local.WorkDir()}}
+	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.Project.Root, Dir: s.Local.WorkDir(), Mode: claudeMode(c.Permission), Strict: c.StrictHooks,
+		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: c.HookRan}
+	conditions := &ruleCache{dirs: ruleDirs(s.Local, c.getenv, s.readable), env: s.Options.Env}
+	o.Applies = conditions.applies
+	for i := range configured.List {
+		h := &configured.List[i]
+		if err := conditions.check(h.If); err != nil {
+			s.warnings.add("hook_config", fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File, h.Line, err))
+			h.If = ""
+		}
+	}
+	s.hooks.Hooks = hooks.New(o)
+	s.placeHooks()
+	return nil
+}
+
+// placeHooks puts the hooks into the doors of the session.
+func (s *Setup) placeHooks() {
+	h, o := s.hooks.Hooks, &s.Options
+	if h.Has(hooks.PreToolUse) {
+		s.Gate.BeforeRules = append(s.Gate.BeforeRules, opinion(h.BeforeRules))
+	}
+	if h.Has(hooks.PermissionRequest) {
+		s.Gate.BeforeQuestion = append(s.Gate.BeforeQuestion, opinion(h.BeforeQuestion))
+	}
+	o.Middleware = append([]tool.Middleware{h.Middleware}, o.Middleware...)
+	if h.Has(hooks.UserPromptSubmit) {
+		o.BeforeInput = h.BeforeInput
+	}
+	if h.Has(hooks.Stop, hooks.SubagentStop) {
+		o.BeforeStop = h.BeforeStop
+	}
+	if h.Has(hooks.PreCompact) {
+		o.BeforeCompact = h.BeforeCompact
+	}
+}
+
+// opinion returns hooks as a hook of the gate.
+func opinion(ask func(context.Context, tool.Request) (hooks.Opinion, error)) Hook {
+	return func(ctx context.Context, req tool.Request) (Opinion, error) {
+		o, err := ask(ctx, req)
+		return Opinion{Says: Stance(o.Says), Reason: o.Reason, Args: o.Args}, err
+	}
+}
+
+// hookEnv returns the environment of hooks: for the user's that of this machine, for the project's that of the session's commands.
+func (s *Setup) hookEnv(origin ext.Origin) (env.Environment, error) {
+	if origin == ext.Project {
+		return s.Local, nil
+	}
+	return s.hooks.own.open()
+}
+
+// checkHook returns an error if a file of the project that a project's hook names is not the one that was trusted.
+func (s *Setup) checkHook(h *hooks.Hook) error {
+	if h.Origin != ext.Project {
+		return nil
+	}
+	if err := s.Project.UnchangedCommand(strings.Join(append([]string{h.Command}, h.Args...), " ")); err != nil {
+		return fmt.Errorf("it is not run, because a file of the project that it names is not the one that you trusted: %w", err)
+	}
+	return nil
+}
+
+// claudeMode returns a permission mode in Claude Code's words.
+func claudeMode(p Permission) string {
+	switch p {
+	case AllowAll:
+		return "bypassPermissions"
+	case ReadOnly:
+		return "plan"
+	}
+	return "default"
+}
+
+// startHooks tells the hooks that the session has begun.
+func (s *Setup) startHooks(ctx context.Context, session *agent.Session) error {
+	source := "startup"
+	if s.Resumed {
+		source = "resume"
+	}
+	err := s.hooks.Start(ctx, session, source, cmp.Or(s.Options.Model, s.Options.Profile.Model))
+	if err != nil && ctx.Err() == nil {
+		s.warnings.add("hook_failed", "what the hooks for SessionStart say could not be kept: "+err.Error())
+		err = nil
+	}
+	return err
+}
+
+// listenForHooks lets the hooks hear of the events and questions of the session.
+func (s *Setup) listenForHooks() {
+	h, o := s.hooks.Hooks, &s.Options
+	if h.Has(hooks.SessionStart, hooks.Notification) {
+		show := o.OnEvent
+		o.OnEvent = func(ev agent.Event) {
+			h.OnEvent(ev)
+			if show != nil {
+				show(ev)
+			}
+		}
+	}
+	if ask := s.Gate.Ask; ask != nil && h.Has(hooks.Notification) {
+		s.Gate.Ask = func(ctx context.Context, q Question) (Answer, error) {
+			h.Notify(q.SessionID, "permission_prompt", "A permission is needed to use "+rules.ClaudeName(q.Call.Name))
+			return ask(ctx, q)
+		}
+	}
+}
+
+// closeHooks ends the hooks.
+func (s *Setup) closeHooks() error {
+	if s.hooks == nil {
+		return nil
+	}
+	if s.hooks.Hooks != nil {
+		s.hooks.End(context.Background())
+	}
+	return s.hooks.own.close()
+}
+
+// KillNow sends KILL to the session's commands and hooks and does not wait. It is for a program that is about to exit.
+func (s *Setup) KillNow() error {
+	err := s.Local.KillNow()
+	if s.hooks != nil {
+		err = errors.Join(err, s.hooks.own.killNow())
+	}
+	return err
+}
+
+// ruleCache holds the rules of hooks that run for some calls only.
+type ruleCache struct {
+	dirs rules.Dirs
+	env  env.Environment
+	mu   sync.Mutex
+	sets map[string]*rules.Set
+}
+
+// set returns a rule as a set that denies what the rule is about.
+func (r *ruleCache) set(rule string) (*rules.Set, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.sets[rule]; known != nil {
+		return known, nil
+	}
+	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"deny": []string{rule}}})
+	if err != nil {
+		return nil, err
+	}
+	set, err := rules.Load(r.dirs, rules.Source{Name: "if", Data: data})
+	if err != nil {
+		return nil, err
+	}
+	if r.sets == nil {
+		r.sets = map[string]*rules.Set{}
+	}
+	r.sets[rule] = set
+	return set, nil
+}
+
+// check returns an error if a rule is none.
+func (r *ruleCache) check(rule string) error {
+	if rule == "" {
+		return nil
+	}
+	_, err := r.set(rule)
+	return err
+}
+
+// applies reports whether a rule is about a call, or about a part of its script.
+func (r *ruleCache) applies(ctx context.Context, rule string, req tool.Request) bool {
+	set, err := r.set(rule)
+	return err != nil || set.Decide(ctx, r.env, req).Verdict == tool.Deny
+}
