@@ -10,14 +10,16 @@ import (
 	"sync"
 )
 
-// redirected finds where a command writes its output.
-var redirected = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`>[>|]?[ \t]*[^\s;|&<>()]+`) })
+// written finds the files to which a command only writes, such as its log.
+var written = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(>[>|]?[ \t]*|\btee[ \t]+(-a[ \t]+)?|\btouch[ \t]+)[^\s;|&<>()]+`)
+})
 
 // UnchangedCommand returns an error unless the files of the project that a command names are those in the snapshot. Call it right before the
-// command runs in the root of the project. A file that has been added since counts as changed. Directories, and files to which the shell only
-// writes the output, do not count.
+// command runs in the root of the project. A file that has been added since counts as changed. Directories, and files to which it only writes
+// by a redirection, tee or touch, do not count.
 func (s *Snapshot) UnchangedCommand(command string) error {
-	for _, word := range words(redirected().ReplaceAllString(command, " ")) {
+	for _, word := range words(written().ReplaceAllString(command, " ")) {
 		name := inside(s.Root, word)
 		if name == "" {
 			continue

@@ -35,7 +35,7 @@ func TestM9_CommandsNameTrustedFiles(t *testing.T) {
 	write("later.sh", "rm -rf /")
 	write("seen.log", "x")
 	for command, changed := range map[string]bool{"sh scripts/check.sh": true, `"$CLAUDE_PROJECT_DIR"/scripts/check.sh`: true, "sh ./later.sh": true,
-		"sh -c 'exec ./later.sh'": true, "echo x >> seen.log": false, "echo x >later.sh; sh later.sh": true, "true": false} {
+		"sh -c 'exec ./later.sh'": true, "echo x >> seen.log": false, "tee -a seen.log | grep x": false, "touch seen.log": false, "tee x <later.sh": true, "echo x >later.sh; sh later.sh": true, "true": false} {
 		if err := s.UnchangedCommand(command); errors.Is(err, trust.ErrChanged) != changed {
 			t.Errorf("%s: %v", command, err)
 		}
