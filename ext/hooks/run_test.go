@@ -135,6 +135,11 @@ func TestM9_Faults(t *testing.T) {
 			if err != nil || o.Says != hooks.Denies || !strings.Contains(o.Reason, c.want) || !strings.Contains(o.Reason, "must not fail") {
 				t.Errorf("%+v, %v", o, err)
 			}
+			for _, run := range lenient.runs {
+				if len(run.Stdout) > 1<<20 || len(run.Stderr) > 1<<20 {
+					t.Errorf("%d and %d bytes are kept", len(run.Stdout), len(run.Stderr))
+				}
+			}
 			blocking := newHooks(t, hook(t, hooks.PreToolUse, c.command, "timeout", timeout, "onFailure", "block"))
 			if o, err := blocking.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil || o.Says != hooks.Denies {
 				t.Errorf("with onFailure: %+v, %v", o, err)
