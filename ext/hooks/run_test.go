@@ -97,7 +97,7 @@ func strict(o *hooks.Options) { o.Strict = true }
 
 // A hook that fails has no effect, or blocks if it must not fail. It is told once, however often it fails, and nothing of it is left.
 func TestM9_Faults(t *testing.T) {
-	large := `{"command": "` + strings.Repeat("x", 4<<20) + `"}` // more than any pipe holds
+	large := `{"command": "` + strings.Repeat("x", 256<<10) + `"}` // more than any pipe holds
 	for name, c := range map[string]struct{ command, want string }{
 		"hangs":                         {"sleep 600", "took longer than"},
 		"hangs and ignores TERM":        {"trap '' TERM; while :; do sleep 1; done", "took longer than"},
@@ -150,7 +150,7 @@ func TestM9_Faults(t *testing.T) {
 
 // A hook need not read its input, and may leave processes behind. These are ended.
 func TestM9_NoFaults(t *testing.T) {
-	large := `{"command": "` + strings.Repeat("x", 4<<20) + `"}`
+	large := `{"command": "` + strings.Repeat("x", 256<<10) + `"}`
 	for name, command := range map[string]string{
 		"reads nothing":                   "true",
 		"closes its input":                "exec 0<&-; echo '{}'",
