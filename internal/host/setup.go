@@ -134,10 +134,10 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	s.openGate(&c)
-	if err := s.openLanguageServers(&c); err != nil {
+	if err := s.openHooks(&c); err != nil {
 		return s, err
 	}
-	if err := s.openHooks(&c); err != nil {
+	if err := s.openLanguageServers(&c); err != nil {
 		return s, err
 	}
 	if text := s.unused.text(); text != "" {
