@@ -133,18 +133,6 @@ func submit(t *testing.T, s *agent.Session, task string, want agent.Reason) *age
 // callEnds returns the TOOL_CALL_END events so far, in order.
 func (h *host) callEnds() (ends []*agent.ToolCallEnd) { return only[*agent.ToolCallEnd](h) }
 
-// callEnd returns the TOOL_CALL_END event of a call.
-func (h *host) callEnd(t *testing.T, id string) *agent.ToolCallEnd {
-	t.Helper()
-	for _, end := range h.callEnds() {
-		if end.CallID == id {
-			return end
-		}
-	}
-	t.Fatalf("the call %s has no result", id)
-	return nil
-}
-
 // only returns the events of a type, in order.
 func only[E agent.Event](h *host) (events []E) {
 	h.mu.Lock()
