@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -158,5 +159,41 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 	}
 	if breaks := meter.Breaks(); seen != 1 || len(breaks) > 0 {
 		t.Errorf("the model sees %d images; requests begin differently: %q", seen, breaks)
+	}
+}
+
+// The result of a server's tool is masked, cleaned, cut and kept like any other: the model reads the rest with read_output.
+func TestM1_ResultsPassTheDoors(t *testing.T) {
+	long := "\x1b[31mred\x1b[0m \u202eleft\n" + strings.Repeat("one of many lines\n", 20_000) + "needle\n" + strings.Repeat("one of many lines\n", 20_000)
+	id := regexp.MustCompile(`id "?([\w-]+)`)
+	var said []string
+	url, _, _ := serveMetered(t, func(r *fakellm.Request) fakellm.Turn {
+		if r.Turn() > 0 {
+			said = append(said, lastResults(r.Messages))
+		}
+		switch r.Turn() {
+		case 0:
+			return say("", use("mcp__lab__echo", map[string]any{"text": long}))
+		case 1:
+			found := id.FindStringSubmatch(said[0])
+			if found == nil {
+				return say("there is no id")
+			}
+			return say("", use("read_output", map[string]any{"id": found[1], "pattern": "needle"}), use("mcp__lab__environment", nil))
+		}
+		return say("done")
+	})
+	h := newHome(t, url)
+	h.own(servers(t, `lab=lab,"required": true`))
+	out := h.run(0, "run", "--yes", "--json", "x")
+	if len(said) != 2 {
+		t.Fatalf("there are %d requests with results: %.2000s", len(said), said)
+	}
+	if first := said[0]; len(first) > 100<<10 || strings.ContainsAny(first, "\x1b\u202e") || !strings.Contains(first, "red") {
+		t.Errorf("the first result has %d bytes: %.300q", len(first), first)
+	}
+	has(t, said[1], "20002", "needle", "THE_TOKEN=[secret THE_TOKEN]")
+	if strings.Contains(said[1]+out.stdout, "token-of-a-test") {
+		t.Error("the server's secret is shown")
 	}
 }
