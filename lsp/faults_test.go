@@ -29,6 +29,8 @@ func scripted(t testing.TB, role string, o lsp.Options, files ...string) *worksp
 func TestM11_PublishedAndPulled(t *testing.T) {
 	for _, role := range []string{"push", "pull", "push,older"} {
 		t.Run(role, func(t *testing.T) {
+			first := scripted(t, role, lsp.Options{}, "a.txt", "one\nBAD old\n")
+			first.want(first.edit("a.txt", "one", "BAD new"), "a.txt:1:1: error: BAD new", "no old")
 			w := scripted(t, role, lsp.Options{}, "a.txt", "one\nBAD old\nthree\n")
 			w.want(w.edit("a.txt", "one", "zero\none"))
 			w.want(w.edit("a.txt", "three", "three\nBAD new"), "a.txt:5:1: error: BAD new", "no old", "no flood")

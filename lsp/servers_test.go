@@ -31,6 +31,12 @@ func TestM11_GoplsAddedDiagnostics(t *testing.T) {
 	w.want(w.edit("a.go", "(a, b int)", "(a int)"), "b.go:3:17: error: too many arguments in call to F")
 }
 
+// The first edit of a session tells what it breaks, although the server starts after it and finds the new content on the disk.
+func TestM11_GoplsFirstEdit(t *testing.T) {
+	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
+	w.want(w.edit("a.go", "(a int)", "(a, b int)"), "b.go:3:15: error: not enough arguments in call to F", "no missing", "no a.go")
+}
+
 // A file that is created has only new problems, and so has what it breaks; files that are moved take theirs along.
 func TestM11_GoplsCreatedAndMoved(t *testing.T) {
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
@@ -49,6 +55,15 @@ func TestM11_GoplsChangesBesides(t *testing.T) {
 	w.want(w.edit("sub/y.go", "package sub", "package sub // is broken"))
 	w.put("b.go", "package m\n\nvar used = F(1, 2, 3) + absent\n")
 	w.want(w.edit("a.go", "a + 1", "a + unknown"), "a.go:4:32: error: undefined: unknown", "no absent", "no too many")
+}
+
+// What a command has written in another package can be used by the next edit.
+func TestM11_GoplsChangesElsewhere(t *testing.T) {
+	w := gopls(t, "go.mod", goMod, "a.go", "package m\n\nimport \"example.org/m/sub\"\n\nvar A = sub.X\n", "sub/x.go", "package sub\n\nvar X = 1\n")
+	w.want(w.edit("a.go", "var A", "var B"))
+	w.call("shell", map[string]any{"command": "printf '\nvar Y = 2\n' >>sub/x.go"})
+	w.want(w.edit("a.go", "sub.X", "sub.X + sub.Y"))
+	w.want(w.edit("a.go", "sub.Y", "sub.Z"), "a.go:5:21: error: undefined: sub.Z")
 }
 
 // typescript-language-server tells the same.
