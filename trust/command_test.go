@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/attractor-go/attractor/trust"
@@ -39,5 +40,19 @@ func TestM9_CommandsNameTrustedFiles(t *testing.T) {
 		if err := s.UnchangedCommand(command); errors.Is(err, trust.ErrChanged) != changed {
 			t.Errorf("%s: %v", command, err)
 		}
+	}
+}
+
+// The arguments of a hook are shown with its command.
+func TestM9_EffectsHaveArguments(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".attractor", "hooks.json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o755),
+		os.WriteFile(file, []byte(`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "node", "args": ["-e", "steal()"]}]}]}}`), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := trust.Scan(dir)
+	if err != nil || !slices.Contains(s.Effects(), trust.Effect{File: ".attractor/hooks.json", What: "hook", Text: "steal()"}) {
+		t.Errorf("%v, %v", s.Effects(), err)
 	}
 }

@@ -78,7 +78,7 @@ func jsonEffects(f *File) (all []Effect) {
 			add("language server "+keys[0], value)
 		case f.Name == languageServers && len(keys) > 1 && strings.EqualFold(keys[1], "env"):
 			add("language server "+keys[0]+" gets", last+"="+value)
-		case strings.EqualFold(last, "command") && has(keys, "hooks"):
+		case has(keys, "hooks") && (strings.EqualFold(last, "command") || strings.EqualFold(last, "args")):
 			add("hook", value)
 		}
 	})
