@@ -29,7 +29,7 @@ type calls struct {
 	open map[string]*running
 }
 
-// running is a call at a server.
+// running holds a call at a server, with its clock.
 type running struct {
 	*tool.Call
 	token string
@@ -44,10 +44,10 @@ type running struct {
 	shown  time.Time // when progress was last shown
 }
 
-// errNoAnswer is the cause with which a call ends that took too long.
+// errNoAnswer ends a call that took too long.
 var errNoAnswer = errors.New("no answer in time")
 
-// runningKey is the key of the running call in a context.
+// runningKey finds the running call in a context.
 type runningKey struct{}
 
 // begin registers a call and starts its clock.

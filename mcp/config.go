@@ -16,7 +16,7 @@ const (
 	maxServers = 200
 )
 
-// File is a configuration file: a JSON object with the member mcpServers, as .mcp.json of Claude Code.
+// File holds a configuration file: a JSON object with the member mcpServers, as .mcp.json of Claude Code.
 type File struct {
 	Name   string // for messages
 	Data   []byte

@@ -23,7 +23,7 @@ const (
 	closeTime = 5 * time.Second // for the SDK to end a connection
 )
 
-// conn is one connection to a server.
+// conn holds one connection to a server.
 type conn struct {
 	session *sdk.ClientSession
 	stdio   *stdio // nil for a remote server
@@ -170,7 +170,7 @@ func reachable(err error) error {
 	return at.Err
 }
 
-// saidError is an error that may hold text of a server. It is shown cleaned.
+// saidError wraps an error that may hold text of a server, which it shows cleaned.
 type saidError struct{ error }
 
 func (e *saidError) Error() string { return clean(e.error.Error(), maxError) }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// grantError is the answer of an authorization server that refuses a request.
+// grantError holds the answer of an authorization server that refuses a request.
 type grantError struct {
 	Status      int    `json:"-"`
 	Code        string `json:"error"`
@@ -36,7 +36,7 @@ func refusedGrant(err error) bool {
 	return ok && (e.Code == "invalid_grant" || e.Code == "invalid_client" || e.Code == "unauthorized_client")
 }
 
-// granted is an answer with tokens.
+// granted holds an answer with tokens.
 type granted struct {
 	AccessToken  string      `json:"access_token"`
 	TokenType    string      `json:"token_type"`

@@ -301,7 +301,7 @@ func refusal(resp *http.Response) string {
 	return status
 }
 
-// body is the body of an answer. Its request ends when it is closed.
+// body reads an answer. Closing it ends the request.
 type body struct {
 	io.ReadCloser
 	end func()

@@ -21,7 +21,7 @@ type Session interface {
 	ReplaceTools(ctx context.Context, names []string, tools ...tool.Tool) error
 }
 
-// member is a session that gets the servers' tools.
+// member holds a session that gets the servers' tools.
 type member struct {
 	session Session
 	changed chan struct{} // has an element if the tools have changed

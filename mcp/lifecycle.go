@@ -19,7 +19,7 @@ func restartDelays() []time.Duration { return []time.Duration{0, time.Second, 5 
 // errEnded means that a server died and the next call starts it again.
 var errEnded = errors.New("it has ended")
 
-// server is one server of a host. Its goroutine run connects, lists tools and closes; calls ask it for a connection.
+// server runs one server of a host. Its goroutine run connects, lists tools and closes; calls ask it for a connection.
 type server struct {
 	Server
 	owner *Servers
@@ -56,7 +56,7 @@ func newServer(owner *Servers, s Server, safe string) *server {
 	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}), wake: make(chan struct{}, 1), step: make(chan struct{})}
 }
 
-// run is the server's life. The end of starting ends only the first start.
+// run starts the server, keeps it running and closes it. The end of starting ends only the first start.
 func (s *server) run(starting context.Context) {
 	ctx, stop := context.WithCancelCause(s.owner.life)
 	defer context.AfterFunc(starting, func() { stop(context.Cause(starting)) })()

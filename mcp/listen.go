@@ -50,7 +50,7 @@ func quiet(req *http.Request) *http.Response {
 		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: silence{req.Context()}, ContentLength: -1}
 }
 
-// silence is a body without content that ends with a context.
+// silence reads nothing until a context ends.
 type silence struct{ ctx context.Context }
 
 func (s silence) Read([]byte) (int, error) {

@@ -149,7 +149,7 @@ func drainEvents(resp *http.Response) {
 	drain(resp)
 }
 
-// flow is one login.
+// flow holds one login.
 type flow struct {
 	server  Server
 	options LoginOptions

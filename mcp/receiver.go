@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// receiver is the small web server on loopback to which the browser is sent after a login.
+// receiver serves the page on loopback to which the browser is sent after a login.
 type receiver struct {
 	URL string // to which the browser is sent
 	got chan url.Values

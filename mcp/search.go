@@ -37,7 +37,7 @@ func BudgetFor(window int) int {
 	return window * 4 / 10
 }
 
-// tools is a list of tools with the servers that they come from.
+// listing holds tools with the servers that they come from.
 type listing struct {
 	tools   []tool.Tool
 	servers []string // by index, as in the names; empty for a tool that is always offered

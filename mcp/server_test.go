@@ -249,8 +249,7 @@ func door() error {
 	})
 }
 
-// restless is a server whose list changes with each call: grow adds a tool, turn changes whether turn only reads, and say says in vain
-// that the list has changed.
+// restless is a server whose list changes with each call: grow adds a tool, and turn changes whether turn only reads.
 func restless() error {
 	grown, reads := 0, false
 	return answer(func(m *request) string {
@@ -258,7 +257,7 @@ func restless() error {
 		case "initialize":
 			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"restless","version":"0"}}`
 		case "tools/list":
-			list := fmt.Sprintf(`{"tools":[{"name":"grow","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}},`+
+			list := fmt.Sprintf(`{"tools":[{"name":"grow","inputSchema":{"type":"object"}},`+
 				`{"name":"turn","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":%t}}`, reads)
 			for i := range grown {
 				list += fmt.Sprintf(`,{"name":"t%d","inputSchema":{"type":"object"}}`, i)

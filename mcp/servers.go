@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Options are the host's choices for servers. The functions may be called concurrently.
+// Options holds the host's choices for servers. The functions may be called concurrently.
 type Options struct {
 	Servers []Server
 	// Env returns the environment in which a server's process runs. The host closes it after [Servers.Close].
@@ -55,7 +55,7 @@ type Servers struct {
 	closed  error
 }
 
-// errClosed is the cause with which everything ends in Close.
+// errClosed ends everything in Close.
 var errClosed = errors.New("the servers are closed")
 
 // Start starts the servers side by side and returns at once. They end with Close; the end of ctx ends only the starting.
@@ -189,7 +189,7 @@ type Status struct {
 	Server Server
 	State  State
 	Err    error // why it is not connected
-	// Program and Protocol are what the server says of itself and the version of the protocol that it speaks.
+	// Program holds what the server says of itself, and Protocol the version of the protocol that it speaks.
 	Program, Protocol string
 	Instructions      string // untrusted text for the model
 	Tools             []tool.Tool

@@ -256,7 +256,7 @@ func TestM2_RestlessServer(t *testing.T) {
 	h := sit(t, s, nil, append(steps, llmtest.Text("done"))...)
 	h.submit(t, "grow")
 	got := h.prefixes()
-	if first, last := got[0], got[len(got)-1]; last-first != maxReplaced || len(s.Tools()) != 3+maxReplaced {
+	if first, last := got[0], got[len(got)-1]; last-first != maxReplaced || len(s.Tools()) != 2+maxReplaced {
 		t.Errorf("there are %d prefixes and %d tools", last-first, len(s.Tools()))
 	}
 	if strings.Count(w.all(), "has changed its tools more than 20 times") != 1 {

@@ -25,7 +25,7 @@ const (
 	exitTime   = time.Second // from the end of a server's output to that of its process, which says more
 )
 
-// stdio is the connection to a server that runs as a process. It implements the SDK's Transport and Connection.
+// stdio holds the connection to a server that runs as a process. It implements the SDK's Transport and Connection.
 //
 // Programs print other things than messages on standard output, so lines that are no messages are skipped.
 type stdio struct {

@@ -20,8 +20,8 @@ const (
 	minReconnect = 100              // milliseconds before a stream is opened again, whatever the server says
 )
 
-// stream is the body of an answer with messages: one in JSON, or a stream of events. Read returns those that the SDK gets, as events. A
-// message that cannot be used fails the call that the answer belongs to, and no other.
+// stream reads an answer with messages: one in JSON, or a stream of events. Read returns those that the SDK gets, as events. A message
+// that cannot be used fails the call that the answer belongs to, and no other.
 type stream struct {
 	io.Closer
 	in     *bufio.Reader
@@ -33,7 +33,7 @@ type stream struct {
 	err    error                         // after out
 }
 
-// event is an event of a stream.
+// event holds an event of a stream.
 type event struct {
 	name, id, retry string
 	data            []byte

@@ -43,7 +43,7 @@ type TokenStore interface {
 	Change(ctx context.Context, server string, change func(*Login) (*Login, error)) error
 }
 
-// FileTokens is a [TokenStore] with a file for each server in a directory. Only the user can read them. Several processes may use it.
+// FileTokens implements [TokenStore] with a file for each server in a directory. Only the user can read them. Several processes may use it.
 type FileTokens struct{ dir string }
 
 // NewFileTokens returns the store in a directory, which is made when the first login is kept.

@@ -27,7 +27,7 @@ const (
 	changeEvery = time.Second // how often a list that changes is read
 )
 
-// offered is a tool of a server.
+// offered holds a tool of a server.
 type offered struct {
 	name string // on the server
 	tool tool.Tool
