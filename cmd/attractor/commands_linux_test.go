@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,6 +34,16 @@ func TestM7_CommandsOfTheProgram(t *testing.T) {
 	}
 	if got := strings.Join(strings.Fields(h.run(0, "agents", "--trust-project").stdout), " "); got != "reviewer project haiku Read, Grep Reviews" {
 		t.Errorf("%q", got)
+	}
+	own := filepath.Join(h.home, ".claude", "agents")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "mine.md"), []byte("---\nname: mine\ndescription: Helps\n---\nHelp.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := h.run(0, "tools"); !strings.Contains(out.stdout, "- mine: Helps") {
+		t.Errorf("%q, %q", out.stdout, out.stderr)
 	}
 	if out := h.run(2, "run", "--yes", "--trust-project", "/git:comit x"); !strings.Contains(out.stderr, "did you mean /git:commit?") {
 		t.Errorf("%q", out.stderr)

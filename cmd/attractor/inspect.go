@@ -29,7 +29,7 @@ type inspectFlags struct {
 	native, web  bool
 }
 
-// find returns the chosen profile, with the tool for the skills of the directory.
+// find returns the chosen profile, with the skills and the agents of the directory.
 func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 	p, err := host.FindProfile(f.profile, f.native)
 	if err == nil && f.web {
@@ -37,7 +37,7 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 	}
 	var problems []error
 	if err == nil {
-		p, problems, err = host.WithSkills(p, f.dir, os.Getenv)
+		p, problems, err = host.WithExtensions(p, f.dir, os.Getenv)
 	}
 	if err != nil {
 		return p, hostError(err)

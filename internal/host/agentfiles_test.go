@@ -79,6 +79,7 @@ func TestM8_AgentsInAllDialects(t *testing.T) {
 	files := map[string]string{".claude/agents/reviewer.md": reviewer,
 		".agents/agents/writer.md":    "---\nname: writer\ndescription: Writes.\ntools: Write, Edit, Bash\n---\nYou are the WRITER.",
 		".attractor/agents/all.md":    "---\nname: all\ndescription: Does all but run.\ndisallowedTools: Bash, Write, Edit\n---\nYou do ALL.",
+		"~/.claude/agents/careful.md": "---\nname: careful\ndescription: Plans.\ntools: Read, Edit, Bash, mcp__x__y\npermissionMode: plan\n---\nYou are CAREFUL.",
 		"~/.claude/agents/planner.md": "---\nname: planner\ndescription: Plans.\npermissionMode: plan\n---\nYou PLAN."}
 	for _, c := range []struct {
 		profile, agent string
@@ -99,6 +100,8 @@ func TestM8_AgentsInAllDialects(t *testing.T) {
 		{"openai", "all", true, "update_plan view_image read_output"},
 		{"gemini", "all", true, "list_directory read_file grep_search glob list_background_processes read_background_output read_output"},
 		{"anthropic", "planner", false, "read_file grep glob read_output"},
+		{"anthropic", "careful", false, "read_file read_output"},
+		{"anthropic", "careful", true, "Read read_output"},
 		{"openai", "planner", true, "update_plan view_image read_output read_file grep glob"},
 	} {
 		t.Run(fmt.Sprintf("%s %s native=%v", c.agent, c.profile, c.native), func(t *testing.T) {
@@ -110,7 +113,7 @@ func TestM8_AgentsInAllDialects(t *testing.T) {
 			if !slices.Equal(s.tools, want) {
 				t.Errorf("the agent has %q, want %q", s.tools, want)
 			}
-			if prompt := map[string]string{"reviewer": "REVIEWER", "writer": "WRITER", "all": "ALL", "planner": "PLAN"}[c.agent]; !strings.Contains(s.system, prompt) {
+			if prompt := map[string]string{"reviewer": "REVIEWER", "writer": "WRITER", "all": "ALL", "planner": "PLAN", "careful": "CAREFUL"}[c.agent]; !strings.Contains(s.system, prompt) {
 				t.Errorf("the agent's prompt is %s", s.system)
 			}
 			if !strings.Contains(s.offered, "reviewer: Reviews a change for mistakes.") {

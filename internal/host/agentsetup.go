@@ -46,6 +46,29 @@ func (s *Setup) openAgents(c *Config) {
 	}
 }
 
+// describe returns tools whose definitions list the agents.
+func (a *AgentFiles) describe(tools []tool.Tool) []tool.Tool {
+	if len(a.List) == 0 {
+		return tools
+	}
+	var defs []agent.AgentDefinition
+	for _, f := range a.List {
+		defs = append(defs, agent.AgentDefinition{Name: f.Name, Description: f.Description})
+	}
+	shortenDescriptions(defs, maxKinds)
+	var kinds []tool.AgentKind
+	for i := range defs {
+		kinds = append(kinds, tool.AgentKind{Name: defs[i].Name, Description: defs[i].Description})
+	}
+	tools = slices.Clone(tools)
+	for i := range tools {
+		if t := &tools[i]; t.ForAgents != nil {
+			t.ToolDefinition = t.ForAgents(kinds)
+		}
+	}
+	return tools
+}
+
 // missingTools returns the names of tools in a definition for which the session has none. Those of servers may come later, and some
 // mean nothing for an agent.
 func missingTools(a *ext.Agent, tools []tool.Tool) []string {

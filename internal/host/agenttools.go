@@ -106,11 +106,13 @@ func choose(a *ext.Agent, tools []tool.Tool) (chosen, missing []string) {
 			}
 		}
 	}
+	finds := slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Deferred && stand[t.Name] })
 	for i := range tools {
-		name := tools[i].Name
-		has, known := stand[name]
-		if has || all && !known || name == tool.ReadOutput && !slices.Contains(a.Without, name) {
-			chosen = append(chosen, name)
+		t := &tools[i]
+		has, known := stand[t.Name]
+		has = has || all && !known || t.Name == tool.ReadOutput || finds && (t.Finds || t.Forwards) // which reach only what the agent has
+		if has && !slices.Contains(a.Without, t.Name) {
+			chosen = append(chosen, t.Name)
 		}
 	}
 	return chosen, missing

@@ -38,20 +38,24 @@ func (s *Setup) openSkills(c *Config) {
 	}
 }
 
-// WithSkills returns a profile with the tool that loads the skills which can be used in a directory, and what their user should know.
-func WithSkills(p profile.Profile, dir string, getenv func(string) string) (profile.Profile, []error, error) {
+// WithExtensions returns a profile with what files bring into a session in a directory: the tool that loads skills, and the agents in the tools
+// that start agents. It also returns what their user should know.
+func WithExtensions(p profile.Profile, dir string, getenv func(string) string) (profile.Profile, []error, error) {
 	project, err := OpenProject(dir, getenv, false)
 	if err != nil {
 		return p, nil, err
 	}
 	skills := OpenSkills(project, getenv)
 	p, shortened := skills.equip(p, ext.DefaultListing)
-	problems := skills.Problems
+	agents := OpenAgents(project, getenv)
+	p.Tools = agents.describe(p.Tools)
+	problems := slices.Concat(skills.Problems, agents.Problems)
 	if shortened != "" {
 		problems = append(problems, fmt.Errorf("%s", shortened))
 	}
 	var u unused
 	u.add("the skills", skills.Untrusted, skills.Why)
+	u.add("the agents", agents.Untrusted, agents.Why)
 	if text := u.text(); text != "" {
 		problems = append(problems, fmt.Errorf("%s", text))
 	}
