@@ -3,7 +3,9 @@
 package lsp_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,9 +165,24 @@ func TestM11_Behind(t *testing.T) {
 // A server that does not exit is killed.
 func TestM11_Stubborn(t *testing.T) {
 	w := scripted(t, "push,stubborn", lsp.Options{}, "a.txt", "one\n")
-	w.want(w.edit("a.txt", "one", "BAD"), "a.txt:1:1: error: BAD")
-	if err := w.servers.Close(); err != nil {
+	alive := filepath.Join(w.dir, "alive")
+	if err := syscall.Mkfifo(alive, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	f, err := os.OpenFile(alive, os.O_RDWR, 0) // so that the server need not wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want(w.edit("a.txt", "one", "BAD"), "a.txt:1:1: error: BAD")
+	r, err := os.Open(alive)
+	if err := errors.Join(err, f.Close(), w.servers.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r); err != nil { // ends when no process has the FIFO open for writing
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

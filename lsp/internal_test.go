@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -85,6 +88,36 @@ func TestM11_Describe(t *testing.T) {
 	if got := clean("a\n\tb\x1b[31m\u202e c", 100); strings.ContainsAny(got, "\n\t\x1b\u202e") {
 		t.Errorf("%q", got)
 	}
+}
+
+// What is published about an older version of a document is not what is waited for, however long the right version takes.
+func TestM11_OlderVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p published
+		p.init("/w")
+		publish := func(version int, message string) {
+			p.put(json.RawMessage(fmt.Sprintf(`{"uri":"file:///w/a","version":%d,"diagnostics":[{"message":%q}]}`, version, message)))
+		}
+		publish(1, "first")
+		since := p.last()
+		settled := make(chan error)
+		go func() { settled <- p.settle(t.Context(), since, map[string]int{"/w/a": 2}, nil) }()
+		publish(1, "late")
+		time.Sleep(10 * time.Second)
+		select {
+		case err := <-settled:
+			t.Fatalf("settled before the version came: %v", err)
+		default:
+		}
+		publish(2, "right")
+		publish(1, "later still")
+		if err := <-settled; err != nil {
+			t.Fatal(err)
+		}
+		if list, known := p.get("/w/a", 2); !known || len(list) != 1 || list[0].message != "right" {
+			t.Errorf("%+v, known: %t", list, known)
+		}
+	})
 }
 
 func TestM11_URIs(t *testing.T) {
