@@ -180,6 +180,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.hooks != nil {
 		s.listenForHooks()
 	}
+	s.keepSkills()
 	s.maskDoors()
 	session, err := s.open(ctx)
 	s.session = session

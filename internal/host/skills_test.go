@@ -341,7 +341,7 @@ func TestM6_ResumedWithOtherSkills(t *testing.T) {
 	}
 }
 
-// A summary that replaces the text of a skill has to say so.
+// A summary that replaces the text of a skill has to say so, and what else a program wants to keep.
 func TestM6_SkillsAfterACompaction(t *testing.T) {
 	s := newSkillful(t, calls(t, "skill", object{"name": "review"}, "skill", object{"name": "unknown"}), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"},
 		fakellm.Turn{Text: "SUMMARY"}, fakellm.Turn{Text: "three"})
@@ -350,6 +350,7 @@ func TestM6_SkillsAfterACompaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	setup.Options.BeforeCompact = func(context.Context, agent.Compacting) (string, error) { return "KEEP THE NUMBERS", nil }
 	setup.Options.Policy.Compaction = agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
 	session, err := setup.Start(t.Context())
 	if err != nil {
@@ -363,7 +364,7 @@ func TestM6_SkillsAfterACompaction(t *testing.T) {
 	if err := errors.Join(session.Compact(t.Context()), session.Close(), setup.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.server.Requests()[3]; !strings.Contains(r.System, "The text of these skills is replaced as well: review. Name those") {
+	if r := s.server.Requests()[3]; !strings.Contains(r.System, "KEEP THE NUMBERS\n\nThe text of these skills is replaced as well: review. Name those") {
 		t.Errorf("the request for the summary: %s", s.server.Requests()[3].Body)
 	}
 }

@@ -25,9 +25,6 @@ func (s *Setup) openSkills(c *Config) {
 	if o.Profile, shortened = s.Skills.equip(o.Profile, s.listingBudget()); shortened != "" {
 		s.warnings.add("skills", shortened)
 	}
-	if len(s.Skills.List) > 0 {
-		o.BeforeCompact = s.Skills.keep
-	}
 	for _, skill := range s.Skills.List {
 		if skill.ForUser {
 			s.addCommand(Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint, Kind: SkillCommand, Origin: skill.Origin, File: skill.File,
@@ -89,8 +86,22 @@ func (s *Setup) listingBudget() int {
 	return min(ext.DefaultListing, facts.Window*bytesPerToken/share)
 }
 
-// keep implements [agent.Hooks].BeforeCompact: the summary names the skills whose text it replaces.
-func (s *Skills) keep(_ context.Context, about agent.Compacting) (string, error) {
+// keepSkills adds to BeforeCompact, which a program or hooks may have set, that summaries name the skills whose text they replace.
+func (s *Setup) keepSkills() {
+	if s.Skills == nil || len(s.Skills.List) == 0 {
+		return
+	}
+	before := s.Options.BeforeCompact
+	s.Options.BeforeCompact = func(ctx context.Context, about agent.Compacting) (keep string, err error) {
+		if before != nil {
+			keep, err = before(ctx, about)
+		}
+		return strings.TrimSpace(keep + "\n\n" + s.Skills.keep(&about)), err
+	}
+}
+
+// keep returns what the summary of turns has to say about skills, or "".
+func (s *Skills) keep(about *agent.Compacting) string {
 	var loaded []string
 	for i := range about.Turns {
 		for _, part := range about.Turns[i].Message.Parts {
@@ -105,10 +116,10 @@ func (s *Skills) keep(_ context.Context, about agent.Compacting) (string, error)
 		}
 	}
 	if len(loaded) == 0 {
-		return "", nil
+		return ""
 	}
 	return fmt.Sprintf("The text of these skills is replaced as well: %s. Name those that the rest of the work needs, and say that each has to be loaded again with the tool %s.",
-		strings.Join(loaded, ", "), ext.SkillToolName), nil
+		strings.Join(loaded, ", "), ext.SkillToolName)
 }
 
 // has reports whether the model may use a skill of that name.
