@@ -6,11 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -301,4 +303,28 @@ func TestM9_Async(t *testing.T) {
 func sorted(words []string) string {
 	slices.Sort(words)
 	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// What a hook has left running is gone when its answer counts, not only when the session ends.
+func TestM9_NothingIsLeft(t *testing.T) {
+	h := newHooks(t, hook(t, hooks.PreToolUse, "sleep 600 >fifo & echo '{}'"))
+	fifo := filepath.Join(h.dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := h.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(f); err != nil || len(data) > 0 { // does not return while a process has the other end open
+		t.Errorf("%q, %v", data, err)
+	}
 }
