@@ -23,9 +23,10 @@ type console struct {
 	line inputLine
 	turn chan struct{} // full while somebody asks
 
-	tty   *os.File // the controlling terminal; nil if there is none
-	lines *bufio.Reader
-	stale chan typed // the read that a canceled question has left, on a terminal where reads cannot be ended
+	tty      *os.File // the controlling terminal; nil if there is none
+	terminal *os.File // in, if that is a terminal
+	lines    *bufio.Reader
+	stale    chan typed // the read that a canceled question has left, on a terminal where reads cannot be ended
 }
 
 // typed holds a line that a person has typed.
@@ -56,6 +57,7 @@ func openConsole(t terminal) *console {
 		in = tty
 	}
 	c := newConsole(in, t.err)
+	c.terminal = in
 	if noTTY == nil {
 		c.tty = tty
 		if !isTerminal(t.err) {
@@ -117,13 +119,39 @@ func (c *console) readLine(ctx context.Context, label string) (string, error) {
 		case errors.Is(read.err, bufio.ErrBufferFull):
 			return "", fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 		case read.err != nil: // what was typed without Enter is no answer
-			return "", errNobody
+			return "", c.ended(ctx)
 		}
 		return strings.TrimSpace(read.line), nil
 	case <-ctx.Done():
 		c.endRead(done)
 		return "", context.Cause(ctx)
 	}
+}
+
+// hangupWait bounds the wait for the signal of a terminal that is gone. There is none if SIGHUP is ignored.
+const hangupWait = time.Second
+
+// ended returns the error for the end of the input. If the terminal is gone, its SIGHUP ends the session, but a read may learn of it first.
+func (c *console) ended(ctx context.Context) error {
+	if c.terminal != nil && hungUp(c.terminal) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(hangupWait):
+		}
+	}
+	return errNobody
+}
+
+// hungUp reports whether a terminal is gone.
+func hungUp(f *os.File) bool {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := true
+	err = raw.Control(func(fd uintptr) { gone = !term.IsTerminal(int(fd)) })
+	return err != nil || gone
 }
 
 // endRead ends the read of a question that was canceled, so that it does not take the answer to the next one.

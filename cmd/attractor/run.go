@@ -344,8 +344,8 @@ func (r *runner) outcome(err error) error {
 	return fail(exitFailed, "%w", err)
 }
 
-// onSignal aborts the session at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP. A second one kills what runs and exits at once. The returned
-// function stops listening and returns the exit code, 0 without a signal.
+// onSignal aborts the session at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP. A second one, other than a repeated SIGHUP, kills what
+// runs and exits at once. The returned function stops listening and returns the exit code, 0 without a signal.
 func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
@@ -358,6 +358,9 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 			case <-quit:
 				return
 			case sig := <-signals:
+				if sig == syscall.SIGHUP && code == signalCode(sig) {
+					continue // a terminal that goes away sends it to the leader of its session and to the process group in front
+				}
 				if code != 0 {
 					if err := r.KillNow(); err != nil {
 						fmt.Fprintln(r.err, "attractor:", err)
@@ -372,9 +375,12 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 		}
 	}()
 	return func() int {
-		signal.Stop(signals)
 		close(quit)
 		<-done
+		if code == signalCode(syscall.SIGHUP) {
+			signal.Ignore(syscall.SIGHUP) // the second one
+		}
+		signal.Stop(signals)
 		return code
 	}
 }
