@@ -94,7 +94,7 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 	if screen := h.onTerminal(0, "n\n", "trust"); !strings.Contains(screen, `+echo \u{202e}two\u{1b}[2J`) || !strings.Contains(screen, "  changed check.sh") || strings.Contains(screen, "changed .claude") {
 		t.Errorf("%s", screen)
 	}
-	warned("")
+	warned("you have declined to trust the project: the hooks for Stop")
 	if list := h.decisions(); len(list) != 1 || list[0].State != trust.Declined || list[0].Files != 2 {
 		t.Errorf("%+v", list)
 	}
