@@ -18,6 +18,9 @@ import (
 // notePrefix begins the kinds of the notes with documents. The path of the document follows.
 const notePrefix = "instructions:"
 
+// note returns the kind of the note with a document. Kinds of notes are valid UTF-8.
+func (d *Document) note() string { return notePrefix + strings.ToValidUTF8(d.Path, "\ufffd") }
+
 // Below returns a middleware that gives the model the documents of directories below the working directory, and the rules for certain files.
 // They come as context turns behind the results, after the first call that has read or changed such a file, all levels from the working
 // directory down. What the model has already is not given again, also after a resume and in a fork; what a compaction has replaced is, when
@@ -90,6 +93,9 @@ func (b *below) tell(ctx context.Context, call *tool.Call, o *Options, files []s
 			file = path.Join(call.Env.WorkDir(), rel)
 		}
 		for _, dir := range append(slices.Clip(b.above), b.levels(call.Env.WorkDir(), file)...) {
+			if ctx.Err() != nil {
+				return
+			}
 			for _, d := range b.due(ctx, call, o, dir, file) {
 				if err := give(ctx, call.Session, &d); err != nil {
 					if ctx.Err() == nil {
@@ -114,10 +120,13 @@ func (b *below) open(ctx context.Context, e env.Environment, o *Options) bool {
 	if err != nil {
 		return false
 	}
-	b.above = directoriesDown(git.Top(ctx, e), e.WorkDir())
-	b.real, b.dirs = real, map[string][]Document{}
-	b.place = &project{e, b.above[0], o.Refuse}
-	return ctx.Err() == nil
+	above := directoriesDown(git.Top(ctx, e), e.WorkDir())
+	if ctx.Err() != nil { // the top may not be the right one
+		return false
+	}
+	b.above, b.real, b.dirs = above, real, map[string][]Document{}
+	b.place = &project{e, above[0], o.Refuse}
+	return true
 }
 
 // maxLevels limits the directories above a file whose documents are read.
@@ -132,7 +141,7 @@ func (b *below) levels(work, file string) (dirs []string) {
 	}
 	dir := work
 	for elem := range strings.SplitSeq(rel, "/") {
-		foreign := slices.Contains([]string{".git", "node_modules", "vendor", "site-packages"}, elem)
+		foreign := isGit(elem) || slices.Contains([]string{"node_modules", "vendor", "site-packages"}, elem)
 		if foreign || slices.Contains(placesOfAgents(), elem) || len(dirs) == maxLevels {
 			break
 		}
@@ -147,8 +156,8 @@ func (b *below) levels(work, file string) (dirs []string) {
 func (b *below) due(ctx context.Context, call *tool.Call, o *Options, dir, file string) []Document {
 	notes := call.Session.Notes()
 	missing := func(d *Document) bool {
-		note, ok := notes[notePrefix+d.Path]
-		return d.State == "" && d.Path != file && d.appliesTo(file) && (!ok || note.Replaced)
+		note, ok := notes[d.note()]
+		return d.State == "" && d.Path != file && (!ok || note.Replaced) && d.appliesTo(file)
 	}
 	known, ok := b.dirs[dir]
 	if ok && !slices.ContainsFunc(known, func(d Document) bool { return missing(&d) }) {
@@ -186,13 +195,17 @@ func (b *below) prompted(ctx context.Context, e env.Environment, o *Options) map
 	if b.prompt == nil {
 		quiet := *o
 		quiet.Warn = nil
-		b.prompt = map[string]bool{}
 		found := Find(ctx, e, b.above[0], quiet)
+		prompt := map[string]bool{}
 		for i := range found.Documents {
 			if d := &found.Documents[i]; d.State == Whole || d.State == Cut {
-				b.prompt[d.real] = true
+				prompt[d.real] = true
 			}
 		}
+		if ctx.Err() != nil { // some may be missing
+			return prompt
+		}
+		b.prompt = prompt
 	}
 	return b.prompt
 }
@@ -227,5 +240,5 @@ func give(ctx context.Context, s tool.Session, d *Document) error {
 	if err != nil {
 		return err
 	}
-	return s.Note(ctx, notePrefix+d.Path, data, text)
+	return s.Note(ctx, d.note(), data, text)
 }

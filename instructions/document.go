@@ -1,6 +1,7 @@
 package instructions
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Document struct {
 	rule  bool   // it may say which files it applies to
 	line  int    // lines of the file before the text
 	real  string // the path without links
+
+	patterns [][]string // the elements of the Globs without braces
 }
 
 // State says what becomes of a document.
@@ -124,13 +127,20 @@ func (p *project) isDir(ctx context.Context, name string) bool {
 	return err == nil && info.IsDir() && isInProject(ctx, p.env, p.top, name)
 }
 
-var errNotFile = errors.New("it is not a regular file")
+// The reasons for which a file cannot be a document.
+var (
+	errNotFile = errors.New("it is not a regular file")
+	errNotText = errors.New("it is not text in UTF-8")
+)
 
 // readText sets the text of a document: at most budget bytes, cleaned.
 func (d *Document) readText(r io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(r, budget+1))
 	if err != nil {
 		return err
+	}
+	if bytes.IndexByte(data, 0) >= 0 { // also UTF-16 has such bytes
+		return errNotText
 	}
 	if d.whole = len(data) <= budget; !d.whole {
 		data = []byte(cutText(string(data), budget))
@@ -150,8 +160,11 @@ func isInProject(ctx context.Context, e env.Environment, top, name string) bool 
 		return false
 	}
 	below, ok := relative(dir, file)
-	return ok && !slices.Contains(strings.Split(below, "/"), ".git")
+	return ok && !slices.ContainsFunc(strings.Split(below, "/"), isGit)
 }
+
+// isGit reports whether a name is that of git's directory, perhaps on a file system that ignores case.
+func isGit(name string) bool { return strings.EqualFold(name, ".git") }
 
 // relative returns the path of a file from a directory that it is in.
 func relative(dir, file string) (string, bool) {
@@ -169,36 +182,56 @@ func cutText(text string, n int) string {
 	return text[:n]
 }
 
-// The limits of the files in a directory of rules.
+// The limits of a directory of rules.
 const (
-	maxRules     = 100
-	maxRuleDepth = 5
+	maxRules       = 100
+	maxRuleDepth   = 5
+	maxRuleEntries = 2_000 // files and directories that are looked at
 )
 
 // rules returns the .md files in a directory and below, in order.
-func (f *finder) rules(ctx context.Context, dir string) (files []string) {
-	var list func(dir string, depth int)
-	list = func(dir string, depth int) {
-		entries, err := f.from.env.ReadDir(ctx, dir)
-		if err != nil || depth > maxRuleDepth {
+func (f *finder) rules(ctx context.Context, dir string) []string {
+	w := ruleWalk{from: f.from}
+	w.list(ctx, dir, 1)
+	switch {
+	case len(w.files) > maxRules:
+		w.files = w.files[:maxRules]
+		f.mistake(dir, 0, "only the first %d rules are used", maxRules)
+	case w.looked > maxRuleEntries:
+		f.mistake(dir, 0, "only the rules among its first %d files and directories are used", maxRuleEntries)
+	}
+	return w.files
+}
+
+// ruleWalk collects the files with rules in a directory and below.
+type ruleWalk struct {
+	from   *project
+	files  []string
+	seen   []string // the directories without links: some lead to each other
+	looked int
+}
+
+// list adds the files of a directory.
+func (w *ruleWalk) list(ctx context.Context, dir string, depth int) {
+	real, err := env.Resolve(ctx, w.from.env, dir)
+	if err != nil || depth > maxRuleDepth || slices.Contains(w.seen, real) {
+		return
+	}
+	w.seen = append(w.seen, real)
+	entries, err := w.from.env.ReadDir(ctx, dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if w.looked++; w.looked > maxRuleEntries || len(w.files) > maxRules {
 			return
 		}
-		for _, entry := range entries {
-			name := path.Join(dir, entry.Name)
-			switch {
-			case len(files) > maxRules:
-				return
-			case strings.HasSuffix(name, ".md"):
-				files = append(files, name)
-			case (entry.IsDir() || entry.Mode&fs.ModeSymlink != 0) && f.from.isDir(ctx, name):
-				list(name, depth+1)
-			}
+		name := path.Join(dir, entry.Name)
+		switch {
+		case strings.HasSuffix(name, ".md"):
+			w.files = append(w.files, name)
+		case (entry.IsDir() || entry.Mode&fs.ModeSymlink != 0) && w.from.isDir(ctx, name):
+			w.list(ctx, name, depth+1)
 		}
 	}
-	list(dir, 1)
-	if len(files) > maxRules {
-		files = files[:maxRules]
-		f.mistake(dir, 0, "only the first %d rules are used", maxRules)
-	}
-	return files
 }

@@ -209,6 +209,8 @@ func (f *finder) equal(d *Document, first int) string {
 type list struct {
 	documents []Document
 	mistakes  []Mistake
+	tried     int // imports that were looked at
+	patterns  int // of the rules
 }
 
 func (l *list) full() bool { return len(l.documents) >= maxDocuments }

@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// maxImports limits how deep documents import each other.
-const maxImports = 5
+// The limits of imports.
+const (
+	maxImports = 5     // how deep documents import each other
+	maxTries   = 1_000 // files that are looked at, also those that are there already
+)
 
 // source reads documents and those that they import.
 type source interface {
@@ -41,7 +44,13 @@ func (l *list) follow(ctx context.Context, from source, by *Document, depth int)
 			}
 			continue
 		}
-		d := Document{Path: file, Dir: by.Dir, Globs: by.Globs, By: by.Path}
+		if l.tried++; l.tried > maxTries {
+			if l.tried == maxTries+1 {
+				l.mistake(by.Path, line, "@%s is not imported, and what follows neither: there are more than %d imports", ref.name, maxTries)
+			}
+			return
+		}
+		d := Document{Path: file, Dir: by.Dir, Globs: by.Globs, patterns: by.patterns, By: by.Path}
 		if err := from.load(ctx, &d); err != nil {
 			if isFileName(ref.name) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotFile) {
 				l.mistake(by.Path, line, "@%s is not imported: %s", ref.name, reason(err))
@@ -49,7 +58,7 @@ func (l *list) follow(ctx context.Context, from source, by *Document, depth int)
 			continue
 		}
 		switch {
-		case strings.ContainsRune(d.text, 0) || d.text == "" || l.has(&d):
+		case d.text == "" || l.has(&d):
 		case depth > maxImports:
 			l.mistake(by.Path, line, "@%s is not imported: imports go %d files deep", ref.name, maxImports)
 		default:

@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// The limits of the patterns of a rule.
+// The limits of the patterns of rules. They bound the time in which a file is compared with all of them.
 const (
-	maxGlobs        = 100
-	maxGlob         = 500 // bytes
-	maxAlternatives = 64
-	maxDepth        = 256 // of a file that is compared
+	maxGlobs        = 100   // of a rule
+	maxGlob         = 500   // bytes
+	maxElems        = 32    // of a pattern
+	maxDepth        = 64    // of a file that is compared
+	maxAlternatives = 64    // of a pattern with braces
+	maxPatterns     = 1_000 // of all rules in a directory, with their alternatives
 )
 
 // scope takes the front matter off the text of a rule, and sets the files to which the rule applies. Its patterns are read line by line and
@@ -79,14 +81,19 @@ func frontMatter(text string) (matter, body string, ok bool) {
 func (f *finder) globs(d *Document, items []string, line int) {
 	for i, item := range items {
 		for _, glob := range patterns(item) {
+			all := alternatives(glob)
 			switch {
 			case len(d.Globs) == maxGlobs:
 				f.mistake(d.Path, d.line+line+i, "only the first %d patterns are used", maxGlobs)
 				return
-			case !usable(glob):
+			case len(all) == 0:
 				f.mistake(d.Path, d.line+line+i, "the pattern %s cannot be used: it has to be a path from %s, such as src/**/*.ts", glob, d.Dir)
+			case f.patterns+len(all) > maxPatterns:
+				f.mistake(d.Path, d.line+line+i, "the pattern %s and those behind it are not used: the rules in %s have more than %d", glob, d.Dir, maxPatterns)
+				return
 			default:
-				d.Globs = append(d.Globs, glob)
+				f.patterns += len(all)
+				d.Globs, d.patterns = append(d.Globs, glob), append(d.patterns, all...)
 			}
 		}
 	}
@@ -127,18 +134,22 @@ func relativeGlob(glob string) string {
 	return glob
 }
 
-// usable reports whether a pattern is valid and not too long.
-func usable(glob string) bool {
+// alternatives returns the elements of each alternative of a pattern, or nil if it is invalid or too long.
+func alternatives(glob string) (all [][]string) {
 	if glob == "" || len(glob) > maxGlob {
-		return false
+		return nil
 	}
-	all := expand(glob)
-	return len(all) <= maxAlternatives && !slices.ContainsFunc(all, func(g string) bool {
-		return slices.ContainsFunc(strings.Split(g, "/"), func(elem string) bool {
+	for _, g := range expand(glob) {
+		elems := strings.Split(g, "/")
+		invalid := slices.ContainsFunc(elems, func(elem string) bool {
 			_, err := path.Match(elem, "")
 			return err != nil || elem == ".."
 		})
-	})
+		if all = append(all, elems); invalid || len(elems) > maxElems || len(all) > maxAlternatives {
+			return nil
+		}
+	}
+	return all
 }
 
 // expand returns the alternatives of a pattern with braces, and stops when there are more than maxAlternatives.
@@ -179,12 +190,7 @@ func (d *Document) appliesTo(file string) bool {
 	}
 	rel, ok := relative(d.Dir, file)
 	elems := strings.Split(rel, "/")
-	if !ok || len(elems) > maxDepth {
-		return false
-	}
-	return slices.ContainsFunc(d.Globs, func(glob string) bool {
-		return slices.ContainsFunc(expand(glob), func(g string) bool { return matches(strings.Split(g, "/"), elems) })
-	})
+	return ok && len(elems) <= maxDepth && slices.ContainsFunc(d.patterns, func(p []string) bool { return matches(p, elems) })
 }
 
 // matches reports whether the elements of a pattern match those of a path. An element ** matches any number of them. The time is that of a
@@ -202,7 +208,7 @@ func matches(glob, elems []string) bool {
 		for i := len(row) - 1; i > 0; i-- {
 			ok := false
 			if row[i-1] {
-				ok, _ = path.Match(g, elems[i-1]) // usable has checked the pattern
+				ok, _ = path.Match(g, elems[i-1]) // the pattern is valid
 			}
 			row[i] = ok
 		}
