@@ -50,12 +50,6 @@ func (r *runner) compare(ctx context.Context, j *job) error {
 // lookAround returns the files whose diagnostics the change may affect, those that were changed first. It tells the server what has changed
 // on the disk besides, and reports whether that was anything.
 func (r *runner) lookAround(ctx context.Context, j *job) (names []string, stale bool, err error) {
-	if now := r.s.commands.Load(); now != r.seen {
-		r.seen = now
-		if err := r.tree.scan(ctx, r.s.env, r.in, &stale); err != nil {
-			return nil, false, err
-		}
-	}
 	own := map[string]bool{}
 	dirs := map[string]bool{}
 	for i := range j.files {
@@ -66,11 +60,18 @@ func (r *runner) lookAround(ctx context.Context, j *job) (names []string, stale 
 			names = append(names, f.path)
 		}
 	}
+	isOwn := func(name string) bool { return own[name] }
+	if now := r.s.commands.Load(); now != r.seen {
+		r.seen = now
+		if err := r.tree.scan(ctx, r.s.env, r.in, isOwn, &stale); err != nil {
+			return nil, false, err
+		}
+	}
 	if !r.in.offers() {
 		return names, stale, nil
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		beside, changed, err := r.tree.beside(ctx, r.s.env, r.in, dir, func(name string) bool { return own[name] })
+		beside, changed, err := r.tree.beside(ctx, r.s.env, r.in, dir, isOwn)
 		if err != nil {
 			return nil, false, err
 		}

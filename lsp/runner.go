@@ -274,7 +274,7 @@ func (r *runner) do(ctx context.Context, j *job) (err error) {
 		}
 		r.lives.Store(true)
 		r.tree = tree{}
-		if err := r.tree.scan(ctx, r.s.env, r.in, nil); err != nil {
+		if err := r.tree.scan(ctx, r.s.env, r.in, nil, nil); err != nil {
 			return err
 		}
 	}

@@ -78,3 +78,14 @@ func TestM11_TypeScriptAddedDiagnostics(t *testing.T) {
 	w.want(w.edit("b.ts", "f(1)", "f(1, 2"), "b.ts:2:25: error: ')' expected", "no a.ts")
 	w.want(w.edit("b.ts", "f(1, 2", "f(1, 2)"))
 }
+
+// What a command writes into a file that was edited before is what the next edit is checked with.
+func TestM11_GoplsChangedDocuments(t *testing.T) {
+	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
+	w.want(w.edit("a.go", "adds one", "adds 1"))
+	w.call("shell", map[string]any{"command": "sed 's/(a int)/(a, b int)/' a.go >new && mv new a.go"})
+	w.want(w.edit("b.go", "F(1)", "F(1, 2)"))
+	w.want(w.edit("b.go", "F(1, 2)", "F(1, 2, 3)"), "b.go:3:20: error: too many arguments in call to F")
+	w.call("shell", map[string]any{"command": "mv a.go c.go"})
+	w.want(w.edit("b.go", "F(1, 2, 3)", "F(1, 2)"))
+}

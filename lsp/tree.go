@@ -33,7 +33,8 @@ type stamp struct {
 const buildFiles = "go.mod,go.sum,go.work,package.json,tsconfig.json,jsconfig.json,Cargo.toml,Cargo.lock,pyproject.toml,pyrightconfig.json,compile_commands.json"
 
 // scan looks at all files of a server's languages, and tells the server what has changed. With changed it also reports whether anything has.
-func (t tree) scan(ctx context.Context, e env.Environment, in *instance, changed *bool) error {
+// Files that skip says keep the content that the server has.
+func (t tree) scan(ctx context.Context, e env.Environment, in *instance, skip func(name string) bool, changed *bool) error {
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()
 	var patterns []string
@@ -57,11 +58,30 @@ func (t tree) scan(ctx context.Context, e env.Environment, in *instance, changed
 		return nil
 	}
 	*changed = *changed || len(events) > 0
+	return tell(ctx, e, in, events, skip)
+}
+
+// tell tells a server what has changed on the disk. Of its documents it gets the new content, because for them the disk does not count.
+func tell(ctx context.Context, e env.Environment, in *instance, events []fileEvent, skip func(name string) bool) error {
+	for _, event := range events {
+		name := pathOf(event.URI)
+		if in.docs[name] == nil || skip(name) {
+			continue
+		}
+		var err error
+		if now, ok := read(ctx, e, name); ok && now.exists {
+			_, err = in.show(name, now.text)
+		} else {
+			err = in.hide(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return in.tell(events)
 }
 
-// beside lists the files of a server's languages in a directory. It tells the server what has changed there, except for its documents and
-// those that skip says.
+// beside lists the files of a server's languages in a directory. It tells the server what has changed there, except for files that skip says.
 func (t tree) beside(ctx context.Context, e env.Environment, in *instance, dir string, skip func(string) bool) (names []string, changed bool, err error) {
 	infos, err := e.ReadDir(ctx, dir)
 	if err != nil {
@@ -81,7 +101,7 @@ func (t tree) beside(ctx context.Context, e env.Environment, in *instance, dir s
 	events := t.update(now, func(name string) bool {
 		return path.Dir(name) == dir && in.spec.Languages[path.Ext(name)] != "" && !skip(name)
 	})
-	return names, len(events) > 0, in.tell(events)
+	return names, len(events) > 0, tell(ctx, e, in, events, skip)
 }
 
 // update makes those entries the current ones that are within, and returns what has changed.
