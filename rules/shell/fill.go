@@ -68,7 +68,7 @@ const (
 	inWords      quoting = iota // nothing: each word gets quotes
 	inQuotes                    // in double quotes
 	inDocument                  // in a here document
-	inOperator                  // in arithmetic, or behind an operator such as :-, where quotes may not quote
+	inOperator                  // in arithmetic, also of tests, or behind an operator such as :-, where quotes may not quote
 	inBackquotes                // where backslashes count twice
 )
 
@@ -123,6 +123,12 @@ func (f *filler) below(n syntax.Node, now quoting) quoting {
 		operator = true
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
 		operator = true
+	case *syntax.BinaryTest:
+		operator = operator || n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr // of numbers, which can be whole expressions
+	case *syntax.UnaryTest:
+		operator = operator || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
+	case *syntax.DeclClause:
+		operator = operator || len(n.Args) > 0 && n.Args[0].Naked // with options, such as -i for numbers
 	case *syntax.ParamExp:
 		operator = operator || !isBare(n)
 	case *syntax.Assign:
@@ -218,6 +224,9 @@ func (f *filler) replace(from, to int, v Value, in quoting) {
 		for _, w := range v.Words {
 			words = append(words, quoted(w))
 		}
+		if n := len(words); n > 0 && (f.isPart(to) || isReserved(words[n-1])) && isPlain(words[n-1]) {
+			words[n-1] = "'" + words[n-1] + "'"
+		}
 		text = strings.Join(words, " ")
 	case inQuotes:
 		text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(v.Text)
@@ -233,6 +242,17 @@ func (f *filler) replace(from, to int, v Value, in quoting) {
 		}
 	}
 	f.edits = append(f.edits, edit{from, to, text})
+}
+
+// isPart reports whether a parameter has something behind it that could make more than a word of a plain value, as in $1>file, where 2 would be
+// the number of a descriptor, or in $1=x.
+func (f *filler) isPart(to int) bool {
+	return to < len(f.script) && strings.IndexByte("<>=+[({$", f.script[to]) >= 0
+}
+
+// isReserved reports whether a shell may read a word as part of its grammar.
+func isReserved(word string) bool {
+	return slices.Contains([]string{"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "for", "while", "until", "in", "function", "select", "time", "coproc", "repeat", "end"}, word)
 }
 
 // fail notes that a value cannot be put into the script.

@@ -42,7 +42,7 @@ func TestM7_Fill(t *testing.T) {
 		{"git diff $1", "", "git diff "},
 		{"echo \"at '$1'\" '$1' '$ARGUMENTS' $10", "don't", `echo "at 'don't'" '$1' 'don'\''t' 'don'\''t'0`},
 		{"git log | awk '{print $1}'", "x", "git log | awk '{print $1}'"},
-		{"echo $ARGUMENTS[0] $ARGUMENTS[1] $name[0]", "x y", "echo x x y[1] x[0]"},
+		{"echo $ARGUMENTS[0] $ARGUMENTS[1] $name[0]", "x y", "echo x x 'y'[1] 'x'[0]"},
 		{"echo $1", evil, `echo 'a'\''; touch x; '\''$(b)'`},
 		{`echo "$1"`, evil, `echo "a'; touch x; '\$(b)"`},
 		{`echo "$(cat $1)"`, evil, `echo "$(cat 'a'\''; touch x; '\''$(b)')"`},
@@ -50,6 +50,11 @@ func TestM7_Fill(t *testing.T) {
 		{"cat <<'E'\n$1\nE", evil, "cat <<'E'\n$1\nE"},
 		{"echo ${x:-$1} $((1+$1))", "7", "echo ${x:-7} $((1+7))"},
 		{"echo # $1\necho $1", "x", "echo # $1\necho x"},
+		{"gh issue view $1>out", "2", "gh issue view '2'>out"},
+		{"$1=x; $1[0]=x", "PATH", "'PATH'=x; 'PATH'[0]=x"},
+		{"$1 x", "then", "'then' x"},
+		{"[[ $1 == x && -e $1 ]]", "a*", "[[ 'a*' == x && -e 'a*' ]]"},
+		{"[[ $1 -gt 1 ]] && declare -r x=$1", "7", "[[ 7 -gt 1 ]] && declare -r x=7"},
 	} {
 		words := strings.Fields(c.text)
 		if c.text == evil || c.text == "don't" {
@@ -62,7 +67,8 @@ func TestM7_Fill(t *testing.T) {
 	}
 	for script, text := range map[string]string{"echo ${x:-$1}": evil, `echo "${x:-"$1"}"`: "}", "echo $((1+$1))": "x[$(id)]", "echo `ls $1`": "a b", "echo $'$ARGUMENTS'": "a b", "cat <<E\n$1\nE": "E",
 		"cat <<E; echo $1\nx\nE": "a\nb",
-		"echo ${a[$1]}":          "$(id)", "a[$1]=x": "$(id)", `echo "${#a[$1]}" $`: "$(id)", "echo $1 'x": "y", "echo $1 \x01": "y"} {
+		"[[ $1 -eq 1 ]]":         "x[$(id)]", "[[ 1 -lt \"$1\" ]]": "x[$(id)]", "[[ -v $1 ]]": "x[$(id)]", "declare -i n=$1": "x[$(id)]",
+		"echo ${a[$1]}": "$(id)", "a[$1]=x": "$(id)", `echo "${#a[$1]}" $`: "$(id)", "echo $1 'x": "y", "echo $1 \x01": "y"} {
 		if got, err := shell.Fill(script, arguments(text, text)); err == nil {
 			t.Errorf("%q with %q: %q", script, text, got)
 		}
@@ -75,6 +81,7 @@ var places = []string{
 	`x=$1; printf %s "$x"`, `set -- $1; printf %s "$1"`, "cat <<E; printf %s $1\nE", `for x in $1; do printf %s "$x"; done`,
 	`case $1 in *) printf %s $1;; esac`, `printf %s "` + "`printf x`" + `$1" | sed '1s/^x//'`, `printf %s ${x:-$1}`, `printf %s "${x:-$1}"`, "printf %s `printf %s $1`",
 	`sh -c 'printf %s "$2"' x y $1`, `if true; then printf %s $1; fi`, `(printf %s $1)`, `f() { printf %s $1; }; f`,
+	`printf %s $1>&1`,
 }
 
 // A value is the same text for a shell, in whatever place, and never more.
@@ -84,7 +91,7 @@ func TestM7_FilledValuesAreText(t *testing.T) {
 	}
 	dir := t.TempDir()
 	canary := filepath.Join(dir, "canary")
-	piece := rapid.SampledFrom([]string{"a", " ", "\n", "'", `"`, "`", "$", "$(touch canary)", "`touch canary`", ";touch canary;", "\\", "|", "&", "<", ">", "(", ")", "{", "}", "~", "*", "?", "[", "]",
+	piece := rapid.SampledFrom([]string{"a", "2", " ", "\n", "'", `"`, "`", "$", "$(touch canary)", "`touch canary`", ";touch canary;", "\\", "|", "&", "<", ">", "(", ")", "{", "}", "~", "*", "?", "[", "]",
 		"#", "!", "=", "-", "%", "E", "\nE\ntouch canary\n", "${x", "$1", "$((", "\t", "é", "'$(touch canary)'", `"$(touch canary)"`})
 	rapid.Check(t, func(r *rapid.T) {
 		value := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(r, "value"), "")
