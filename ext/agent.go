@@ -48,6 +48,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	if len(a.Tools) == 1 && a.Tools[0] == "*" {
 		a.AllTools, a.Tools = true, nil
 	}
+	p.patterns("tools", a.Tools, "the agent gets the whole tool, and permission rules decide about its calls")
+	p.patterns("disallowedTools", a.Without, "the agent does not get the tool at all")
 	a.MaxTurns = p.count("maxTurns")
 	a.mode(p)
 	p.Unsupported("skills are there for all agents", "skills")
@@ -83,6 +85,19 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 		a.Description = cut(a.Description, maxDescription)
 	}
 	return a, p.Mistakes()
+}
+
+// patterns tells that patterns behind the names of tools, as in Bash(git:*), have no effect, and what the names alone mean.
+func (p *Front) patterns(field string, tools []string, meaning string) {
+	var found []string
+	for _, tool := range tools {
+		if _, pattern, ok := strings.Cut(tool, "("); ok && pattern != ")" && pattern != "*)" {
+			found = append(found, shown(tool))
+		}
+	}
+	if len(found) > 0 {
+		p.Mistake(p.Line(field), "in %s, the pattern of %s has no effect: %s", field, strings.Join(found[:min(len(found), 10)], ", "), meaning)
+	}
 }
 
 // mode reads the permission mode. It can only narrow what the agent may do.

@@ -26,6 +26,10 @@ func TestM8_Agents(t *testing.T) {
 		{"no name", "---\ndescription: b\n---\nx", &ext.Agent{Name: "file", Description: "b", AllTools: true, Prompt: "x"}, []string{"a.md, line 1: the agent has no name, so it is called file, after its file"}},
 		{"modes that widen", "---\nname: a\ndescription: b\npermissionMode: bypassPermissions\n---\nx", &ext.Agent{Name: "a", Description: "b", AllTools: true, Prompt: "x"},
 			[]string{"a.md, line 4: permissionMode bypassPermissions has no effect: an agent may do what the session may, or with plan only read"}},
+		{"patterns", "---\nname: a\ndescription: b\ntools: Read, Bash(git:*), Edit(*), Agent(worker)\ndisallowedTools: Bash(rm:*)\n---\nx",
+			&ext.Agent{Name: "a", Description: "b", Tools: []string{"Read", "Bash(git:*)", "Edit(*)", "Agent(worker)"}, Without: []string{"Bash(rm:*)"}, Prompt: "x"}, []string{
+				"a.md, line 4: in tools, the pattern of Bash(git:*), Agent(worker) has no effect: the agent gets the whole tool, and permission rules decide about its calls",
+				"a.md, line 5: in disallowedTools, the pattern of Bash(rm:*) has no effect: the agent does not get the tool at all"}},
 		{"what is not supported", "---\nname: a\ndescription: b\nskills: x\nmemory: user\nmaxTurns: many\nModel: opus\n---\nx", &ext.Agent{Name: "a", Description: "b", AllTools: true, Prompt: "x"}, []string{
 			"a.md, line 4: skills has no effect: skills are there for all agents", "a.md, line 5: memory has no effect: agents remember nothing between sessions",
 			"a.md, line 6: maxTurns has to be a number from 1 to 100000, not many, so it has no effect",
