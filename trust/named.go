@@ -14,21 +14,41 @@ import (
 const maxWords = 10_000
 
 // named returns the words in the commands of a file that may name other files of the project, relative to its root. It is about literal
-// words: a script that another script starts is not found, nor one whose name is computed.
+// words: a script that another script starts is not found, nor one whose name is computed. A file to which the command of a hook only
+// writes, such as its log, is named only if a symbolic link leads to it.
 func named(root string, f *File) (names []string) {
-	for _, command := range commands(f) {
-		for _, word := range words(command) {
-			if name := inside(root, word); name != "" && name != f.Name && len(names) < maxWords && !slices.Contains(names, name) {
-				names = append(names, name)
+	texts, scripts := commands(f)
+	add := func(name string) {
+		if name != "" && name != f.Name && len(names) < maxWords && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, script := range scripts {
+		reads, writes := divide(script)
+		texts = append(texts, reads)
+		for _, name := range targets(root, writes) {
+			if linked(root, name) {
+				add(name)
 			}
+		}
+	}
+	for _, text := range texts {
+		for _, word := range words(text) {
+			add(inside(root, word))
 		}
 	}
 	return names
 }
 
-// commands returns the texts of a file that are commands or parts of them.
-func commands(f *File) (texts []string) {
-	collect := func(keys []string, value string) { texts = append(texts, value) }
+// commands returns the texts of a file that are commands or parts of them. Scripts are those that are commands of hooks.
+func commands(f *File) (texts, scripts []string) {
+	collect := func(keys []string, value string) {
+		if has(keys, "hooks") && strings.EqualFold(keys[len(keys)-1], "command") {
+			scripts = append(scripts, value)
+			return
+		}
+		texts = append(texts, value)
+	}
 	base := f.Name[strings.LastIndexByte(f.Name, '/')+1:]
 	switch {
 	case f.Kind == Script:
@@ -37,7 +57,7 @@ func commands(f *File) (texts []string) {
 	case f.Kind == Settings && strings.HasSuffix(base, ".json"):
 		_ = eachString(f.Data, func(keys []string, value string) {
 			if has(keys, "hooks") || has(keys, "mcpServers") {
-				texts = append(texts, value)
+				collect(keys, value)
 			}
 		})
 	case strings.HasSuffix(base, ".toml"):
@@ -45,7 +65,7 @@ func commands(f *File) (texts []string) {
 	case strings.HasSuffix(base, ".md"):
 		texts = frontMatterCommands(string(f.Data))
 	}
-	return texts
+	return texts, scripts
 }
 
 // has reports whether a key is among keys, without regard to case, as encoding/json reads it.

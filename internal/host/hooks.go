@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/agent"
@@ -265,7 +264,7 @@ func (s *Setup) checkHook(h *hooks.Hook) error {
 	if h.Origin != ext.Project {
 		return nil
 	}
-	if err := s.Project.UnchangedCommand(strings.Join(append([]string{h.Command}, h.Args...), " ")); err != nil {
+	if err := s.Project.UnchangedCommand(h.Command, h.Args...); err != nil {
 		return fmt.Errorf("it is not run, because a file of the project that it names is not the one that you trusted: %w", err)
 	}
 	return nil
