@@ -223,11 +223,15 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 		}
 	}
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p})
-	if s.Changed("mcp__lab__measure") || s.Changed("mcp__lab__x") || !s.Changed("mcp__lab__look") { // since the start before the last
+	if s.Changed("mcp__lab__measure") != "" || s.Changed("mcp__lab__x") != "" || s.Changed("mcp__lab__look") == "" { // since the start before the last
 		t.Error("it is not remembered which tool has changed")
 	}
-	s.Accept("mcp__lab__look")
-	if s.Changed("mcp__lab__look") || ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p}).Changed("mcp__lab__look") {
+	s.Accept("mcp__lab__look", "as it was before that")
+	if s.Changed("mcp__lab__look") == "" {
+		t.Error("another definition was accepted")
+	}
+	s.Accept("mcp__lab__look", s.Changed("mcp__lab__look"))
+	if s.Changed("mcp__lab__look") != "" || ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p}).Changed("mcp__lab__look") != "" {
 		t.Error("a tool that was accepted counts as changed")
 	}
 	p.err = errors.New("the disk is gone")
@@ -235,6 +239,26 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 	ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p, Warn: w.add})
 	if !strings.Contains(w.all(), "the disk is gone") {
 		t.Errorf("the warnings are %s", w.all())
+	}
+}
+
+// A server does not make a change unnoticed by listing so many other tools that the first are forgotten.
+func TestM12_ForgottenDefinitions(t *testing.T) {
+	p := &pins{keep: map[string]map[string]string{}}
+	one := &server{Server: Server{Name: "lab"}, owner: &Servers{o: Options{Pins: p}}}
+	one.pinned("", []offered{{name: "look", hash: "first"}})
+	for i := range 4 {
+		var many []offered
+		for n := range maxTools {
+			many = append(many, offered{name: fmt.Sprint(i, "-", n), hash: "same"})
+		}
+		one.pinned("", many)
+	}
+	if len(p.keep["lab"]) > 3*maxTools {
+		t.Errorf("%d hashes are kept", len(p.keep["lab"]))
+	}
+	if one.pinned("", []offered{{name: "look", hash: "other"}}); one.changed["look"] != "other" {
+		t.Error("nobody is told that the tool has changed")
 	}
 }
 

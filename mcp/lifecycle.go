@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -40,14 +41,16 @@ type server struct {
 	restarts    int
 	calls       calls
 	logs        logs
-	listed      bool            // the tools were listed at least once
-	changed     map[string]bool // tools, by their names on the server, that describe themselves otherwise than before
-	closeErr    error           // for Close, when run is over
+	listed      bool              // the tools were listed at least once
+	changed     map[string]string // hashes of the tools, by their names on the server, that describe themselves otherwise than before
+	closeErr    error             // for Close, when run is over
 
-	// For run alone: how often the list has changed, when it was last read because it was said to have changed, and whether it had not.
+	// For run alone: how often the list has changed, when it was last read because it was said to have changed, whether it had not, and the
+	// hashes of the warnings about lists.
 	changes int
 	read    time.Time
 	vain    bool
+	told    map[[sha256.Size]byte]bool
 
 	pinning sync.Mutex // held while what is remembered of the server changes
 }

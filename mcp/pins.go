@@ -58,6 +58,7 @@ func hashOf(def llm.ToolDefinition, reads bool) string {
 const (
 	pinInstructions = "\x00instructions"
 	pinChanged      = "\x00changed\x00" // before the name of a tool that has changed, until Accept
+	pinForgotten    = "\x00forgotten"   // there were too many tools to remember all, so new ones may be changed ones
 )
 
 // pinned compares the instructions and the tools with those that are remembered, tells the host of differences and remembers the new ones.
@@ -69,7 +70,7 @@ func (s *server) pinned(instructions string, list []offered) {
 			changed.Instructions = cmp.Or(instructions, "(none)")
 		}
 		for _, one := range list {
-			if was, ok := known[one.name]; ok && was != one.hash {
+			if was, ok := known[one.name]; ok && was != one.hash || !ok && known[pinForgotten] != "" {
 				changed.Tools = append(changed.Tools, one.tool.ToolDefinition)
 				now[pinChanged+one.name] = one.hash
 			}
@@ -97,10 +98,10 @@ func (s *server) pins(edit func(known map[string]string) map[string]string) {
 		}
 		now := edit(known)
 		s.mu.Lock()
-		s.changed = map[string]bool{}
-		for name := range now {
+		s.changed = map[string]string{}
+		for name, hash := range now {
 			if name, ok := strings.CutPrefix(name, pinChanged); ok {
-				s.changed[name] = true
+				s.changed[name] = hash
 			}
 		}
 		s.mu.Unlock()
@@ -114,24 +115,27 @@ func (s *server) pins(edit func(known map[string]string) map[string]string) {
 	}
 }
 
-// Changed reports whether a tool, by its name in sessions, describes itself otherwise than it did before, and nobody has accepted that.
-// It needs Options.Pins.
-func (s *Servers) Changed(name string) bool {
+// Changed returns the hash of a tool, by its name in sessions, that describes itself otherwise than it did before, if nobody has accepted
+// that. It returns "" for any other tool. It needs Options.Pins.
+func (s *Servers) Changed(name string) (hash string) {
 	one, original := s.origin(name)
 	if one == nil {
-		return false
+		return ""
 	}
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	return one.changed[original]
 }
 
-// Accept remembers that a person has accepted a tool as it is now.
-func (s *Servers) Accept(name string) {
-	if one, original := s.origin(name); one != nil {
+// Accept remembers that a person has accepted a tool as it was when [Servers.Changed] returned a hash. If it has changed once more, nothing
+// is accepted.
+func (s *Servers) Accept(name, hash string) {
+	if one, original := s.origin(name); one != nil && hash != "" {
 		one.pins(func(known map[string]string) map[string]string {
 			now := maps.Clone(known)
-			delete(now, pinChanged+original)
+			if now[pinChanged+original] == hash {
+				delete(now, pinChanged+original)
+			}
 			return now
 		})
 	}
@@ -153,14 +157,17 @@ func (s *Servers) origin(name string) (one *server, original string) {
 	return nil, ""
 }
 
-// keep adds the hashes of tools that the server does not list at present. A server that invents names does not fill the store.
+// keep adds the hashes of tools that the server does not list at present. A server that invents names does not fill the store, and a tool
+// that was forgotten therefore counts as changed when it comes back.
 func keep(now, known map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if _, listed := now[name]; listed {
+			continue
+		}
 		if len(now) > 2*maxTools {
+			now[pinForgotten] = "some"
 			return
 		}
-		if _, listed := now[name]; !listed {
-			now[name] = known[name]
-		}
+		now[name] = known[name]
 	}
 }

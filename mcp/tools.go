@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 			}
 			t = used(t)
 			if size += sizeOf(t); size > maxList || len(found) == maxTools {
-				s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
+				s.tell(fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
 					s.Name, maxTools, maxList>>20, len(found)))
 				return found, nil
 			}
@@ -119,7 +120,7 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 // leftOut tells the host of tools that run only as tasks, which are not supported.
 func (s *server) leftOut(tasks []string) {
 	if len(tasks) > 0 {
-		s.owner.warn(s.Name, fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, which are not supported",
+		s.tell(fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, which are not supported",
 			strings.Join(tasks[:min(len(tasks), 10)], ", "), s.Name))
 	}
 }
@@ -168,8 +169,24 @@ func (s *server) offer(found []*sdk.Tool) []offered {
 		one.hash = hashOf(one.tool.ToolDefinition, t.Annotations != nil && t.Annotations.ReadOnlyHint)
 		list = append(list, one)
 	}
-	s.owner.warn(s.Name, errors.Join(problems...))
+	s.tell(errors.Join(problems...))
 	return list
+}
+
+// tell tells the host what is wrong with a list. A server that lists its tools again causes the same warning only once.
+func (s *server) tell(err error) {
+	if err == nil {
+		return
+	}
+	text := sha256.Sum256([]byte(err.Error()))
+	if s.told[text] {
+		return
+	}
+	if s.told == nil {
+		s.told = map[[sha256.Size]byte]bool{}
+	}
+	s.told[text] = true
+	s.owner.warn(s.Name, err)
 }
 
 // toolOf returns a tool that calls one of the server.

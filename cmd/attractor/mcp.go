@@ -205,7 +205,7 @@ func newMCPTools(t terminal) *cobra.Command {
 		Args: takesAtMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *host.ServerSetup) error {
-				defs := []llm.ToolDefinition{}
+				defs, changed := []llm.ToolDefinition{}, changedTools(s) // before they are shown
 				for _, st := range s.Status() {
 					for i := range st.Tools {
 						defs = append(defs, st.Tools[i].ToolDefinition)
@@ -219,7 +219,7 @@ func newMCPTools(t terminal) *cobra.Command {
 					return err
 				}
 				for i := range defs { // somebody has looked at them
-					s.Servers.Accept(defs[i].Name)
+					s.Servers.Accept(defs[i].Name, changed[defs[i].Name])
 				}
 				return failedServers(s)
 			})
@@ -227,6 +227,17 @@ func newMCPTools(t terminal) *cobra.Command {
 	}
 	f.register(cmd, "print a JSON array of tools, with name, description and parameters")
 	return cmd
+}
+
+// changedTools returns the hashes of the tools that describe themselves otherwise than before.
+func changedTools(s *host.ServerSetup) map[string]string {
+	changed := map[string]string{}
+	if s.Servers != nil {
+		for _, t := range s.Servers.Tools() {
+			changed[t.Name] = s.Servers.Changed(t.Name)
+		}
+	}
+	return changed
 }
 
 func newMCPPrompts(t terminal) *cobra.Command {

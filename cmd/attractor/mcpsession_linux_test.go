@@ -117,7 +117,7 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 		t.Errorf("the note is %q, %v", data, err)
 	}
 	has(t, out.stdout, "Successfully wrote to", "outside allowed directories", "Resource 7: This is a plaintext resource", `"temperature":36`)
-	var ends, failed, pictures int
+	var ends, failed, pictures, leftOut int
 	for line := range strings.Lines(out.stdout) {
 		var ev struct {
 			Kind, Output string
@@ -128,6 +128,9 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
+		case ev.Kind == "WARNING" && strings.Contains(line, "the tools simulate-research-query of the MCP server all are left out"):
+			leftOut++ // although the server changes its list when it has started
+			continue
 		case ev.Kind == "WARNING":
 			t.Errorf("%s", line)
 		case ev.Kind != "TOOL_CALL_END":
@@ -142,8 +145,8 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 			t.Errorf("the server's variables are %s", ev.Output)
 		}
 	}
-	if ends != 8 || failed != 2 || pictures != 1 {
-		t.Errorf("%d results, of which %d are errors, with %d images\n%s", ends, failed, pictures, out.stdout)
+	if ends != 8 || failed != 2 || pictures != 1 || leftOut != 1 {
+		t.Errorf("%d results, of which %d are errors, with %d images; %d warnings of tools\n%s", ends, failed, pictures, leftOut, out.stdout)
 	}
 	seen := 0
 	for _, m := range server.Requests()[1].Messages {

@@ -153,7 +153,7 @@ func (s *Setup) openGate(c *Config) {
 	s.Gate.Ask = c.Asker
 	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
 	if s.Servers != nil {
-		changed := &changedTools{s.Gate, s.Servers}
+		changed := &changedTools{gate: s.Gate, servers: s.Servers}
 		s.Gate.BeforeRules = append(s.Gate.BeforeRules, changed.hook)
 		o.Middleware = append(o.Middleware, changed.middleware)
 	}
