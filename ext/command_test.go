@@ -58,6 +58,7 @@ func TestM7_Templates(t *testing.T) {
 		{"files with brackets", "@app/(auth)/[id]/page.tsx (see @x.ts)", "", "«app/(auth)/[id]/page.tsx» (see «x.ts»)"},
 		{"files by arguments", "Review @$1 and @src/$2.", "a.go b.go", "Review «a.go» and «src/b.go»."},
 		{"no files", "me@x.org @ `@Override`\n```java\n@Test\n```\n\\@x", "", "me@x.org @ `@Override`\n```java\n@Test\n```\n\\@x"},
+		{"a long word is no file", "@" + strings.Repeat(")", 900_000), "", "@" + strings.Repeat(")", 900_000)},
 		{"arguments are text", "Do $ARGUMENTS and $1", "'!`rm -rf x`' @/etc/passwd $2 $ARGUMENTS", "Do '!`rm -rf x`' @/etc/passwd $2 $ARGUMENTS and !`rm -rf x`"},
 		{"arguments of commands are text", "!`git log $ARGUMENTS`", "-n 1; rm -rf x `id` $(id)", "⟨git log -n '1;' rm -rf x '`id`' '$(id)'⟩"},
 		{"what cannot be seen", "Do $1", "a\u202eb\x1b[31m", "Do a\\u{202e}b\\u{1b}[31m"},

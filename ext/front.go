@@ -174,7 +174,7 @@ func why(err error) string {
 			text = reason
 		}
 	}
-	return sanitize.Text(text)
+	return sanitize.Line(text)
 }
 
 // chunk is a field as it is written, with the lines that continue it.
@@ -200,21 +200,29 @@ func (c *chunk) value() string {
 
 // chunks divides front matter that begins at a line into fields, by their names at the beginnings of lines.
 func (p *Front) chunks(front string, line int) (list []chunk) {
+	var lines []string // of the last field
+	end := func() {
+		if len(list) > 0 {
+			list[len(list)-1].text = strings.Join(lines, "")
+		}
+		lines = nil
+	}
 	for text := range strings.Lines(front) {
 		name, _, colon := strings.Cut(text, ":")
 		isName := colon && isFieldName(name) && strings.Trim(text[len(name)+1:][:1], " \t\n") == ""
 		switch {
 		case isName:
-			list = append(list, chunk{name: strings.TrimRight(name, " \t"), text: text, line: line})
+			end()
+			list = append(list, chunk{name: strings.TrimRight(name, " \t"), line: line})
+			lines = append(lines, text)
 		case strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#"):
-			if len(list) > 0 {
-				list[len(list)-1].text += "\n"
-			}
-		case len(list) > 0:
-			list[len(list)-1].text += text
+			lines = append(lines, "\n")
+		default:
+			lines = append(lines, text)
 		}
 		line++
 	}
+	end()
 	return list
 }
 

@@ -103,6 +103,8 @@ func TestM6_FrontMatterIsBounded(t *testing.T) {
 		{"fields that are no YAML", "---\ndescription: a: b\n" + fields(5000) + "---\nBody", "a.md, line 102: there are more than 100 fields; the others are not used"},
 		{"nested", "---\ndescription: " + strings.Repeat("[", 20_000) + "\n---\nBody",
 			"a.md, line 2: the value of description is not valid YAML (exceeded max depth of 10000), so it is read as it is written"},
+		{"a long error", "---\ndescription: [*" + strings.Repeat("a", 40_000) + "\n---\nBody",
+			"a.md, line 2: the value of description is not valid YAML (unknown anchor '" + strings.Repeat("a", 484) + "...), so it is read as it is written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := readFront(c.data)

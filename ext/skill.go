@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/rules/shell"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -110,14 +111,19 @@ func (p *Front) description(body string) string {
 	return cut(text, maxDescription)
 }
 
-// firstParagraph returns the first paragraph of Markdown that is no heading, on one line.
+// firstParagraph returns the first paragraph of Markdown, without headings, on one line.
 func firstParagraph(body string) string {
-	for paragraph := range strings.SplitSeq(body, "\n\n") {
-		if text := oneLine(paragraph); text != "" && !strings.HasPrefix(text, "#") {
-			return text
+	var paragraph []string
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line != "" && !strings.HasPrefix(line, "#"):
+			paragraph = append(paragraph, line)
+		case len(paragraph) > 0:
+			return oneLine(strings.Join(paragraph, " "))
 		}
 	}
-	return ""
+	return oneLine(strings.Join(paragraph, " "))
 }
 
 // noteCommands notes a mistake for the first command of the body that Claude Code would run.
@@ -142,7 +148,10 @@ func (s *Skill) Text() string {
 func (s *Skill) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
 	a := &arguments{text: args, words: divideArguments(args), names: s.names}
-	body := parseTemplate(s.body() + "\n")
+	body := parseTemplate(s.Body + "\n")
+	if err := s.place(body); err != nil {
+		return nil, err
+	}
 	for i := range body {
 		switch p := &body[i]; {
 		case p.Kind == PieceFile: // models read files of skills themselves
@@ -174,13 +183,38 @@ func (s *Skill) Fill(args string) ([]Piece, error) {
 	return pieces, nil
 }
 
-// body returns the body with the skill's directory in its place.
-func (s *Skill) body() string {
-	return strings.ReplaceAll(s.Body, "${CLAUDE_SKILL_DIR}", cmp.Or(s.Dir, "."))
+// dirName is the variable that stands for the skill's directory.
+const dirName = "CLAUDE_SKILL_DIR"
+
+// inDir returns a text with the skill's directory in its place.
+func (s *Skill) inDir(text string) string {
+	return strings.ReplaceAll(text, "${"+dirName+"}", cmp.Or(s.Dir, "."))
+}
+
+// place puts the skill's directory into its places. In commands it is one word, whatever characters it has.
+func (s *Skill) place(body template) (err error) {
+	for i := range body {
+		p := &body[i]
+		p.Written = s.inDir(p.Written)
+		if p.Kind != PieceShell {
+			p.Text = s.inDir(p.Text)
+			continue
+		}
+		if !strings.Contains(p.Text, dirName) {
+			continue
+		}
+		dir := word(cmp.Or(s.Dir, "."))
+		if p.Text, err = shell.Fill(p.Text, func(name string) (shell.Value, bool) { return dir, name == dirName }); err != nil {
+			return fmt.Errorf("%s cannot be run in the directory %s: %w", p.Written, names.Shown(s.Dir), err)
+		}
+	}
+	return nil
 }
 
 // text returns what a model reads of the skill.
-func (s *Skill) text(files, notes []string) string { return s.head(files, notes) + s.body() + "\n" }
+func (s *Skill) text(files, notes []string) string {
+	return s.head(files, notes) + s.inDir(s.Body) + "\n"
+}
 
 // head returns what the reader of a skill has to know.
 func (s *Skill) head(files, notes []string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -48,6 +50,8 @@ func TestM6_SkillFiles(t *testing.T) {
 			[]string{"SKILL.md, line 2: the name Code Review is not that of the directory, so the skill is called code-review"}},
 		{"no front matter", "notes", "# Notes\n\nHow we write\nnotes.\n\nMore.", &ext.Skill{Name: "notes", Description: "How we write notes.", ForModel: true, ForUser: true,
 			Body: "# Notes\n\nHow we write\nnotes.\n\nMore."}, []string{"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
+		{"a heading and no empty line", "notes", "# Notes\nHow we write.\n## More", &ext.Skill{Name: "notes", Description: "How we write.", ForModel: true, ForUser: true,
+			Body: "# Notes\nHow we write.\n## More"}, []string{"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
 		{"nothing in it", "empty", "", &ext.Skill{Name: "empty", ForModel: true, ForUser: true}, []string{
 			"SKILL.md: the skill has no text behind its front matter",
 			"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
@@ -134,14 +138,38 @@ func TestM6_LoadingASkill(t *testing.T) {
 		t.Errorf("for programs: %s, %v", got.Structured, err)
 	}
 	for args, want := range map[string]string{
-		`{"name": "/fill"}`:      "These are the instructions",
+		`{"name": "/fill"}`:      "There is no skill /fill. Did you mean fill?",
+		`{"name": " fill"}`:      "There is no skill  fill. Did you mean fill?",
 		`{"name": "Fill"}`:       "There is no skill Fill. Did you mean fill?",
 		`{"name": "other"}`:      "There is no skill other. The skills are: fill",
 		`{"name": "hidden"}`:     "Only the user can use the skill hidden, by /hidden.",
 		`{"name": "a\u001b[0m"}`: `There is no skill "a\x1b[0m".`,
 	} {
-		if got := loadSkill(t, args, s, hidden); !strings.HasPrefix(got.Model.Text(), want) || got.IsError != !strings.HasPrefix(want, "These") {
+		if got := loadSkill(t, args, s, hidden); !strings.HasPrefix(got.Model.Text(), want) || !got.IsError {
 			t.Errorf("%s: %s", args, got.Model.Text())
+		}
+	}
+}
+
+// The directory of a skill is one word of a command, whatever its name is.
+func TestM6_TheDirectoryIsAWord(t *testing.T) {
+	s := newSkill(t, "say")
+	s.Dir = "/home/a b/$(touch made); 'x'"
+	s.Body = "In ${CLAUDE_SKILL_DIR}:\n!`cat ${CLAUDE_SKILL_DIR}/x \"${CLAUDE_SKILL_DIR}/y\" $1`"
+	for _, args := range []string{"", "z"} {
+		pieces, err := s.Fill(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := ""
+		for _, p := range pieces {
+			if p.Kind == ext.PieceShell {
+				script = p.Text
+			}
+		}
+		out, err := exec.Command(peer.Need(t, "sh"), "-c", strings.Replace(script, "cat", "printf '<%s>'", 1)).CombinedOutput()
+		if want := "<" + s.Dir + "/x><" + s.Dir + "/y>"; err != nil || !strings.HasPrefix(string(out), want) || (args != "") != strings.HasSuffix(string(out), "<z>") {
+			t.Errorf("%s\n%s, %v, want %s", script, out, err, want)
 		}
 	}
 }

@@ -57,9 +57,8 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 	return t, shortened
 }
 
-// load returns the result of loading a skill.
+// load returns the result of loading a skill. The name has to be exact, because rules have compared it with theirs.
 func load(skills []*Skill, name string) tool.Result {
-	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
 	var known []string
 	for _, s := range skills {
 		switch {

@@ -139,6 +139,9 @@ func shellAt(text string) (Piece, int) {
 	return Piece{PieceShell, strings.TrimSpace(rest[:end]), text[:length]}, length
 }
 
+// maxFileName limits the bytes of a file's name.
+const maxFileName = 4096
+
 // fileAt returns the file with which a text begins and its length, or 0.
 func fileAt(text string) (Piece, int) {
 	rest := text[1:]
@@ -153,6 +156,9 @@ func fileAt(text string) (Piece, int) {
 	end := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`\"'<>|,;", r) })
 	if end < 0 {
 		end = len(rest)
+	}
+	if end > maxFileName {
+		return Piece{}, 0
 	}
 	name := rest[:end]
 	for {

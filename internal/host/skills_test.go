@@ -320,6 +320,23 @@ func TestM6_RulesForSkills(t *testing.T) {
 	}
 }
 
+// A rule that denies a skill counts however a model writes the name.
+func TestM6_RulesForSkillsByOtherNames(t *testing.T) {
+	var loads []fakellm.Call
+	for _, args := range []string{`{"name":"/one"}`, `{"name":" one\n"}`, `{"name":"//one"}`, `{"name":"ONE"}`, `{"skill":"two","name":"one"}`, `{"NAME":"two","name":"one"}`, `{"name":"two"}`} {
+		loads = append(loads, fakellm.Call{Name: "skill", Args: []byte(args)})
+	}
+	s := newSkillful(t, fakellm.Turn{Calls: loads}, fakellm.Turn{Text: "done"})
+	for _, name := range []string{"one", "two"} {
+		put(t, s.home, ".claude/skills/"+name+"/SKILL.md", "---\ndescription: x\n---\nTEXT OF "+name)
+	}
+	put(t, s.home, ".claude/settings.json", `{"permissions": {"deny": ["Skill(one)"]}}`)
+	s.submit(s.config("anthropic", false), "the task", s.listen)
+	if results := s.lastResults(); strings.Contains(results, "TEXT OF one") || !strings.Contains(results, "TEXT OF two") {
+		t.Errorf("a denied skill was loaded:\n%s", results)
+	}
+}
+
 // A session that is resumed with other skills has the requests that it would have had, and its model can load the new ones.
 func TestM6_ResumedWithOtherSkills(t *testing.T) {
 	s := newSkillful(t, fakellm.Turn{Text: "one"}, calls(t, "skill", object{"name": "new"}, "skill", object{"name": "old"}), fakellm.Turn{Text: "two"})
