@@ -49,11 +49,17 @@ func (e Event) guards() bool {
 	return false
 }
 
+// aboutCalls reports whether an event is about a tool call.
+func (e Event) aboutCalls() bool {
+	return e == PreToolUse || e == PermissionRequest || e == PostToolUse || e == PostToolUseFailure
+}
+
 // The times that hooks have if they set none.
 const (
 	defaultTimeout = 60 * time.Second
 	promptTimeout  = 30 * time.Second // a person waits
 	endTimeout     = 10 * time.Second // the program waits to exit
+	maxEndTimeout  = 60 * time.Second
 )
 
 // Hook holds a command and the event for which it runs.
@@ -289,6 +295,10 @@ func (p *parser) field(h *Hook, m *jsonlines.Entry) bool {
 		h.Command, ok = m.Value.(string)
 	case "if":
 		h.If, ok = m.Value.(string)
+		if ok && h.If != "" && !h.Event.aboutCalls() {
+			p.drop(h.Event, m.Line, "if is about tool calls, and %s is about none", h.Event)
+			return false
+		}
 	case "async", "asyncRewake":
 		var on bool
 		if on, ok = m.Value.(bool); on {
@@ -335,9 +345,13 @@ func (p *parser) timeout(h *Hook, m *jsonlines.Entry) bool {
 		p.drop(h.Event, m.Line, "timeout must be a number of seconds above 0, not %s", m.Is())
 		return false
 	}
-	if seconds > env.MaxTimeout.Seconds() {
-		p.mistake(m.Line, "timeout is in seconds and at most %.0f, so the hook has that many", env.MaxTimeout.Seconds())
-		seconds = env.MaxTimeout.Seconds()
+	most := env.MaxTimeout.Seconds()
+	if h.Event == SessionEnd {
+		most = maxEndTimeout.Seconds()
+	}
+	if seconds > most {
+		p.mistake(m.Line, "timeout is in seconds and at most %.0f, so the hook has that many", most)
+		seconds = most
 	}
 	h.Timeout = max(time.Duration(seconds*float64(time.Second)), time.Millisecond)
 	return true

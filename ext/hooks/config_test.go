@@ -87,6 +87,8 @@ func TestM9_Mistakes(t *testing.T) {
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "onFailure": "explode"}]}]`:        {`onFailure must be "block"`, true},
 		`"Stop": [{"hooks": [{"type": "command", "command": "x", "async": true, "onFailure": "block"}]}]`: {"a hook with async cannot block", false},
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "shell": "powershell"}]}]`:         {"the shell must be", true},
+		`"SessionEnd": [{"hooks": [{"type": "command", "command": "x", "timeout": 61}]}]`:                 {"in seconds and at most 60,", false},
+		`"Stop": [{"hooks": [{"type": "command", "command": "x", "if": "Bash(git *)"}]}]`:                 {"if is about tool calls", true},
 		`"preToolUse": []`:  {"must be written PreToolUse", true},
 		`"BeforeTool": []`:  {"there is no event BeforeTool here", false},
 		`"PreToolUses": []`: {"did you mean PreToolUse", false},

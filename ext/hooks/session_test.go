@@ -3,6 +3,8 @@
 package hooks_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,9 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Prompts are refused, or get context. Plain text is context as well.
@@ -65,5 +70,37 @@ func TestM9_StrictGuards(t *testing.T) {
 		if got := h.warned(); strings.Count(got, "hook_failed") != 3 {
 			t.Errorf("warned of %s", got)
 		}
+	}
+}
+
+// Secrets are masked in all that hooks get: prompts, last words, results and errors.
+func TestM9_SecretsInPayloads(t *testing.T) {
+	const hidden = "a-very-secret-value"
+	m := secret.New()
+	if err := m.Register("TOKEN", hidden); err != nil {
+		t.Fatal(err)
+	}
+	const see = `[{"hooks": [{"type": "command", "command": "cat >>seen"}]}]`
+	h := newHooks(t, `{"hooks": {"UserPromptSubmit": `+see+`, "Stop": `+see+`, "PostToolUse": `+see+`, "PostToolUseFailure": `+see+`}}`, func(o *hooks.Options) { o.Mask = m })
+	say := "it is " + hidden
+	if _, err := h.BeforeInput(t.Context(), agent.Message{Session: "s", Text: say}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.BeforeStop(t.Context(), agent.Stop{Session: "s", Text: say}); err != nil {
+		t.Fatal(err)
+	}
+	for _, failed := range []error{nil, errors.New(say)} {
+		handler := h.Middleware(func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Content: llm.TextParts(say)}, failed
+		})
+		for _, name := range []string{"shell", "read_file", "write_file", "mcp__a__b"} {
+			if _, err := handler(t.Context(), &tool.Call{ID: "c", Name: name, Args: `{"x": "` + hidden + `"}`, SessionID: "s"}); !errors.Is(err, failed) {
+				t.Fatal(err)
+			}
+		}
+	}
+	seen, err := os.ReadFile(filepath.Join(h.dir, "seen"))
+	if err != nil || strings.Count(string(seen), "\n") != 10 || strings.Count(string(seen), "it is ") != 11 || strings.Contains(string(seen), hidden) {
+		t.Errorf("hooks got %s, %v", seen, err)
 	}
 }

@@ -231,7 +231,9 @@ func (s *Setup) placeHooks() {
 	if h.Has(hooks.PermissionRequest) {
 		s.Gate.BeforeQuestion = append(s.Gate.BeforeQuestion, opinion(h.BeforeQuestion))
 	}
-	o.Middleware = append([]tool.Middleware{h.Middleware}, o.Middleware...)
+	if h.Has(hooks.PreToolUse, hooks.PermissionRequest, hooks.PostToolUse, hooks.PostToolUseFailure, hooks.SubagentStart, hooks.SubagentStop, hooks.PreCompact) {
+		o.Middleware = append([]tool.Middleware{h.Middleware}, o.Middleware...)
+	}
 	if h.Has(hooks.UserPromptSubmit) {
 		o.BeforeInput = h.BeforeInput
 	}
