@@ -238,18 +238,25 @@ func (s *Skills) equip(p profile.Profile, budget int) (equipped profile.Profile,
 }
 
 // nameOfTool returns "shell for Bash(git:*)" for a tool that Claude Code's files call Bash(git:*), or that name if no tool stands for it.
+// Vendors whose agents have no tools to read and search use commands.
 func nameOfTool(entry string, tools []tool.Tool) string {
 	name, _, _ := strings.Cut(entry, "(")
-	covered := ""
+	covered, shell := "", ""
 	for i := range tools {
 		switch own := tools[i].Name; {
 		case own == name:
 			return entry
+		case own == "view_image": // reads only pictures
 		case rules.ClaudeName(own) == name:
 			return own + " for " + entry
 		case covered == "" && rules.Covers(name, own):
 			covered = own + " for " + entry
+		case shell == "" && rules.ClaudeName(own) == "Bash":
+			shell = own + " for " + entry
 		}
+	}
+	if covered == "" && slices.Contains([]string{"Read", "Grep", "Glob", "LS"}, name) {
+		covered = shell
 	}
 	return cmp.Or(covered, entry)
 }
