@@ -23,7 +23,7 @@ const maxSkillText = 60_000
 
 // skillArguments holds the arguments of the tool.
 type skillArguments struct {
-	Name string `json:"name" jsonschema:"the skill's name, from the list in the system prompt"`
+	Name string `json:"name" jsonschema:"The skill's name, from the list in the system prompt."`
 }
 
 // LoadedSkill describes a skill that a call has loaded, for programs.

@@ -82,7 +82,7 @@ func printCommands(t terminal, e *host.Extensions) error {
 	for _, c := range e.Commands {
 		fmt.Fprintf(w, "/%s\t%s\t%s\t%s\t%s\n", oneLine(c.Name), cmp.Or(shorten(c.Hint, 40), "-"), c.Kind, c.Origin, shorten(c.Description, 80))
 	}
-	if len(e.Commands) == 0 {
+	if len(e.Commands) == 0 && !e.Unused {
 		fmt.Fprintln(t.err, "attractor: there are no commands and no skills; docs/extending.md says how to write some")
 	}
 	if e.Servers {
@@ -132,7 +132,7 @@ project, once you trust it (attractor trust). docs/extending.md describes them.`
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(a.Name), a.Origin, cmp.Or(shorten(a.Model, 30), "inherit"), shorten(tools, 40), shorten(a.Description, 80))
 			}
-			if len(e.Agents) == 0 {
+			if len(e.Agents) == 0 && !e.Unused {
 				fmt.Fprintln(t.err, "attractor: no file defines an agent; docs/extending.md says how to write one")
 			}
 			return w.Flush()

@@ -25,8 +25,8 @@ import (
 
 // inspectFlags holds the flags of the commands that show a profile.
 type inspectFlags struct {
-	profile, dir string
-	native, web  bool
+	profile, dir              string
+	native, web, trustProject bool
 }
 
 // find returns the chosen profile, with the skills and the agents of the directory.
@@ -37,7 +37,7 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 	}
 	var problems []error
 	if err == nil {
-		p, problems, err = host.WithExtensions(p, f.dir, os.Getenv)
+		p, problems, err = host.WithExtensions(p, f.dir, os.Getenv, f.trustProject)
 	}
 	if err != nil {
 		return p, hostError(err)
@@ -53,6 +53,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
 	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
 	cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
+	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "use the files of the project as if you trusted it")
 }
 
 func newTools(t terminal) *cobra.Command {

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
@@ -15,6 +15,8 @@ type Extensions struct {
 	Agents   []*ext.Agent
 	// Servers reports whether MCP servers are configured, which may have prompts.
 	Servers bool
+	// Unused reports whether the project has skills, commands or agents that are not used, because nobody trusts it. The Problems name them.
+	Unused bool
 	// Problems says what is wrong with the files, and what in them has no effect.
 	Problems []error
 }
@@ -40,7 +42,7 @@ func OpenExtensions(c Config) (*Extensions, error) {
 	u.add("the commands", files.Untrusted, files.Why)
 	u.add("the agents", agents.Untrusted, agents.Why)
 	if text := u.text(); text != "" {
-		e.Problems = append(e.Problems, fmt.Errorf("%s", text))
+		e.Unused, e.Problems = true, append(e.Problems, errors.New(text))
 	}
 	e.Servers = len(ServerNames(c)) > 0
 	return e, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,8 +38,8 @@ func (s *Setup) openSkills(c *Config) {
 
 // WithExtensions returns a profile with what files bring into a session in a directory: the tool that loads skills, and the agents in the tools
 // that start agents. It also returns what their user should know.
-func WithExtensions(p profile.Profile, dir string, getenv func(string) string) (profile.Profile, []error, error) {
-	project, err := OpenProject(dir, getenv, false)
+func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile, []error, error) {
+	project, err := OpenProject(dir, getenv, trustProject)
 	if err != nil {
 		return p, nil, err
 	}
@@ -48,13 +49,13 @@ func WithExtensions(p profile.Profile, dir string, getenv func(string) string) (
 	p.Tools = agents.describe(p.Tools)
 	problems := slices.Concat(skills.Problems, agents.Problems)
 	if shortened != "" {
-		problems = append(problems, fmt.Errorf("%s", shortened))
+		problems = append(problems, errors.New(shortened))
 	}
 	var u unused
 	u.add("the skills", skills.Untrusted, skills.Why)
 	u.add("the agents", agents.Untrusted, agents.Why)
 	if text := u.text(); text != "" {
-		problems = append(problems, fmt.Errorf("%s", text))
+		problems = append(problems, errors.New(text))
 	}
 	return p, problems, nil
 }
