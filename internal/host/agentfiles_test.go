@@ -22,17 +22,22 @@ type spawned struct {
 	report        string   // what the session got
 }
 
+// spawnTurns returns the turns in which a model gives THE TASK to the agent of a name and waits for it.
+func spawnTurns(t *testing.T, name, profile string, native bool) []fakellm.Turn {
+	switch {
+	case native && profile == "anthropic":
+		return []fakellm.Turn{calls(t, "Agent", object{"description": "x", "prompt": "THE TASK", "subagent_type": name})}
+	case native && profile == "gemini":
+		return []fakellm.Turn{calls(t, "invoke_agent", object{"agent_name": name, "prompt": "THE TASK"})}
+	}
+	return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "THE TASK", "agent": name}), calls(t, "wait", object{"agent_id": "agent-1"})}
+}
+
 // spawnWith runs a session that starts the agent of a name in the team's project. In the end the session has the agent's report.
 func (b *team) spawnWith(name, profile string, native bool, agentTurns ...fakellm.Turn) *spawned {
 	b.Helper()
 	s := &spawned{}
-	turns := []fakellm.Turn{calls(b.T, "spawn_agent", object{"task": "THE TASK", "agent": name}), calls(b.T, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
-	switch {
-	case native && profile == "anthropic":
-		turns = []fakellm.Turn{calls(b.T, "Agent", object{"description": "x", "prompt": "THE TASK", "subagent_type": name}), {Text: "done"}}
-	case native && profile == "gemini":
-		turns = []fakellm.Turn{calls(b.T, "invoke_agent", object{"agent_name": name, "prompt": "THE TASK"}), {Text: "done"}}
-	}
+	turns := append(spawnTurns(b.T, name, profile, native), fakellm.Turn{Text: "done"})
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -1,0 +1,2 @@
+# Keeps what a hook got.
+cat >>hooks.log

@@ -1,0 +1,1 @@
+echo "Notes of the release"

@@ -1,0 +1,2 @@
+def total(cents, rate):
+    return cents + cents * rate // 100
