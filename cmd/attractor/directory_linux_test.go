@@ -51,8 +51,8 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 		t.Errorf("run: %+v", out)
 	}
 	out := h.run(0, "run", "--yes", "go")
-	has(t, out.stderr, "the hooks for PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit. ")
-	if n := strings.Count(out.stderr, "warning"); n != 1 || len(server.Requests()) != 1 {
+	has(t, out.stderr, "the hooks for PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; the rules Bash(sh check.sh). ")
+	if n := strings.Count(out.stderr, "attractor trust"); n != 1 || len(server.Requests()) != 1 {
 		t.Errorf("%d warnings, %d requests: %s", n, len(server.Requests()), out.stderr)
 	}
 

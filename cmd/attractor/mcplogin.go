@@ -53,7 +53,7 @@ func newMCPLogout(t terminal) *cobra.Command {
 			}
 			err = mcp.LogOut(cmd.Context(), s, mcp.LoginOptions{Tokens: tokens})
 			if errors.Is(err, mcp.ErrNoLogin) {
-				return fail(exitFailed, "%w; to log in, run: attractor mcp login %s", err, shellWord(s.Name))
+				return fail(exitFailed, "%w; to log in, run: attractor mcp login %s", err, host.ShellWord(s.Name))
 			}
 			if err != nil {
 				return fail(exitFailed, "%w", err)

@@ -159,7 +159,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	opts.Fallbacks = fallbacks
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 	tellAbandoned(t, setup.Local)
-	tellUntrusted(t, setup.Project)
+	tellUntrusted(t, setup)
 	tellIgnored(t, setup.Rules)
 	tellUnmasked(t, setup.Unmasked)
 	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, commands: f.typed}

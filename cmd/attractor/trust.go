@@ -64,19 +64,12 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 	return cmd
 }
 
-// tellUntrusted warns if files of the project have no effect.
-func tellUntrusted(t terminal, p *host.Project) {
-	if line := p.Untrusted(); line != "" {
-		fmt.Fprintf(t.err, "attractor: warning: %s; to see it and decide, run: attractor trust %s\n", oneLine(line), oneLine(shellWord(p.Root)))
+// tellUntrusted warns if files of the project have no effect, unless the session tells which.
+func tellUntrusted(t terminal, s *host.Setup) {
+	p := s.Project
+	if line := p.Untrusted(); line != "" && !s.TellsUnused() {
+		fmt.Fprintf(t.err, "attractor: warning: %s; to see it and decide, run: attractor trust %s\n", oneLine(line), oneLine(host.ShellWord(p.Root)))
 	}
-}
-
-// shellWord quotes a path for a shell if it needs that.
-func shellWord(path string) string {
-	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:\\") == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // listTrust prints the decisions.
@@ -134,7 +127,7 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 		return fail(exitFailed, "the project cannot be trusted: %w", p.Problems[0])
 	case p.Trusted:
 		fmt.Fprintf(t.out, "\nYou have trusted this project since %s. To end that, run: attractor trust --revoke %s\n",
-			p.Decision.Since.Local().Format(time.DateTime), oneLine(shellWord(p.Root)))
+			p.Decision.Since.Local().Format(time.DateTime), oneLine(host.ShellWord(p.Root)))
 		return nil
 	}
 	return askTrust(ctx, t, store, p)

@@ -68,7 +68,7 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 	}
 	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(\u001b[31mgo test:*)"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./check.sh"}]}]}}`)
 	h.put("check.sh", "echo one\n")
-	warned("is not trusted yet")
+	warned("the project is not trusted: the hooks for Stop; the rules ")
 	warned("", "--trust-project")
 	if list := h.decisions(); len(list) != 0 {
 		t.Errorf("--trust-project has kept %+v", list)
@@ -90,7 +90,7 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 		t.Errorf("%q", out.stdout)
 	}
 	h.put("check.sh", "echo one\necho \u202etwo\x1b[2J\n")
-	warned("has changed since you decided about it, so nothing in it is started or allowed (check.sh)")
+	warned("the project has changed since you decided about it (check.sh): the hooks for Stop; the rules ")
 	if screen := h.onTerminal(0, "n\n", "trust"); !strings.Contains(screen, `+echo \u{202e}two\u{1b}[2J`) || !strings.Contains(screen, "  changed check.sh") || strings.Contains(screen, "changed .claude") {
 		t.Errorf("%s", screen)
 	}
@@ -99,7 +99,7 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	h.run(0, "trust", "--revoke")
-	warned("is not trusted yet")
+	warned("the project is not trusted: the hooks for Stop; the rules ")
 	if out := h.run(exitFailed, "trust", "--revoke"); !strings.Contains(out.stderr, "no decision") || !strings.Contains(out.stderr, "--list") {
 		t.Errorf("%q", out.stderr)
 	}

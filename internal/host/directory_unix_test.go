@@ -176,8 +176,8 @@ func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 				t.Errorf("the results are %s, hooks got %s", got, s.read("hooks.log"))
 			}
 			const want = "untrusted: These parts of the project are not used, because the project is not trusted: the skills release, sql-migrations; the commands explain, git:commit, review; " +
-				"the agents migrator, reviewer; the hooks for PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit. To see the files and decide, run: attractor trust"
-			if got := s.warned(); len(got) != 1 || got[0] != want {
+				"the agents migrator, reviewer; the hooks for PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; the rules Bash(sh check.sh). To see the files and decide, run: attractor trust "
+			if got := s.warned(); len(got) != 1 || got[0] != want+host.ShellWord(s.dir) {
 				t.Errorf("warnings: %q", got)
 			}
 		})

@@ -41,7 +41,7 @@ func OpenExtensions(c Config) (*Extensions, error) {
 	u.add("the skills", skills.Untrusted, skills.Why)
 	u.add("the commands", files.Untrusted, files.Why)
 	u.add("the agents", agents.Untrusted, agents.Why)
-	if text := u.text(); text != "" {
+	if text := u.text(c.Dir); text != "" {
 		e.Unused, e.Problems = true, append(e.Problems, errors.New(text))
 	}
 	e.Servers = len(ServerNames(c)) > 0

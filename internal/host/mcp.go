@@ -193,13 +193,17 @@ func (r *serverReader) projects() []mcp.Server {
 	return list
 }
 
-// because says why a project has no effect, as the end of a sentence about it.
+// because returns why a project has no effect, as the end of a sentence about it.
 func (p *Project) because() string {
 	switch {
-	case p.Unknown == nil && p.Decision.State == trust.Declined:
+	case p.Unknown != nil:
+		return "it cannot be known whether you trust the project (" + p.Unknown.Error() + ")"
+	case len(p.Problems) > 0:
+		return "the project cannot be trusted (" + p.Problems[0].Error() + ")"
+	case p.Decision.State == trust.Declined:
 		return "you have declined to trust the project"
-	case p.Unknown == nil && p.Decision.State == trust.Changed:
-		return "the project has changed since you decided about it"
+	case p.Decision.State == trust.Changed:
+		return "the project has changed since you decided about it (" + p.changes() + ")"
 	}
 	return "the project is not trusted"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -78,15 +79,33 @@ func (p *Project) Untrusted() string {
 	case p.Decision.State == trust.Changed:
 		why = "has changed since you decided about it"
 	}
-	var names []string
+	return fmt.Sprintf("the project %s %s, so nothing in it is started or allowed (%s)", p.Root, why, p.changes())
+}
+
+// changes names some of the files that have changed since the user's decision.
+func (p *Project) changes() string {
+	var files []string
 	for _, c := range p.Decision.Changes {
-		names = append(names, c.Name)
+		files = append(files, names.Shown(c.Name))
 	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) > mostFiles {
-		names = append(names[:mostFiles], fmt.Sprintf("%d more", len(names)-mostFiles))
+	slices.Sort(files)
+	if files = slices.Compact(files); len(files) > mostFiles {
+		files = append(files[:mostFiles], fmt.Sprintf("%d more", len(files)-mostFiles))
 	}
-	return fmt.Sprintf("the project %s %s, so nothing in it is started or allowed (%s)", p.Root, why, strings.Join(names, ", "))
+	return strings.Join(files, ", ")
+}
+
+// unusedRules returns the rules of an untrusted project that would allow something.
+func (p *Project) unusedRules() (list []string) {
+	if p.Trusted {
+		return nil
+	}
+	for _, e := range p.Effects() {
+		if e.What == "allows" {
+			list = append(list, e.Text)
+		}
+	}
+	return list
 }
 
 // mostFiles limits the files that a line names.

@@ -28,9 +28,7 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 	for _, problem := range s.Configured.Problems {
 		s.warnings.add("mcp_config", problem.Error())
 	}
-	if line := s.Configured.untrusted(); line != "" {
-		s.warnings.add("mcp_untrusted", line)
-	}
+	s.unused.add("the MCP servers", s.Configured.Untrusted, s.Configured.Why)
 	s.startServers(ctx, c, s.Configured.List, func(_ string, err error) { s.warnings.add("mcp_server", describe(err)) })
 	return nil
 }
@@ -61,14 +59,6 @@ func (s *Setup) toolBudget() int {
 	}
 	facts, _ := o.Client.Models(o.Provider, cmp.Or(o.Model, o.Profile.Model))
 	return mcp.BudgetFor(facts.Window)
-}
-
-// untrusted returns a line that names the servers that are not started and says why, or "".
-func (s *Servers) untrusted() string {
-	if len(s.Untrusted) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The MCP servers of the project are not started, because %s: %s. To see them and decide, run: attractor trust", s.Why, shownNames(s.Untrusted))
 }
 
 // shownNames returns some of the names that a project has chosen, on one line.

@@ -83,6 +83,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 			s, err = nil, errors.Join(err, s.Close())
 		}
 	}()
+	named := c.Dir
 	was, err := s.openJournal(ctx, &c)
 	if err != nil {
 		return s, err
@@ -140,7 +141,8 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := s.openLanguageServers(&c); err != nil {
 		return s, err
 	}
-	if text := s.unused.text(); text != "" {
+	s.unused.add("the rules", s.Project.unusedRules(), s.Project.because())
+	if text := s.unused.text(named); text != "" {
 		s.warnings.add("untrusted", text)
 	}
 	return s, nil

@@ -54,7 +54,7 @@ func WithExtensions(p profile.Profile, dir string, getenv func(string) string, t
 	var u unused
 	u.add("the skills", skills.Untrusted, skills.Why)
 	u.add("the agents", agents.Untrusted, agents.Why)
-	if text := u.text(); text != "" {
+	if text := u.text(dir); text != "" {
 		problems = append(problems, errors.New(text))
 	}
 	return p, problems, nil

@@ -19,10 +19,25 @@ func (u *unused) add(kind string, list []string, why string) {
 	}
 }
 
-// text returns the warning, or "" if nothing is unused.
-func (u *unused) text() string {
+// text returns the warning, or "" if nothing is unused. The project is that of a directory which the user has named, or "" for the current one.
+func (u *unused) text(dir string) string {
 	if len(u.parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("These parts of the project are not used, because %s: %s. To see the files and decide, run: attractor trust", u.why, strings.Join(u.parts, "; "))
+	command := "attractor trust"
+	if dir != "" && dir != "." {
+		command += " " + ShellWord(dir)
+	}
+	return fmt.Sprintf("These parts of the project are not used, because %s: %s. To see the files and decide, run: %s", u.why, strings.Join(u.parts, "; "), command)
+}
+
+// TellsUnused reports whether a warning of the session says what of the project is not used.
+func (s *Setup) TellsUnused() bool { return len(s.unused.parts) > 0 }
+
+// ShellWord quotes a path or a name for a shell if it needs that.
+func ShellWord(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:\\") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
