@@ -76,7 +76,11 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
 	}
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local}
-	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, json: asJSON}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopper := newStopper(t.err, cancel)
+	defer stopper.stop()
+	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, stopper: stopper, json: asJSON}
 	if err := r.run(ctx, demoTask); err != nil {
 		return err
 	}

@@ -133,10 +133,12 @@ func TestM2_SignalWhileWaiting(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.own(fmt.Sprintf(`{"mcpServers": {"never": {"command": "sh", "args": ["-c", "echo x > %s; cat"], "required": true, "startTimeout": 600000}}}`, fifo))
+	h.own(fmt.Sprintf(`{"mcpServers": {"never": {"command": "sh", "args": ["-c", "echo x > %s; cat >/dev/null"], "required": true, "startTimeout": 600000}}}`, fifo))
 	cmd := attractor(t, "run", "--yes", "x")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=http://127.0.0.1:1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +149,6 @@ func TestM2_SignalWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("%v, exit code %d", err, cmd.ProcessState.ExitCode())
+		t.Errorf("%v, exit code %d: %s", err, cmd.ProcessState.ExitCode(), &stderr)
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -149,9 +147,13 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if f.debug {
 		config.HookRan = tellHookRun(t)
 	}
+	ctx, cancel := context.WithCancel(ctx) // until the session has begun: what starts with it may wait
+	defer cancel()
+	stopper := newStopper(t.err, cancel)
+	defer stopper.stop()
 	setup, err := host.Open(ctx, config)
 	if err != nil {
-		return hostError(err)
+		return stopper.or(hostError(err))
 	}
 	opts := &setup.Options
 	fallbacks := opts.Fallbacks
@@ -162,7 +164,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	tellUntrusted(t, setup)
 	tellIgnored(t, setup.Rules)
 	tellUnmasked(t, setup.Unmasked)
-	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, commands: f.typed}
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
 	}
@@ -180,6 +182,7 @@ func first(a, b string) string {
 type runner struct {
 	terminal
 	*host.Setup
+	stopper *stopper // it listens already
 	json    bool
 	timeout time.Duration
 	// commands says that a prompt which begins with / may be a command.
@@ -203,15 +206,16 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		view.keepClear(r.input)
 	}
 	r.Options.OnEvent = view.show
-	session, err := r.start(ctx)
+	session, err := r.Start(ctx)
 	if err != nil {
-		return errors.Join(err, r.Close())
+		closeErr := r.Close()
+		return errors.Join(r.stopper.or(r.refusal(err)), closeErr)
 	}
 	view.onFailure(session.Abort)
-	stopped := r.onSignal(session)
+	r.stopper.began(func() { r.StopCommand(); session.Abort() }, r.KillNow)
 	result, err := r.work(ctx, session, prompt)
 	closeErr := errors.Join(closeAll(session), r.Close())
-	if code := stopped(); code != 0 {
+	if code := r.stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}
 	if view.failed != nil {
@@ -230,41 +234,15 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	return r.ended(result)
 }
 
-// start starts the session. A signal ends that, because it may wait for MCP servers.
-func (r *runner) start(ctx context.Context) (*agent.Session, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := make(chan os.Signal, 1)
-	notifyOfEnd(signals)
-	code := 0
-	done, quit := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case sig := <-signals:
-			code = signalCode(sig)
-			cancel()
-		case <-quit:
-		}
-	}()
-	session, err := r.Start(ctx)
-	signal.Stop(signals)
-	close(quit)
-	<-done
+// refusal returns why the session did not start.
+func (r *runner) refusal(err error) error {
 	switch {
-	case code != 0 && err == nil:
-		err = session.Close()
-		fallthrough
-	case code != 0:
-		return nil, errors.Join(&exitError{code: code, err: errors.New("stopped by a signal")}, err)
-	case err == nil:
-		return session, nil
 	case errors.Is(err, errTimeout):
-		return nil, r.outcome(err)
+		return r.outcome(err)
 	case errors.Is(err, host.ErrServer):
-		return nil, hostError(err)
+		return hostError(err)
 	}
-	return nil, r.refused(err)
+	return r.refused(err)
 }
 
 // ended returns an error if the input ended before the task was done, although nothing failed.
@@ -342,45 +320,4 @@ func (r *runner) outcome(err error) error {
 		return fail(exitFailed, "%w%s", err, r.howToGoOn())
 	}
 	return fail(exitFailed, "%w", err)
-}
-
-// onSignal aborts the session at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP. A second one, other than a repeated SIGHUP, kills what
-// runs and exits at once. The returned function stops listening and returns the exit code, 0 without a signal.
-func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
-	signals := make(chan os.Signal, 2)
-	notifyOfEnd(signals)
-	code := 0
-	done, quit := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-quit:
-				return
-			case sig := <-signals:
-				if sig == syscall.SIGHUP && code == signalCode(sig) {
-					continue // a terminal that goes away sends it to the leader of its session and to the process group in front
-				}
-				if code != 0 {
-					if err := r.KillNow(); err != nil {
-						fmt.Fprintln(r.err, "attractor:", err)
-					}
-					os.Exit(code)
-				}
-				code = signalCode(sig)
-				fmt.Fprintln(r.err, "\nattractor: stopping; a second signal stops at once")
-				r.StopCommand()
-				session.Abort()
-			}
-		}
-	}()
-	return func() int {
-		close(quit)
-		<-done
-		if code == signalCode(syscall.SIGHUP) {
-			signal.Ignore(syscall.SIGHUP) // the second one
-		}
-		signal.Stop(signals)
-		return code
-	}
 }
