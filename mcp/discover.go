@@ -223,7 +223,7 @@ func checkEndpoint(s Server, endpoint string) error {
 		return err
 	}
 	if _, _, _, err := (netguard.Guard{Named: named}).URL(endpoint); err != nil {
-		return unnamed(err)
+		return unnamed(err, u.Hostname(), u.Port())
 	}
 	return nil
 }

@@ -168,6 +168,7 @@ func TestM5_ServerThatDoesNotRead(t *testing.T) {
 
 // Restarts have an end.
 func TestM1_RestartsEnd(t *testing.T) {
+	t.Parallel() // it mostly waits
 	w := new(warnings)
 	lab := as(t, "lab", "lab")
 	s := ready(t, Options{Servers: []Server{lab}, Warn: w.add})
@@ -343,6 +344,7 @@ func TestM5_PaddedLists(t *testing.T) {
 // A server that closes its output and goes on running has ended: the call does not wait for its time to be over, and the next one starts the
 // server again. Tools that need tasks are left out.
 func TestM5_MuteServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	w := new(warnings)
 	one := as(t, "mute", "mute")
 	one.CallTimeout = time.Hour

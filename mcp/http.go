@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -145,7 +146,7 @@ func (r *reach) dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, err
 	}
 	if err := r.guard.Host(host, port); err != nil && !(r.local && isLoopback(name)) {
-		return nil, unnamed(err)
+		return nil, unnamed(err, host.String(), digits)
 	}
 	dialer := r.guard.Dialer(r.resolver)
 	dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -160,18 +161,25 @@ func (r *reach) dial(ctx context.Context, network, address string) (net.Conn, er
 
 // address returns nil if the address to which a host leads may be connected to.
 func (r *reach) address(host netguard.Host, a netip.AddrPort) error {
+	port := strconv.Itoa(int(a.Port()))
 	if r.local && isLoopback(host.String()) && a.Addr().IsLoopback() || r.guard.Named.Names(host, a.Port()) && netguard.Private(a.Addr()) {
 		return nil
 	}
 	if err := r.guard.Address(a); err != nil {
-		return unnamed(err)
+		if netguard.Private(a.Addr()) {
+			return unnamed(err, host.String(), port)
+		}
+		return unnamed(err, a.Addr().String(), port) // no name stands for such an address
 	}
 	return nil
 }
 
-// unnamed says what to do about a host that may not be reached.
-func unnamed(err error) error {
-	return fmt.Errorf(`%w: if it is meant, name it in "hosts" of the server's configuration`, err)
+// unnamed says what to write about a host that may not be reached.
+func unnamed(err error, host, port string) error {
+	if port != "" && port != "80" && port != "443" {
+		host = net.JoinHostPort(host, port)
+	}
+	return fmt.Errorf(`%w: if it is meant, name it in the server's configuration: "hosts": [%q]`, err, host)
 }
 
 // dialRemote returns the transport of a connection to a remote server, and a function that ends it: its requests end, and so do its goroutines.

@@ -81,7 +81,7 @@ func TestM12_WhereServersMayBe(t *testing.T) {
 		"http, named":               {url: "http://mcp.example.com/mcp", hosts: []string{"mcp.example.com"}, want: "is not encrypted"},
 		"no scheme":                 {url: "mcp.example.com/mcp", want: "does not begin with https:// or http://"},
 		"a user":                    {url: "https://me:secret@mcp.example.com/", want: "put credentials into headers"},
-		"private address":           {url: "https://10.1.2.3/mcp", want: `10.1.2.3 is a private address: if it is meant, name it in "hosts"`},
+		"private address":           {url: "https://10.1.2.3/mcp", want: `10.1.2.3 is a private address: if it is meant, name it in the server's configuration: "hosts": ["10.1.2.3"]`},
 		"metadata address":          {url: "https://169.254.169.254/mcp", want: "metadata service"},
 		"metadata by name":          {url: "https://meta.example/mcp", want: "169.254.169.254 is the address of a cloud's metadata service"},
 		"metadata by a named host":  {url: "https://meta.example/mcp", hosts: []string{"meta.example"}, want: "metadata service"},

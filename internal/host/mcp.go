@@ -80,6 +80,7 @@ type serverReader struct {
 	dir     string
 	project *Project
 	getenv  func(string) string
+	unread  bool // the user's own file has servers that are not known
 }
 
 // read returns the servers of a file. What is wrong with single ones is among the Problems.
@@ -92,7 +93,7 @@ func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.
 			var wrong error
 			if s.Dir, wrong = r.placeOf(&s); wrong != nil {
 				r.Problems = append(r.Problems, &mcp.Problem{File: name, Server: s.Name, Err: wrong})
-				continue
+				s = mcp.Server{Name: s.Name, File: s.File, Origin: s.Origin, Off: true}
 			}
 		}
 		placed = append(placed, s)
@@ -168,6 +169,7 @@ func (r *serverReader) users() []mcp.Server {
 		list, err = r.read(name, data, mcp.User)
 	}
 	if err != nil {
+		r.unread = true
 		r.Problems = append(r.Problems, fmt.Errorf("your MCP servers are not used: %w", err))
 	}
 	return list
@@ -184,6 +186,10 @@ func (r *serverReader) projects() []mcp.Server {
 	}
 	if !r.project.Trusted {
 		r.Untrusted, r.Why = mcp.Names(f.Data), r.project.because()
+		return nil
+	}
+	if r.unread {
+		r.Problems = append(r.Problems, errors.New("the MCP servers of the project are not used either, because they could take the names of yours, and your rules would count for them"))
 		return nil
 	}
 	list, err := r.read(filepath.Join(r.project.Root, projectServers), f.Data, mcp.Project)

@@ -43,6 +43,9 @@ func launches(s *mcp.Server, dir, root string) (program, found string) {
 		words = append(words, strings.Fields(arg)...) // it may be a script
 	}
 	for _, word := range words {
+		if isFile(dir, word) {
+			return "its command", word
+		}
 		name := strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(word), ".exe"), ".cmd"))
 		if strings.HasPrefix(name, "python") && slices.Contains(words, "-m") {
 			return name, "modules"
@@ -54,6 +57,18 @@ func launches(s *mcp.Server, dir, root string) (program, found string) {
 		}
 	}
 	return "", ""
+}
+
+// isFile reports whether a word of a command, or the value of an option, is a file in a directory, by a name that begins there.
+func isFile(dir, word string) bool {
+	if option, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(option, "-") {
+		word = value
+	}
+	if word == "" || filepath.IsAbs(word) {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(dir, word))
+	return err == nil && !info.IsDir()
 }
 
 // launchFiles returns the files by which a project chooses what a program runs.

@@ -29,6 +29,9 @@ func TestM12_WhatLaunchersUse(t *testing.T) {
 		"a module":                {"python3 -m pkg", "README.md", "modules"},
 		"a Python script":         {"python3 /opt/pkg.py", "pyproject.toml", ""},
 		"another program":         {"/usr/bin/server .", "package.json", ""},
+		"a script of the project": {"node --no-warnings server.js", "sub/server.js", "server.js"},
+		"a loaded one":            {"node --import=./hook.mjs /opt/server.js", "sub/hook.mjs", "--import=./hook.mjs"},
+		"a directory":             {"/usr/bin/server src", "sub/src/x", ""},
 		"one of the project":      {"./server", "server", "./server"},
 	} {
 		root, err := filepath.EvalSymlinks(t.TempDir())
@@ -66,6 +69,34 @@ func TestM12_WhatLaunchersUse(t *testing.T) {
 				t.Errorf("%s with a cwd starts in %s, %v", name, got, err)
 			}
 			s.Dir = ""
+		}
+	}
+}
+
+// If it is not known which servers are the user's, none of the project takes a name of theirs.
+func TestM12_UnreadServersKeepTheirNames(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home, "HOME": home}[name] }
+	if err := os.Mkdir(filepath.Join(home, "attractor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, ".mcp.json"), []byte(`{"mcpServers":{"lab":{"command":"/bin/true"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	project, err := OpenProject(root, getenv, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mine, want := range map[string]int{`{"mcpServers":{}}`: 1, `{"mcpServers":{"lab":`: 0} {
+		if err := os.WriteFile(filepath.Join(home, "attractor", "mcp.json"), []byte(mine), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := OpenServers(root, project, nil, getenv); err != nil || len(s.List) != want || len(s.Problems) != 2*(1-want) {
+			t.Errorf("with %s there are %+v, %v, %v", mine, s.List, s.Problems, err)
 		}
 	}
 }
