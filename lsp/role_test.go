@@ -154,12 +154,12 @@ func (s *server) changed(uri string, version int) error {
 	case s.has("huge"):
 		fmt.Printf("Content-Length: %d\r\n\r\n", 200<<20)
 		_, _ = io.Copy(os.Stdout, io.LimitReader(zeros{}, 200<<20))
-	case s.has("floods"):
-		for i := range 20_000 {
+	case s.has("floods"): // about an older version of the document, so that it is clear that more will come
+		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri, "version": version - 1, "diagnostics": many(3_000)}})
+		for i := range 500 {
 			s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": fmt.Sprintf("file:///flood/%d", i), "diagnostics": many(5)}})
 			s.send(map[string]any{"method": "window/logMessage", "params": map[string]any{"message": "flood"}})
 		}
-		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri, "version": version, "diagnostics": many(20_000)}})
 	case s.has("older"):
 		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri, "version": version - 1, "diagnostics": many(3)}})
 	}
