@@ -37,7 +37,7 @@ func (p *Project) untrustedCommands(getenv func(string) string) (list []string) 
 		return nil
 	}
 	for _, f := range p.extFiles(commandPlaces(), getenv) {
-		if name := ext.CommandName(f.below); name != "" {
+		if name := ext.CommandName(f.below); name != "" && isCommandFile(f.below) {
 			list = append(list, name)
 		}
 	}
@@ -83,9 +83,14 @@ func OpenCommands(project *Project, getenv func(string) string) *CommandFiles {
 	return c
 }
 
+// isCommandFile reports whether a file in a directory of commands has one.
+func isCommandFile(name string) bool {
+	return path.Ext(name) == ".toml" || isAgentFile(name)
+}
+
 // add adds the command of a file, unless there is one of its name.
 func (c *CommandFiles) add(f extFile, parse func(ext.File, string) (*ext.Command, []ext.Mistake), prefix string) {
-	if ext := path.Ext(f.below); ext != ".md" && ext != ".toml" || strings.EqualFold(path.Base(f.below), "README.md") {
+	if !isCommandFile(f.below) {
 		return
 	}
 	name := ext.CommandName(f.below)

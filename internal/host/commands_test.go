@@ -215,7 +215,7 @@ func TestM7_ShellCommandsThatFail(t *testing.T) {
 	if err := b.submit("/do"); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.sent(); !strings.Contains(got, "A no\n") || !strings.Contains(got, "3") || len(got) > 40_000 || !strings.HasSuffix(got, " C\n") {
+	if got := b.sent(); !strings.Contains(got, "A no\n") || !strings.Contains(got, "Exit code: 3") || len(got) > 40_000 || !strings.HasSuffix(got, " C\n") {
 		t.Errorf("%d bytes: %.300q", len(got), got)
 	}
 }
@@ -243,12 +243,12 @@ func TestM7_FilesUnderRules(t *testing.T) {
 
 // The commands of a project have no effect before it is trusted. One warning tells of them, and the session works.
 func TestM7_UntrustedCommands(t *testing.T) {
-	b := newTeam(t, map[string]string{".claude/commands/do.md": "Do it !`touch made`", ".agents/agents/a.md": "---\nname: a\ndescription: b\n---\nx", "~/.claude/commands/mine.md": "Mine"}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	b := newTeam(t, map[string]string{".claude/commands/do.md": "Do it !`touch made`", ".claude/commands/README.md": "About", ".agents/agents/a.md": "---\nname: a\ndescription: b\n---\nx", "~/.claude/commands/mine.md": "Mine"}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	b.config.TrustProject = false
 	if err := b.submit("/do"); err == nil || !strings.Contains(err.Error(), "the command /do is not used, because the project is not trusted; to see it and decide, run: attractor trust") {
 		t.Error(err)
 	}
-	if len(b.told) != 1 || !b.warned("the commands do", "the agents a", "attractor trust") {
+	if len(b.told) != 1 || !b.warned("the commands do; the agents a. To see", "attractor trust") {
 		t.Errorf("warnings: %q", b.told)
 	}
 	if err := b.submit("/mine"); err != nil || !strings.Contains(b.sent(), "Mine") {

@@ -2,8 +2,10 @@ package host_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
@@ -135,18 +137,28 @@ func TestM11_WhichServersStart(t *testing.T) {
 				command = "sleep 0.1; test -e started && echo IT HAS $((40+2)); rm -f started"
 			}
 			n := 0
+			var off atomic.Bool // the user has been told that it is off
 			wait := until(t, "IT HAS 42", "shell", "command", command, calls(t, "write_file", object{"file_path": "a.txt", "content": "0"}))
 			s.serve(func(r *fakellm.Request) fakellm.Turn {
 				if n = r.Turn(); !c.started && n > 1 {
 					return fakellm.Turn{Text: "done"}
 				}
-				if c.started && n > 0 && n < 5 { // until it is off
+				if c.started && n > 0 && n < 300 && !off.Load() {
 					return calls(t, "write_file", object{"file_path": "b.txt", "content": strings.Repeat("x", n)})
 				}
 				return wait(r)
 			})
 			config.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", s.url, "HOME", s.home)
-			s.submit(config, "the task", s.listen)
+			s.submit(config, "the task", func(o *agent.Options) {
+				s.listen(o)
+				listen := o.OnEvent
+				o.OnEvent = func(ev agent.Event) {
+					listen(ev)
+					if w, ok := ev.(*agent.Warning); ok && strings.Contains(w.Text, "is off for the rest") {
+						off.Store(true)
+					}
+				}
+			})
 			if got := strings.Contains(s.lastResults(), "IT HAS 42"); got != c.started {
 				t.Errorf("started: %t", got)
 			}
