@@ -64,10 +64,10 @@ func OpenCommands(project *Project, getenv func(string) string) *CommandFiles {
 		}
 	}
 	codex := getenv("CODEX_HOME")
-	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); codex == "" && home != "" {
+	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); !filepath.IsAbs(codex) {
 		codex = filepath.Join(home, ".codex")
 	}
-	if codex != "" {
+	if filepath.IsAbs(codex) {
 		for _, f := range userFiles(filepath.Join(codex, codexPrompts), problem) {
 			c.add(f, ext.ParsePrompt, codexPrompts+":")
 		}
@@ -141,7 +141,7 @@ const (
 func userPlaces(places []string, getenv func(string) string) (dirs []string) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	for _, place := range places {
-		if claude := getenv("CLAUDE_CONFIG_DIR"); claude != "" && strings.HasPrefix(place, ".claude/") {
+		if claude := getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(claude) && strings.HasPrefix(place, ".claude/") {
 			dirs = append(dirs, filepath.Join(claude, path.Base(place)))
 		} else if home != "" {
 			dirs = append(dirs, filepath.Join(home, filepath.FromSlash(place)))

@@ -46,10 +46,10 @@ func userHooks(getenv func(string) string) (files []string) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	for _, place := range [][3]string{{"CLAUDE_CONFIG_DIR", ".claude", "settings.json"}, {"CODEX_HOME", ".codex", "hooks.json"}} {
 		dir := getenv(place[0])
-		if dir == "" && home != "" {
+		if !filepath.IsAbs(dir) { // a relative one would make files of a project the user's
 			dir = filepath.Join(home, place[1])
 		}
-		if dir != "" {
+		if filepath.IsAbs(dir) {
 			files = append(files, filepath.Join(dir, place[2]))
 		}
 	}

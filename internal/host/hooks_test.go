@@ -241,6 +241,28 @@ func TestM9_Untrusted(t *testing.T) {
 	}
 }
 
+// Directories of the user's that are relative do not make hooks of a project the user's.
+func TestM9_RelativeDirectoriesOfUsers(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{".claude/settings.json", ".codex/hooks.json", "attractor/hooks.json"} {
+		put(t, dir, name, settings(t, "Stop", "", "true"))
+	}
+	getenv := variables("HOME", t.TempDir(), "XDG_CONFIG_HOME", ".", "CLAUDE_CONFIG_DIR", ".claude", "CODEX_HOME", ".codex")
+	project, err := host.OpenProject(dir, getenv, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, ".claude/skills/own/SKILL.md", "---\nname: own\ndescription: Does something.\n---\nx")
+	put(t, dir, ".claude/commands/own.md", "x")
+	if s, c := host.OpenSkills(project, getenv), host.OpenCommands(project, getenv); len(s.List)+len(c.List) != 0 {
+		t.Errorf("skills %v, commands %v", s.List, c.List)
+	}
+	if c := host.OpenHooks(project, getenv); len(c.List) != 0 || len(c.Untrusted) != 2 {
+		t.Errorf("used %v, untrusted %v", c.List, c.Untrusted)
+	}
+}
+
 // A mistake in a trusted file is a warning with its line, and the other hooks run. If hooks must not fail, a lost guard prevents the session.
 func TestM9_MistakesAreTold(t *testing.T) {
 	const file = "{\"hooks\": {\n\"PreToolUse\": [{\"hooks\": [{\"type\": \"agent\"}]}],\n\"SessionEnd\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo >ended\"}]}]}}"

@@ -75,11 +75,13 @@ func ownRules(home string, getenv func(string) string) (sources []rules.Source, 
 		kept = "" // without a state directory nothing was kept
 	}
 	settings := getenv("CLAUDE_CONFIG_DIR")
-	if settings == "" && home != "" {
+	if !filepath.IsAbs(settings) { // a relative one would make files of a project the user's
 		settings = filepath.Join(home, ".claude")
 	}
-	if settings != "" {
+	if filepath.IsAbs(settings) {
 		settings = filepath.Join(settings, "settings.json")
+	} else {
+		settings = ""
 	}
 	for _, name := range []string{kept, settings} {
 		if name == "" {

@@ -49,7 +49,7 @@ func OpenSkills(project *Project, getenv func(string) string) *Skills {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	for _, place := range skillPlaces() {
 		dir := filepath.Join(home, filepath.FromSlash(place))
-		if claude := getenv("CLAUDE_CONFIG_DIR"); claude != "" && place == ".claude/skills" {
+		if claude := getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(claude) && place == ".claude/skills" {
 			dir = filepath.Join(claude, "skills")
 		} else if home == "" {
 			continue // without a home directory there are none
