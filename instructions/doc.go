@@ -10,4 +10,13 @@
 //
 // Documents are text and start nothing, so they need no trust. They are cleaned of what cannot be seen, and limited. What is wrong with
 // one is a [Mistake]; the others are used.
+//
+// # Decisions
+//
+//   - An imported file is a document of its own behind the one that imports it, so that the text stays as its author wrote it, and nothing
+//     is there twice.
+//   - Documents of directories below are notes, one each: a note says whether the model has its text, also after a resume and a
+//     compaction.
+//   - The front matter of rules is read line by line: patterns such as **/*.ts without quotes are not YAML. So agent, which renders the
+//     prompt, needs no YAML either.
 package instructions

@@ -31,4 +31,12 @@
 // A [Network] connects only to public addresses and to hosts that the configuration names. [LogIn] lets a user log in with OAuth and keeps
 // the tokens in a [TokenStore]. Sessions use and refresh them, one process at a time, and never begin a login: a server that wants one is a
 // [LoginError].
+//
+// # Decisions
+//
+//   - Schemas are rewritten, and only to looser ones, because the server checks its arguments anyway. Keywords that get stricter when what
+//     is in them gets looser (not, if, oneOf) are left out or loosened as well. References are replaced by what they refer to.
+//   - Above the budget all tools are deferred, so that what is offered does not depend on which server was first.
+//   - A forwarded call is recorded as the model made it, and judged and run as the tool that it names. Results have to answer the model's
+//     call, and a replay has no tools, only definitions.
 package mcp

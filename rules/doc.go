@@ -29,4 +29,11 @@
 // Deny and ask rules match generously: also a program under a path, with options in front of its subcommand, or behind a wrapper. Allow rules
 // match only the words that they have. A wide allow rule does not cover files that hold secrets, start programs or instruct agents:
 // Edit(./**) says nothing about AGENTS.md, nor Bash(cat:*) about .env. A rule has to name them.
+//
+// # Decisions
+//
+//   - The syntax is Claude Code's, because users and projects have such files. A form that only it knows is a warning in its own files if
+//     it allows, and a mistake elsewhere.
+//   - Patterns are compared with the words of parsed commands, so quotes, chains and wrappers neither hide a command from a deny rule nor
+//     smuggle one past an allow rule.
 package rules

@@ -17,4 +17,14 @@
 // env.Local are not in the sandbox: they keep to the roots, and env.Protect with [Sandbox.Protection] refuses the same files.
 //
 // SECURITY.md says what each level promises.
+//
+// # Decisions
+//
+//   - It is a Launch, nothing else. env knows no sandbox.
+//   - What is not shown does not exist. It begins with nothing and adds the system, tool chains and roots.
+//   - A placeholder is an empty directory, because a mount needs something to cover. Each command holds a lock while anything of it runs;
+//     placeholders are removed under a lock that excludes it, since removing one would remove its mount everywhere.
+//   - Every directory above a mount is a mount where commands can write; otherwise they could rename it.
+//   - A command's variables travel in a file, to the inside. In the environment of bubblewrap or the helper they would act outside.
+//   - The helper is a program of its own, because it starts with every command. No SOCKS: in its protocols nothing names the host.
 package sandbox
