@@ -147,7 +147,7 @@ func (s *Skill) Text() string {
 // only $ARGUMENTS is filled in, because the body may show scripts with places such as $1. The caller runs the commands.
 func (s *Skill) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
-	a := &arguments{text: args, words: divideArguments(args), names: s.names}
+	a := &arguments{text: args, words: names.Words(args), names: s.names}
 	body := parseTemplate(s.Body + "\n")
 	if err := s.place(body); err != nil {
 		return nil, err

@@ -354,7 +354,7 @@ func TestM10_MistakesBelowAreTold(t *testing.T) {
 	w := newTree(t, "a/AGENTS.md", "OF A\n@missing.md", "a/x", "")
 	s := w.works("")
 	s.run(llmtest.Calls(read("a/x")), llmtest.Calls(read("a/x")), llmtest.Text("done"))
-	if want := []string{w.dir + "/a/AGENTS.md:2: @missing.md is not imported: there is no such file"}; !slices.Equal(s.told, want) {
+	if want := []string{w.dir + "/a/AGENTS.md, line 2: @missing.md is not imported: there is no such file"}; !slices.Equal(s.told, want) {
 		t.Errorf("%q, want %q", s.told, want)
 	}
 }

@@ -65,7 +65,7 @@ type Mistake struct {
 // String returns the mistake with its place.
 func (m Mistake) String() string {
 	if m.Line > 0 {
-		return fmt.Sprintf("%s:%d: %s", sanitize.Line(m.File), m.Line, sanitize.Line(m.Text))
+		return fmt.Sprintf("%s, line %d: %s", sanitize.Line(m.File), m.Line, sanitize.Line(m.Text))
 	}
 	return sanitize.Line(m.File) + ": " + sanitize.Line(m.Text)
 }

@@ -83,17 +83,17 @@ func TestM10_ImportsStayInTheProject(t *testing.T) {
 	lacks(t, found.Text, "OUTSIDE")
 	told := strings.ReplaceAll(w.told(found), w.dir, "DIR")
 	told = strings.ReplaceAll(told, outside.dir, "OUT")
-	w.expect("mistakes", told, `AGENTS.md:4: @../x.md is not imported: a project's document imports files in DIR only
-AGENTS.md:5: @~/.ssh/id_rsa is not imported: a project's document imports files of the project only, not of the home directory
-AGENTS.md:6: @OUT/secret.md is not imported: a project's document imports files in DIR only
-AGENTS.md:7: @link.md is not imported: leads to OUT/secret.md, which is outside of the allowed directories (); use a path inside of them
-AGENTS.md:7: @dir/secret.md is not imported: leads to OUT/secret.md, which is outside of the allowed directories (); use a path inside of them
-AGENTS.md:8: @.git/config is not imported: it leads out of DIR, or into git's directory
-AGENTS.md:8: @./.env is not imported: hidden files are not imported
-AGENTS.md:9: @env.md is not imported: hidden files are not imported
-AGENTS.md:9: @missing.md is not imported: there is no such file
-AGENTS.md:10: @./docs is not imported: it is not a regular file
-AGENTS.md:11: @key.md is not imported: it usually holds secrets
+	w.expect("mistakes", told, `AGENTS.md, line 4: @../x.md is not imported: a project's document imports files in DIR only
+AGENTS.md, line 5: @~/.ssh/id_rsa is not imported: a project's document imports files of the project only, not of the home directory
+AGENTS.md, line 6: @OUT/secret.md is not imported: a project's document imports files in DIR only
+AGENTS.md, line 7: @link.md is not imported: leads to OUT/secret.md, which is outside of the allowed directories (); use a path inside of them
+AGENTS.md, line 7: @dir/secret.md is not imported: leads to OUT/secret.md, which is outside of the allowed directories (); use a path inside of them
+AGENTS.md, line 8: @.git/config is not imported: it leads out of DIR, or into git's directory
+AGENTS.md, line 8: @./.env is not imported: hidden files are not imported
+AGENTS.md, line 9: @env.md is not imported: hidden files are not imported
+AGENTS.md, line 9: @missing.md is not imported: there is no such file
+AGENTS.md, line 10: @./docs is not imported: it is not a regular file
+AGENTS.md, line 11: @key.md is not imported: it usually holds secrets
 `)
 }
 
@@ -103,7 +103,7 @@ func TestM10_ImportsFiveDeep(t *testing.T) {
 	found := w.find("", instructions.Options{})
 	has(t, found.Text, "ONE", "TWO", "THREE", "FOUR", "FIVE")
 	lacks(t, found.Text, "SIX")
-	w.expect("mistakes", w.told(found), "5.md:2: @6.md is not imported: imports go 5 files deep\n")
+	w.expect("mistakes", w.told(found), "5.md, line 2: @6.md is not imported: imports go 5 files deep\n")
 }
 
 // The user's documents come first, and may import what is in the home directory. A link may lead out of it, as those of dotfiles do.
@@ -126,15 +126,15 @@ func TestM10_UserDocuments(t *testing.T) {
 	}
 	told := strings.ReplaceAll(w.told(found), home.dir, "~")
 	host, err := os.Stat("/etc/hostname")
-	want := `~/.config/attractor/AGENTS.md:2: @./style.md is not imported: a user's document imports files in the home directory only
-~/.config/attractor/AGENTS.md:2: @/etc/hostname is not imported: a user's document imports files in the home directory only
-~/.claude/CLAUDE.md:1: @../../x.md is not imported: there is no such file
-~/.claude/CLAUDE.md:2: @missing.md is not imported: there is no such file
-CLAUDE.md:1: @../../x.md is not imported: a project's document`
+	want := `~/.config/attractor/AGENTS.md, line 2: @./style.md is not imported: a user's document imports files in the home directory only
+~/.config/attractor/AGENTS.md, line 2: @/etc/hostname is not imported: a user's document imports files in the home directory only
+~/.claude/CLAUDE.md, line 1: @../../x.md is not imported: there is no such file
+~/.claude/CLAUDE.md, line 2: @missing.md is not imported: there is no such file
+CLAUDE.md, line 1: @../../x.md is not imported: a project's document`
 	if err != nil || !host.Mode().IsRegular() {
 		want = strings.Replace(want, "/etc/hostname is not imported: a user's document imports files in the home directory only", "/etc/hostname is not imported: there is no such file", 1)
 	}
-	want, _, _ = strings.Cut(want, "CLAUDE.md:1: @../../x.md is not imported: a p") // the project's copy is not read for imports
+	want, _, _ = strings.Cut(want, "CLAUDE.md, line 1: @../../x.md is not imported: a p") // the project's copy is not read for imports
 	w.expect("mistakes", told, want)
 }
 

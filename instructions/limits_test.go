@@ -73,7 +73,7 @@ func TestM10_ImportsAreLimited(t *testing.T) {
 	if c.looked > 1_100 {
 		t.Errorf("%d files were looked for", c.looked)
 	}
-	w.expect("mistakes", w.told(found), "6.md:95: @name93 is not imported, and what follows neither: there are more than 1000 imports\n")
+	w.expect("mistakes", w.told(found), "6.md, line 95: @name93 is not imported, and what follows neither: there are more than 1000 imports\n")
 }
 
 // A file that is no text is no document. UTF-16, in which some editors write, is told.
@@ -82,7 +82,7 @@ func TestM10_DocumentsAreText(t *testing.T) {
 	found := w.find("", claude())
 	lacks(t, found.Text, "PIXELS", "H", `\u{0}`)
 	has(t, found.Text, "FINE")
-	w.expect("mistakes", w.told(found), "AGENTS.md:1: @a.png is not imported: it is not text in UTF-8\nCLAUDE.md: it is not used: it is not text in UTF-8\n")
+	w.expect("mistakes", w.told(found), "AGENTS.md, line 1: @a.png is not imported: it is not text in UTF-8\nCLAUDE.md: it is not used: it is not text in UTF-8\n")
 }
 
 // On a file system that ignores case, .GIT is git's directory.
@@ -111,7 +111,7 @@ func TestM10_PatternsAreLimited(t *testing.T) {
 	if later != 31 { // of 32 patterns each
 		t.Errorf("%d rules have patterns", later)
 	}
-	has(t, w.told(found), ".claude/rules/31.md:2: the pattern 31{a,b}{a,b}{a,b}{a,b}{a,b} and those behind it are not used: the rules in ", " have more than 1000\n")
+	has(t, w.told(found), ".claude/rules/31.md, line 2: the pattern 31{a,b}{a,b}{a,b}{a,b}{a,b} and those behind it are not used: the rules in ", " have more than 1000\n")
 	lacks(t, found.Text, "RULE 0\n")
 }
 

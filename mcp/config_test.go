@@ -275,7 +275,7 @@ func TestM2_ArgumentsOfPrompts(t *testing.T) {
 		"it's how=fine and well": {"who": "it's and well", "how": "fine"},
 		"a b c d":                {"who": "a", "how": "b c d"},
 		`x=1 how="a b"`:          {"who": "x=1", "how": "a b"},
-		`one "two three`:         {"who": "one", "how": "two three"},
+		`one "two three`:         {"who": "one", "how": `"two three`},
 		`""`:                     {"who": ""},
 	} {
 		got, err := p.Fill(line)

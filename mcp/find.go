@@ -73,7 +73,7 @@ func (s *Servers) Prompt(ctx context.Context, name string) (*Prompt, error) {
 func (p *Prompt) Fill(line string) (map[string]string, error) {
 	args := map[string]string{}
 	next, last := 0, ""
-	for _, word := range words(line) {
+	for _, word := range names.Words(line) {
 		if name, value, ok := strings.Cut(word, "="); ok && slices.ContainsFunc(p.Arguments, func(a PromptArgument) bool { return a.Name == name }) {
 			args[name] = value
 			continue
@@ -92,31 +92,4 @@ func (p *Prompt) Fill(line string) (map[string]string, error) {
 		}
 	}
 	return args, nil
-}
-
-// words returns the words of a line. Single and double quotes hold spaces.
-func words(line string) (all []string) {
-	var word strings.Builder
-	quote, begun := rune(0), false
-	for _, r := range line + " " {
-		switch {
-		case quote == 0 && (r == '"' || r == '\'' && word.Len() == 0):
-			quote, begun = r, true
-		case r == quote && quote != 0:
-			quote = 0
-		case quote == 0 && strings.ContainsRune(" \t\r\n", r):
-			if begun {
-				all = append(all, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if begun { // a quote without an end
-		all = append(all, strings.TrimSuffix(word.String(), " "))
-	}
-	return all
 }

@@ -91,7 +91,7 @@ func TestM10_PromptSources(t *testing.T) {
 		t.Error(list)
 	}
 	prompt, toldAgain := run()
-	if !strings.Contains(prompt, "IMPORTED") || strings.Contains(prompt, "RULE") || told != toldAgain || !strings.HasPrefix(told, "attractor: warning: ~/project/AGENTS.md:2: @none.md is not imported: there is no such file\n") {
+	if !strings.Contains(prompt, "IMPORTED") || strings.Contains(prompt, "RULE") || told != toldAgain || !strings.HasPrefix(told, "attractor: warning: ~/project/AGENTS.md, line 2: @none.md is not imported: there is no such file\n") {
 		t.Errorf("%s\ntold:\n%s\nand\n%s", prompt, told, toldAgain)
 	}
 }

@@ -160,8 +160,8 @@ func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 		}
 	}
 	told := strings.Join(s.warnings("instructions"), "\n")
-	for _, want := range []string{"HOME/.claude/CLAUDE.md:1: @~/none.md is not imported: there is no such file", "DIR/AGENTS.md:1: @missing.md is not imported: there is no such file",
-		"DIR/AGENTS.md:1: @secrets.json is not imported: it usually holds secrets", "DIR/AGENTS.md:1: @private/x.md is not imported: the rule "} {
+	for _, want := range []string{"HOME/.claude/CLAUDE.md, line 1: @~/none.md is not imported: there is no such file", "DIR/AGENTS.md, line 1: @missing.md is not imported: there is no such file",
+		"DIR/AGENTS.md, line 1: @secrets.json is not imported: it usually holds secrets", "DIR/AGENTS.md, line 1: @private/x.md is not imported: the rule "} {
 		if strings.Count(told, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, told)
 		}
