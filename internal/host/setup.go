@@ -92,33 +92,13 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := c.fillIn(was); err != nil {
 		return s, err
 	}
-	client, provider, err := c.connect()
-	if err != nil {
+	if err := s.openModel(&c); err != nil {
 		return s, err
 	}
-	o := &s.Options
-	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)
-	if o.Profile, err = c.chooseProfile(provider); err != nil {
-		return s, err
-	}
-	if c.Web {
-		if o.Profile, err = WithWeb(o.Profile); err != nil {
-			return s, err
-		}
-	}
-	o.Fallbacks.Models = c.Fallbacks
-	o.Instructions = c.Instructions
 	s.openSecrets(&c)
-	o.Subagents = &agent.Subagents{}
-	if c.Store != nil {
-		o.Subagents.Journal = c.Store.Create
-	}
-	if err := s.openProject(&c); err != nil {
+	if err := s.openTeam(&c, was); err != nil {
 		return s, err
 	}
-	s.openSkills(&c)
-	s.openCommands(&c, was)
-	s.openAgents(&c)
 	if err := s.openDir(&c); err != nil {
 		return s, err
 	}
@@ -129,7 +109,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	if moved {
-		o.Dir = s.Local.WorkDir()
+		s.Options.Dir = s.Local.WorkDir()
 	}
 	if err := s.openDocuments(ctx, &c); err != nil {
 		return s, err
@@ -146,6 +126,42 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		s.warnings.add("untrusted", text)
 	}
 	return s, nil
+}
+
+// openModel connects to the provider and chooses the profile and what else the options have of the configuration.
+func (s *Setup) openModel(c *Config) error {
+	client, provider, err := c.connect()
+	if err != nil {
+		return err
+	}
+	o := &s.Options
+	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)
+	if o.Profile, err = c.chooseProfile(provider); err != nil {
+		return err
+	}
+	if c.Web {
+		if o.Profile, err = WithWeb(o.Profile); err != nil {
+			return err
+		}
+	}
+	o.Fallbacks.Models = c.Fallbacks
+	o.Instructions = c.Instructions
+	o.Subagents = &agent.Subagents{}
+	if c.Store != nil {
+		o.Subagents.Journal = c.Store.Create
+	}
+	return nil
+}
+
+// openTeam reads the files of the project, and the skills, commands and agents in them and of the user.
+func (s *Setup) openTeam(c *Config, was *agent.State) error {
+	if err := s.openProject(c); err != nil {
+		return err
+	}
+	s.openSkills(c)
+	s.openCommands(c, was)
+	s.openAgents(c)
+	return nil
 }
 
 // openGate puts the gate in front of the tool calls of the session.
