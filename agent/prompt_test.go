@@ -324,6 +324,7 @@ func TestE5_AC9_5_Budget(t *testing.T) {
 			w.git("init", "-q")
 			w.put("AGENTS.md", c.root)
 			if c.root == "huge" {
+				w.put("AGENTS.md", strings.Repeat("huge\n", 20_000)) // what follows is never read
 				if err := os.Truncate(filepath.Join(w.dir, "AGENTS.md"), 100<<20); err != nil {
 					t.Fatal(err)
 				}
