@@ -32,7 +32,7 @@ func (s *State) Fold(line journal.Record) error {
 	return nil
 }
 
-// seqReserve is how many numbers of events stay free when a session is resumed after a crash, for the deltas that its host had seen after the
+// seqReserve counts the numbers of events that stay free when a session is resumed after a crash, for the deltas that its host had seen after the
 // last record.
 const seqReserve = 1 << 20
 

@@ -216,7 +216,7 @@ type settingRecord struct {
 	registry *tool.Registry // for the tools, nil if they do not change
 }
 
-// Settings are what can change while a session runs. Nil fields stay as they are.
+// Settings hold what can change while a session runs. Nil fields stay as they are.
 type Settings struct {
 	// Provider must be one of the client's. Another one needs another Model too.
 	Provider *string `json:"provider,omitempty"`

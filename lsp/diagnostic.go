@@ -34,7 +34,7 @@ const (
 	maxShown      = 20  // lines of a result
 )
 
-// identity is what makes two diagnostics of a file the same. Places in the message count no more than that of the diagnostic itself.
+// identity holds what makes two diagnostics of a file the same. Places in the message count no more than that of the diagnostic itself.
 type identity struct {
 	severity      severity
 	code, message string

@@ -30,7 +30,7 @@ type published struct {
 	news    chan struct{}   // has an element when something was published or some work has begun or ended
 }
 
-// publication is what was published last about a file.
+// publication holds what was published last about a file.
 type publication struct {
 	list    []diagnostic
 	version *int

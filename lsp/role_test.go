@@ -52,7 +52,7 @@ func serve(role string) error {
 
 func (s *server) has(fault string) bool { return slices.Contains(s.faults, fault) }
 
-// received is what a client sends.
+// received holds a message of a client.
 type received struct {
 	ID     json.RawMessage
 	Method string

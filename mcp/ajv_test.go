@@ -38,7 +38,7 @@ type ajv struct {
 	out *bufio.Reader
 }
 
-// verdicts are what the validator says about values.
+// verdicts hold what the validator says about values.
 type verdicts struct {
 	Allowed, RewrittenAllows []bool
 	Error                    string

@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// manyQuestions is how often a server asks during a call.
+// manyQuestions counts the questions of a server during a call.
 const manyQuestions = 200
 
 // raw is a server made of lines, which does to the other side what a call says, or one that reads nothing more once it has started.
@@ -305,7 +305,7 @@ func FuzzM5_Lines(f *testing.F) {
 	})
 }
 
-// padding is how much a tool of the server padded has besides what is used of it, in bytes.
+// padding holds the bytes that a tool of the server padded has besides what is used of it.
 const padding = 4 << 20
 
 // padded is a server whose list has nothing at a tool's place, and tools with much that nobody uses.

@@ -28,7 +28,7 @@ type tenth struct {
 	stops    bool // it answers nothing after the beginning of the connection
 }
 
-// begun is what the beginning of a session with ten servers came to.
+// begun holds the outcome of beginning a session with ten servers.
 type begun struct {
 	after time.Duration // from the start of the servers to the first model call, or to the error
 	err   error

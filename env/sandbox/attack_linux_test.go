@@ -201,7 +201,7 @@ func TestL12_Attacks(t *testing.T) {
 	}
 }
 
-// together is how many attacks run as one command. At the level workspace-weak, where many effects are not promised to be prevented and
+// together counts the attacks that run as one command. At the level workspace-weak, where many effects are not promised to be prevented and
 // commands start fast, each attack is a command.
 const together = 16
 

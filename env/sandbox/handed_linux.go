@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxArguments is how many arguments bubblewrap takes from a file, with some left for those on its command line.
+// maxArguments limits the arguments in a file for bubblewrap to what it takes, with some left for those on its command line.
 const maxArguments = 8900
 
 // handed collects the files that the program around a command gets. The command's variables go through one of them: in the program's own

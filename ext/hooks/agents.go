@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// agentInfo is what hooks know of a subagent. The id is that of the call that started it.
+// agentInfo describes a subagent to hooks. The id is that of the call that started it.
 type agentInfo struct{ id, kind string }
 
 // agentKey is the key of an agentInfo in a context. The contexts of a subagent have the values of the call that gave it its task.

@@ -94,7 +94,7 @@ func (h *Hooks) Has(events ...Event) bool {
 	return slices.ContainsFunc(events, func(e Event) bool { return h.events[e] })
 }
 
-// occasion is what hooks are asked about.
+// occasion describes what hooks are asked about.
 type occasion struct {
 	event Event
 	// names are what matchers are compared with.

@@ -128,7 +128,7 @@ func (h *Hooks) Notify(session, kind, message string) {
 	})
 }
 
-// endGrace is how long what runs beside a session may go on when the session has ended.
+// endGrace bounds how long what runs beside a session may go on after its end.
 const endGrace = 2 * time.Second
 
 // End tells the hooks for SessionEnd, gives what runs beside the session two seconds to end, and returns when all hooks have ended.

@@ -65,7 +65,7 @@ func mill(gate string) error {
 	return s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// gate is where servers wait for their start.
+// gate lets servers wait for their start.
 type gate struct {
 	net.Listener
 	waiting chan net.Conn

@@ -23,7 +23,7 @@ func deferredTools(n int) []llm.ToolDefinition {
 	return tools
 }
 
-// found is what tool_search returns.
+// found holds what tool_search returns.
 var found = llm.Parts{llm.Text{Text: "hidden_7 hides secretly"}, llm.ToolReference{Name: "hidden_7"}}
 
 // hiding is a vendor whose models load tools, or do not.

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// hostileMiB is how much the servers that send too much send.
+// hostileMiB holds the size of what the servers send that send too much.
 var hostileMiB = flag.Int("hostile.mib", 20, "mebibytes that hostile servers send, at least 20")
 
 // warnings collects what a host is told.

@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// killRounds is how often servers and hosts of servers are killed.
+// killRounds counts how often servers and hosts of servers are killed.
 var killRounds = flag.Int("mcp.kills", 10, "how many servers, and how many hosts of servers, are killed with SIGKILL at random moments")
 
 // mortal is a server that is killed at a moment of its environment.

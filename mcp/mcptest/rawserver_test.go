@@ -19,7 +19,7 @@ type raw struct {
 	on   func(r *raw, m message) (handled bool, err error)
 }
 
-// message is what a client sends.
+// message holds what a client sends.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -86,7 +86,7 @@ func (r *raw) next() (m message, err error) {
 	return m, err
 }
 
-// answer is what a server without faults does.
+// answer does what a server without faults does.
 func (r *raw) answer(m message) error {
 	switch {
 	case m.ID == nil || m.Method == "":
