@@ -128,21 +128,20 @@ func TestM3_SessionsAndTokens(t *testing.T) {
 	at, issuer := protectedServer(t)
 	url, server := serve(t, nil, say("", use("mcp__work__leak", map[string]any{})), fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
-	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q}}}`, at))
-	has(t, h.run(0, "run", "--yes", "x").stderr, "the MCP server work needs a login: run attractor mcp login work")
+	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q, "required": true}}}`, at)) // the session waits for it
+	has(t, h.run(exitFailed, "run", "--yes", "x").stderr, "the MCP server work needs a login: run attractor mcp login work")
 	if n := len(issuer.Requests("/register")) + len(issuer.Requests("/authorize")); n != 0 {
 		t.Errorf("the session sent %d requests for a login", n)
 	}
 	if out := h.login("work"); out.code != 0 {
 		t.Fatalf("%+v", out)
 	}
-	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q, "required": true}}}`, at))
 	issuer.Expire() // so that the session refreshes the token, and has to mask the new one
 	out := h.run(0, "run", "--yes", "--json", "x")
 	requests := server.Requests()
 	has(t, lastResults(requests[len(requests)-1].Messages), "you sent Bearer [secret work-token]")
 	journals, err := filepath.Glob(filepath.Join(h.home, ".local", "state", "attractor", "sessions", "*.jsonl"))
-	if err != nil || len(journals) != 2 {
+	if err != nil || len(journals) != 1 {
 		t.Fatalf("%v, %v", journals, err)
 	}
 	for _, file := range journals {
