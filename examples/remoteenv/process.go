@@ -77,14 +77,24 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	}
 	e.live.Store(p, nil)
 	go p.watch()
+	if err := p.awaitStart(ctx, c.Dir); err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	return p, nil
+}
+
+// awaitStart waits until the command has begun in dir, or could not.
+func (p *process) awaitStart(ctx context.Context, dir string) error {
 	select {
 	case <-p.started:
-		return p, nil
 	case <-p.ended:
-		return nil, fmt.Errorf("start command: %w", &fs.PathError{Op: "chdir", Path: c.Dir, Err: p.err})
+		if !isClosed(p.started) { // else it was quick
+			return &fs.PathError{Op: "chdir", Path: dir, Err: p.err}
+		}
 	case <-ctx.Done():
-		return nil, fmt.Errorf("start command: %w", errors.Join(context.Cause(ctx), p.Process.Kill(context.WithoutCancel(ctx))))
+		return errors.Join(context.Cause(ctx), p.Process.Kill(context.WithoutCancel(ctx)))
 	}
+	return nil
 }
 
 // receive handles output of the local end. Calls do not overlap.
@@ -167,9 +177,11 @@ func (p *process) Wait(ctx context.Context) (env.Exit, error) {
 	return p.exit, p.err
 }
 
-func (p *process) hasEnded() bool {
+func (p *process) hasEnded() bool { return isClosed(p.ended) }
+
+func isClosed(c chan struct{}) bool {
 	select {
-	case <-p.ended:
+	case <-c:
 		return true
 	default:
 		return false
