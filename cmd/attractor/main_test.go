@@ -66,7 +66,8 @@ func attractor(t *testing.T, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
+	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
+		"GORACE=atexit_sleep_ms=0"} // else each process sleeps for a second under the race detector
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal to ask on
 	if testing.CoverMode() != "" {                       // without the directory the process prints a warning to stderr
 		dir := t.TempDir()
