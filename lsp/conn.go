@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/lastline"
 )
 
 // The limits of a connection.
@@ -36,7 +37,7 @@ type conn struct {
 	out     chan []byte
 	queued  atomic.Int64 // bytes in out
 	on      handler
-	said    tail
+	said    lastline.Buffer
 	over    chan struct{} // closed when nothing is sent and received any more
 	busy    sync.WaitGroup
 
@@ -97,7 +98,7 @@ func connect(ctx context.Context, e env.Environment, s *Server, on handler) (*co
 	c := &conn{pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 4096), on: on, over: make(chan struct{}), open: map[int64]chan<- message{}}
 	process, err := e.Start(ctx, env.Command{Script: script(s), Dir: s.Dir, Stdin: true, Output: func(stream int, p []byte) {
 		if stream == env.Stderr {
-			c.said.write(p)
+			c.said.Add(p)
 			return
 		}
 		_, _ = w.Write(p) // blocks until it is read; fails only when the connection is over

@@ -55,7 +55,7 @@ func (s *Servers) launch(ctx context.Context, spec *Server) (*instance, error) {
 
 // withSaid returns an error with what a server printed last.
 func withSaid(err error, c *conn) error {
-	if said := c.said.last(); said != "" {
+	if said := clean(c.said.String(), 300); said != "" {
 		return fmt.Errorf("%w; it last printed: %s", err, said)
 	}
 	return err

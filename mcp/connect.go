@@ -152,7 +152,7 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 	if why := c.stdio.reason(); why != nil {
 		err = why
 	}
-	if last := c.stdio.said.last(); last != "" {
+	if last := clean(c.stdio.said.String(), 300); last != "" {
 		err = fmt.Errorf("%w; the last line that it printed: %s", err, last)
 	}
 	return err

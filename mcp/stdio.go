@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/lastline"
 )
 
 const (
@@ -33,9 +34,9 @@ type stdio struct {
 	inbox   *inbox
 	in      *bufio.Reader
 	pipe    *io.PipeReader
-	out     chan []byte   // messages on their way to the server
-	said    *tail         // the end of what it printed besides messages
-	closed  chan struct{} // closed by Close
+	out     chan []byte      // messages on their way to the server
+	said    *lastline.Buffer // the end of what it printed besides messages
+	closed  chan struct{}    // closed by Close
 	once    sync.Once
 
 	queue []jsonrpc.Message // the rest of a batch; for Read alone
@@ -48,10 +49,10 @@ type stdio struct {
 // startStdio starts a server's process in an environment.
 func startStdio(ctx context.Context, e env.Environment, s *Server, in *inbox) (*stdio, error) {
 	r, w := io.Pipe()
-	c := &stdio{inbox: in, pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 16), said: new(tail), closed: make(chan struct{})}
+	c := &stdio{inbox: in, pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 16), said: new(lastline.Buffer), closed: make(chan struct{})}
 	cmd := env.Command{Script: script(s), Dir: s.Dir, Stdin: true, Output: func(stream int, p []byte) {
 		if stream == env.Stderr {
-			c.said.write(p)
+			c.said.Add(p)
 			return
 		}
 		_, _ = w.Write(p) // blocks until Read has taken it; fails only when the connection is closed
@@ -190,7 +191,7 @@ func (c *stdio) fill() error {
 	}
 	line = bytes.TrimSpace(line)
 	if c.queue, err = messages(line); err == nil && len(c.queue) == 0 && len(line) > 0 {
-		c.said.write(append(slices.Clone(line[:min(len(line), maxSaid)]), '\n'))
+		c.said.Add(append(slices.Clone(line[:min(len(line), lastline.Max)]), '\n'))
 	}
 	return err
 }
