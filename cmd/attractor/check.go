@@ -4,17 +4,23 @@ import (
 	"net/url"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
 )
 
-// policy returns what the flags say about limits, budgets and the result.
-func (f *runFlags) policy() agent.Policy {
-	p := agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: limitActions[f.onLimit],
+// apply adds what the flags say about limits and budgets to the options of a session.
+func (f *sessionFlags) apply(s *host.Setup) {
+	o := &s.Options
+	fallbacks := o.Fallbacks
+	o.Policy = f.policy()
+	o.Fallbacks = fallbacks
+	o.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
+}
+
+// policy returns what the flags say about limits and budgets.
+func (f *sessionFlags) policy() agent.Policy {
+	return agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: limitActions[f.onLimit],
 		Budget:     agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
 		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
-	if f.schema != nil {
-		p.Result = &agent.ResultPolicy{Schema: f.schema}
-	}
-	return p
 }
 
 // limitActions holds the values of --on-limit.
@@ -22,24 +28,31 @@ var limitActions = map[string]agent.OnLimit{"stop": agent.EndOnLimit, "summarize
 
 // check returns an error if the flags contradict each other, before anything is opened or asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {
+	if f.timeout < 0 {
+		return fail(exitUsage, "--timeout cannot be negative")
+	}
+	if err := f.startFlags.check(f.noJournal); err != nil {
+		return err
+	}
+	if err := f.sessionFlags.check(); err != nil {
+		return err
+	}
+	f.schema, err = readSchema(f.outputSchema)
+	return err
+}
+
+// check is like the check of all flags, for those of every session.
+func (f *sessionFlags) check() (err error) {
 	if err := f.checkValues(); err != nil {
 		return err
 	}
-	if f.instructions, err = readInstructions(f.instructions); err != nil {
-		return err
-	}
-	if f.schema, err = readSchema(f.outputSchema); err != nil {
-		return err
-	}
-	return nil
+	f.instructions, err = readInstructions(f.instructions)
+	return err
 }
 
-// goesOn reports whether the session continues or forks another one.
-func (f *runFlags) goesOn() bool { return f.resume != "" || f.fork != "" }
-
-func (f *runFlags) checkValues() error {
+func (f *sessionFlags) checkValues() error {
 	for flag, negative := range map[string]bool{
-		"max-rounds": f.maxRounds < 0, "max-turns": f.maxTurns < 0, "timeout": f.timeout < 0, "idle-timeout": f.idleTimeout < 0,
+		"max-rounds": f.maxRounds < 0, "max-turns": f.maxTurns < 0, "idle-timeout": f.idleTimeout < 0,
 		"budget-tokens": f.budgetTokens < 0, "budget-usd": f.budgetUSD < 0, "diffs": f.diffs < 0, "keep-outputs": f.keepOutputs < 0,
 	} {
 		if negative {
@@ -49,10 +62,6 @@ func (f *runFlags) checkValues() error {
 	switch {
 	case f.maxJournal < 1:
 		return fail(exitUsage, "--max-journal must be at least 1 byte")
-	case f.resume != "" && f.fork != "":
-		return fail(exitUsage, "--resume and --fork cannot be used together")
-	case f.noJournal && f.goesOn():
-		return fail(exitUsage, "--resume and --fork cannot be used with --no-journal")
 	case f.noJournal && f.keepOutputs > 0:
 		return fail(exitUsage, "--keep-outputs cannot be used with --no-journal")
 	case f.yes && f.ask || f.yes && f.readOnly || f.ask && f.readOnly:

@@ -13,8 +13,8 @@ import (
 )
 
 // config returns the configuration that the flags choose.
-func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
-	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
+func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err error) {
+	c = host.Config{Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
 		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
 		return c, err
@@ -37,14 +37,12 @@ func (f *runFlags) config(given func(flag string) bool) (c host.Config, err erro
 	if f.noJournal {
 		return c, nil
 	}
-	if c.Store, err = sessionStore(); err == nil {
-		c.Fork, c.Turn, err = forkPoint(f.fork)
-	}
+	c.Store, err = sessionStore()
 	return c, err
 }
 
 // fallbackModels returns the models that --fallback names, nil where it is not given.
-func (f *runFlags) fallbackModels() (models []agent.FallbackModel, err error) {
+func (f *sessionFlags) fallbackModels() (models []agent.FallbackModel, err error) {
 	for _, name := range f.fallbacks {
 		provider, model, ok := strings.Cut(name, "/")
 		if !ok || provider == "" || model == "" {

@@ -253,7 +253,7 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 			if err != nil {
 				return err
 			}
-			o := agent.Options{Profile: p, Instructions: text, Policy: new(runFlags).policy(), Hooks: agent.Hooks{Approve: new(host.Gate).Approve},
+			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(host.Gate).Approve},
 				Subagents: &agent.Subagents{}, Documents: host.Documents(cmd.Context(), p.Name, os.Getenv)}
 			o.Documents.Warn = tellMistake(t)
 			if sources {

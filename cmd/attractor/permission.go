@@ -14,7 +14,7 @@ type permission struct {
 }
 
 // permission returns the permission whose flag is given. Without one a person on the terminal is asked.
-func (f *runFlags) permission(t terminal) (*permission, error) {
+func (f *sessionFlags) permission(t terminal) (*permission, error) {
 	switch {
 	case f.yes:
 		return &permission{Permission: host.AllowAll}, nil

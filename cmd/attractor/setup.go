@@ -23,6 +23,14 @@ func openDir(t terminal, dir string, limits env.Limits, confine sandbox.Options)
 	return local, box, nil
 }
 
+// tellOpened tells a person on standard error what they should know of a session that was opened.
+func tellOpened(t terminal, setup *host.Setup) {
+	tellAbandoned(t, setup.Local)
+	tellUntrusted(t, setup)
+	tellIgnored(t, setup.Rules)
+	tellUnmasked(t, setup.Unmasked)
+}
+
 // tellAbandoned lists the processes that a killed attractor had left behind. They have been ended.
 func tellAbandoned(t terminal, local *env.Local) {
 	ended, err := local.Abandoned()
