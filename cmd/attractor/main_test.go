@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -39,6 +40,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv("ATTRACTOR_TEST_MAIN") != "" {
 		main()
+	}
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: programs that are started from here must not inherit that
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	flag.Parse()
 	if !isFlagSet("test.parallel") { // most tests wait for processes and timers
