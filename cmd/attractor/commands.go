@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 )
 
 // extensionFlags holds the flags of the commands that list what files define.
@@ -30,7 +31,7 @@ func (f *extensionFlags) open(t terminal) (*host.Extensions, error) {
 		return nil, hostError(err)
 	}
 	for _, problem := range e.Problems {
-		fmt.Fprintln(t.err, "attractor: warning: "+plainError(problem.Error()))
+		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(problem.Error()))
 	}
 	return e, nil
 }
@@ -80,7 +81,7 @@ of MCP servers can be used in the same way (attractor mcp prompts).`,
 func printCommands(t terminal, e *host.Extensions) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, c := range e.Commands {
-		fmt.Fprintf(w, "/%s\t%s\t%s\t%s\t%s\n", oneLine(c.Name), cmp.Or(shorten(c.Hint, 40), "-"), c.Kind, c.Origin, shorten(c.Description, 80))
+		fmt.Fprintf(w, "/%s\t%s\t%s\t%s\t%s\n", render.OneLine(c.Name), cmp.Or(render.Shorten(c.Hint, 40), "-"), c.Kind, c.Origin, render.Shorten(c.Description, 80))
 	}
 	if len(e.Commands) == 0 && !e.Unused {
 		fmt.Fprintln(t.err, "attractor: there are no commands and no skills; docs/extending.md says how to write some")
@@ -130,7 +131,7 @@ project, once you trust it (attractor trust). docs/extending.md describes them.`
 				if !a.AllTools {
 					tools = cmp.Or(strings.Join(a.Tools, ", "), "none")
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(a.Name), a.Origin, cmp.Or(shorten(a.Model, 30), "inherit"), shorten(tools, 40), shorten(a.Description, 80))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(a.Name), a.Origin, cmp.Or(render.Shorten(a.Model, 30), "inherit"), render.Shorten(tools, 40), render.Shorten(a.Description, 80))
 			}
 			if len(e.Agents) == 0 && !e.Unused {
 				fmt.Fprintln(t.err, "attractor: no file defines an agent; docs/extending.md says how to write one")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -86,11 +87,11 @@ func clean(values []cobra.Completion) []cobra.Completion {
 	var kept []cobra.Completion
 	for _, value := range values {
 		word, description, described := strings.Cut(value, "\t")
-		if oneLine(word) != word {
+		if render.OneLine(word) != word {
 			continue
 		}
 		if described {
-			word = cobra.CompletionWithDesc(word, oneLine(description))
+			word = cobra.CompletionWithDesc(word, render.OneLine(description))
 		}
 		kept = append(kept, word)
 	}
@@ -115,7 +116,7 @@ func sessionIDs(ctx context.Context) []cobra.Completion {
 	var ids []cobra.Completion
 	for _, s := range sessions {
 		if !s.Created.IsZero() {
-			ids = append(ids, cobra.CompletionWithDesc(s.ID, shorten(s.Task, 60)))
+			ids = append(ids, cobra.CompletionWithDesc(s.ID, render.Shorten(s.Task, 60)))
 		}
 	}
 	return ids

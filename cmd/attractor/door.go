@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -48,11 +47,4 @@ func samePlace(a, b any) bool {
 	x, err1 := f.Stat()
 	y, err2 := g.Stat()
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
-}
-
-// oneLine returns a cleaned text as one line, with its line ends and tabs as escapes.
-func oneLine(text string) string {
-	text = sanitize.Text(text)
-	text = strings.ReplaceAll(text, "\n", `\u{a}`)
-	return strings.ReplaceAll(text, "\t", `\u{9}`)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/ext/hooks"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 )
 
 func newHooks(t terminal) *cobra.Command {
@@ -83,10 +84,10 @@ func listHooks(t terminal, c *host.ConfiguredHooks, asJSON bool) error {
 	add(c.List, "ready")
 	add(c.Untrusted, "needs trust")
 	for _, m := range c.Mistakes {
-		fmt.Fprintln(t.err, "attractor: warning: "+plainError(m.Error()))
+		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(m.Error()))
 	}
 	for _, file := range c.Off {
-		fmt.Fprintln(t.err, "attractor: hooks are turned off by disableAllHooks in "+oneLine(file))
+		fmt.Fprintln(t.err, "attractor: hooks are turned off by disableAllHooks in "+render.OneLine(file))
 	}
 	if asJSON {
 		return printJSON(t, list)
@@ -101,8 +102,8 @@ func listHooks(t terminal, c *host.ConfiguredHooks, asJSON bool) error {
 		if matcher == "" {
 			matcher = "*"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s:%d\t%s\n", one.Event, oneLine(matcher), one.Origin, one.State, oneLine(one.File), one.Line,
-			oneLine(strings.Join(append([]string{one.Command}, one.Args...), " ")))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s:%d\t%s\n", one.Event, render.OneLine(matcher), one.Origin, one.State, render.OneLine(one.File), one.Line,
+			render.OneLine(strings.Join(append([]string{one.Command}, one.Args...), " ")))
 	}
 	return w.Flush()
 }
@@ -117,15 +118,15 @@ func tellHookRun(t terminal) func(hooks.Run) {
 		if r.About != "" {
 			about += " " + r.About
 		}
-		fmt.Fprintf(t.err, "attractor: hook %s, matcher %q: %s: code %d, %v\n", oneLine(about), r.Hook.Matcher, oneLine(r.Hook.String()), r.Code,
+		fmt.Fprintf(t.err, "attractor: hook %s, matcher %q: %s: code %d, %v\n", render.OneLine(about), r.Hook.Matcher, render.OneLine(r.Hook.String()), r.Code,
 			r.Duration.Round(time.Millisecond))
 		for _, said := range [][2]string{{"stdout", r.Stdout}, {"stderr", r.Stderr}} {
-			if text := oneLine(strings.TrimSpace(said[1])); text != "" {
+			if text := render.OneLine(strings.TrimSpace(said[1])); text != "" {
 				fmt.Fprintf(t.err, "attractor:   %s: %s\n", said[0], firstBytes(text, 500))
 			}
 		}
 		if r.Err != nil {
-			fmt.Fprintf(t.err, "attractor:   %s\n", plainError(r.Err.Error()))
+			fmt.Fprintf(t.err, "attractor:   %s\n", render.Error(r.Err.Error()))
 		}
 	}
 }

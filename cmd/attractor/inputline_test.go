@@ -9,7 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -36,7 +38,7 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
 	p := &asker{console: newConsole(answers, screen)}
-	v := &view{progress: &progress{w: screen}, warnings: screen}
+	v := &view{progress: render.NewSession(render.Style{}), w: screen, warnings: screen}
 	v.keepClear(&p.line)
 	decided := make(chan host.Answer)
 	go func() {
@@ -47,9 +49,9 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 		decided <- d
 	}()
 	<-screen.asked
-	v.progress.line("read one")
-	fmt.Fprint(v.progress.w, "a text, ")
-	fmt.Fprint(v.progress.w, "piece by piece\n")
+	v.show(&agent.SteeringInjected{Text: "read one"})
+	v.show(&agent.AssistantTextDelta{Text: "a text, "})
+	v.show(&agent.AssistantTextDelta{Text: "piece by piece\n"})
 	fmt.Fprintln(v.warnings, "a warning")
 	if _, err := keyboard.Write([]byte("y\n")); err != nil {
 		t.Fatal(err)
@@ -57,9 +59,9 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	if d := <-decided; d.Verdict != tool.Allow {
 		t.Errorf("the decision is %v", d)
 	}
-	v.progress.line("ran make")
+	v.show(&agent.SteeringInjected{Text: "ran make"})
 	ask := "Allow it? "
-	want := "\nThe agent wants to run:\n  make\n\n" + choices(nil) + "\n" + ask + "\nread one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "ran make\n"
+	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(nil) + "\n" + ask + "\n→ read one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "→ ran make\n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}
@@ -88,7 +90,7 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the model's question returns %v", err)
 	}
-	want := "\nThe agent wants to run:\n  make\n\n" + choices(nil) + "\nAllow it? \n"
+	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(nil) + "\nAllow it? \n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/sanitize"
@@ -95,7 +96,7 @@ func printTools(t terminal, defs []llm.ToolDefinition) error {
 		if i > 0 {
 			fmt.Fprintln(t.out)
 		}
-		text, err := describeTool(def)
+		text, err := render.Tool(def)
 		if err != nil {
 			return fail(exitFailed, "tool %s: %w", def.Name, err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/internal/render"
 )
 
 // The exit codes. After a signal, signalCode returns it.
@@ -69,26 +69,13 @@ func execute(args []string, t terminal) int {
 		coded = &exitError{code: exitFailed, err: err}
 	}
 	if text := coded.Error(); text != "" {
-		fmt.Fprintln(t.err, "attractor: "+plainError(environmentSecrets().String(text)))
+		fmt.Fprintln(t.err, "attractor: "+render.Error(environmentSecrets().String(text)))
 	}
 	var broken *agent.HostError
 	if errors.As(err, &broken) { // a bug in this program: a report needs the stack
 		fmt.Fprintln(t.err, plainStack(broken.Stack))
 	}
 	return coded.code
-}
-
-// plainError returns an error's text as a person should see it: cleaned, even in a pipe, and without the names of this module's packages,
-// because the program's name precedes it.
-func plainError(text string) string {
-	lines := strings.Split(sanitize.Text(text), "\n")
-	for i, line := range lines {
-		for _, name := range []string{"agent: ", "journal: ", "tool: ", "env: ", "llm: ", "secret: "} {
-			line = strings.TrimPrefix(strings.ReplaceAll(line, ": "+name, ": "), name)
-		}
-		lines[i] = line
-	}
-	return strings.Join(lines, "\n")
 }
 
 func newRoot(t terminal) *cobra.Command {

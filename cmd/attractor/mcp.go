@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
@@ -106,7 +107,7 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(c
 	}
 	tellAbandoned(t, setup.Local)
 	for _, text := range setup.Warnings() {
-		fmt.Fprintln(t.err, "attractor: warning: "+plainError(setup.Secrets.String(text)))
+		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(setup.Secrets.String(text)))
 	}
 	err = use(ctx, setup)
 	var stopped *exitError
@@ -168,12 +169,12 @@ func (f *mcpFlags) list(t terminal, s *host.ServerSetup) error {
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, one := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s", oneLine(one.Name), one.Origin, one.Transport, one.State)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s", render.OneLine(one.Name), one.Origin, one.Transport, one.State)
 		if one.State == string(mcp.Connected) {
-			fmt.Fprintf(w, "\t%s\t%s\n", count(one.Tools, "tool"), rounded(time.Duration(one.TookMS)*time.Millisecond))
+			fmt.Fprintf(w, "\t%s\t%s\n", render.Count(one.Tools, "tool"), render.Rounded(time.Duration(one.TookMS)*time.Millisecond))
 			continue
 		}
-		fmt.Fprintf(w, "\t%s\n", oneLine(one.Error))
+		fmt.Fprintf(w, "\t%s\n", render.OneLine(one.Error))
 	}
 	return w.Flush()
 }
@@ -302,13 +303,13 @@ func (f *mcpFlags) printPrompts(t terminal, list []listedPrompt) error {
 		if i > 0 {
 			fmt.Fprintln(t.out)
 		}
-		fmt.Fprintf(t.out, "/%s\n    %s\n", oneLine(p.Name), oneLine(p.Description))
+		fmt.Fprintf(t.out, "/%s\n    %s\n", render.OneLine(p.Name), render.OneLine(p.Description))
 		for _, a := range p.Arguments {
 			optional := ", optional"
 			if a.Required {
 				optional = ""
 			}
-			fmt.Fprintf(t.out, "      %s (string%s): %s\n", oneLine(a.Name), optional, oneLine(a.Description))
+			fmt.Fprintf(t.out, "      %s (string%s): %s\n", render.OneLine(a.Name), optional, render.OneLine(a.Description))
 		}
 	}
 	return nil

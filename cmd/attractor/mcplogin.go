@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -58,7 +59,7 @@ func newMCPLogout(t terminal) *cobra.Command {
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			fmt.Fprintf(t.out, "The login at %s is revoked and forgotten.\n", oneLine(s.Name))
+			fmt.Fprintf(t.out, "The login at %s is revoked and forgotten.\n", render.OneLine(s.Name))
 			return nil
 		},
 	}
@@ -83,7 +84,7 @@ func (f *mcpFlags) remote(name string) (s mcp.Server, tokens *mcp.FileTokens, er
 // logIn lets the user log in with a browser here, or on another machine.
 func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens, noBrowser bool) error {
 	o := mcp.LoginOptions{Tokens: tokens, Show: func(url string) {
-		fmt.Fprintf(t.err, "To log in at %s, open this URL in a browser:\n\n  %s\n\n", oneLine(s.Name), oneLine(url))
+		fmt.Fprintf(t.err, "To log in at %s, open this URL in a browser:\n\n  %s\n\n", render.OneLine(s.Name), render.OneLine(url))
 	}}
 	if !noBrowser {
 		o.Open = host.OpenBrowser
@@ -103,6 +104,6 @@ func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens
 	if err := mcp.LogIn(ctx, s, o); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	fmt.Fprintf(t.out, "You are logged in at %s.\n", oneLine(s.Name))
+	fmt.Fprintf(t.out, "You are logged in at %s.\n", render.OneLine(s.Name))
 	return nil
 }

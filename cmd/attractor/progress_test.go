@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -78,22 +77,4 @@ func TestJ4_DiffsFlag(t *testing.T) {
 		}
 	}
 	h.run(exitUsage, "run", "--diffs", "-1", "x")
-}
-
-// A call that is passed on is shown as the tool that it calls.
-func TestM4_ForwardedCallsInProgress(t *testing.T) {
-	for args, want := range map[string]string{
-		`{"name": "mcp__files__read", "arguments": {"path": "a/b"}}`: "✓ mcp__files__read a/b <1ms\n",
-		`{"name": "mcp__files__read"}`:                               "✓ mcp__files__read  <1ms\n",
-		`{"name": ""}`:                                               `✓ tool_call {"name": ""} <1ms` + "\n",
-		`{"_raw": "x"}`:                                              "✓ tool_call x <1ms\n",
-	} {
-		var out strings.Builder
-		p := &progress{w: &out, running: map[string]*agent.ToolCallStart{}}
-		p.show(&agent.ToolCallStart{CallID: "1", Name: "tool_call", Arguments: json.RawMessage(args)})
-		p.show(&agent.ToolCallEnd{CallID: "1", Name: "tool_call"})
-		if out.String() != want {
-			t.Errorf("%s is shown as %q, want %q", args, out.String(), want)
-		}
-	}
 }

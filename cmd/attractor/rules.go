@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
@@ -114,7 +115,7 @@ func (f *rulesFlags) check(ctx context.Context, t terminal, command string) (err
 // tellIgnored warns about rules that have no effect.
 func tellIgnored(t terminal, set *rules.Set) {
 	for _, w := range set.Warnings() {
-		fmt.Fprintf(t.err, "attractor: warning: %s\n", oneLine(w))
+		fmt.Fprintf(t.err, "attractor: warning: %s\n", render.OneLine(w))
 	}
 }
 
@@ -211,6 +212,6 @@ func (c *checker) decide(ctx context.Context, q rules.Query) (tool.Verdict, erro
 	if d.Reason != "" {
 		text += ": " + d.Reason
 	}
-	_, err = fmt.Fprintln(c.out, oneLine(text))
+	_, err = fmt.Fprintln(c.out, render.OneLine(text))
 	return d.Verdict, err
 }

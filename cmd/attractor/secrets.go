@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -19,7 +20,7 @@ func environmentSecrets() *secret.Masker {
 // tellUnmasked warns about secrets that cannot be masked.
 func tellUnmasked(t terminal, unmasked []error) {
 	for _, err := range unmasked {
-		fmt.Fprintln(t.err, "attractor: warning: "+plainError(err.Error()))
+		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(err.Error()))
 	}
 }
 

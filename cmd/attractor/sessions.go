@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
@@ -102,16 +103,16 @@ func printSessions(t terminal, sessions []host.Summary) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tMODIFIED\tMODEL\tDIRECTORY\tTASK")
 	for _, s := range sessions {
-		task := shorten(s.Task, 60)
+		task := render.Shorten(s.Task, 60)
 		switch {
 		case s.Problem != "":
-			task = "! " + shorten(s.Problem, 80)
+			task = "! " + render.Shorten(s.Problem, 80)
 		case s.Locked:
 			task = fmt.Sprintf("(running, process %d) %s", s.PID, task)
 		case s.Parent != "":
 			task = "(subagent of " + shortID(s.Parent) + ") " + task
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(shortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), oneLine(s.Model), oneLine(s.Dir), task)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(shortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Dir), task)
 	}
 	return errors.Join(w.Flush(), out.Flush())
 }
@@ -159,7 +160,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s:\t%s\n", name, oneLine(value))
+			fmt.Fprintf(w, "%s:\t%s\n", name, render.OneLine(value))
 		}
 	}
 	row("session", h.ID)
@@ -171,14 +172,14 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	row("fork of", h.ForkOf)
 	row("usage", spent(state.Usage, state.Cost))
 	for _, c := range state.Children {
-		row("subagent "+c.ID, fmt.Sprintf("%s · %s · session %s", c.Status, shorten(c.Task, 60), c.Session))
+		row("subagent "+c.ID, fmt.Sprintf("%s · %s · session %s", c.Status, render.Shorten(c.Task, 60), c.Session))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
 	for _, turn := range state.Turns {
-		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, shorten(describeTurn(turn.Message.Parts), 120))
+		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, render.Shorten(describeTurn(turn.Message.Parts), 120))
 	}
 	return out.Flush()
 }
@@ -218,7 +219,7 @@ func stateWord(s *agent.State, writer string) string {
 }
 
 func spent(u llm.Usage, cost float64) string {
-	text := tokens(u)
+	text := render.Tokens(u)
 	if cost > 0 {
 		text += fmt.Sprintf(" · $%.4f", cost)
 	}
@@ -233,7 +234,7 @@ func describeTurn(parts llm.Parts) string {
 		case llm.Text:
 			all = append(all, p.Text)
 		case llm.ToolCall:
-			all = append(all, p.Name+" "+subjectOf(json.RawMessage(p.Args)))
+			all = append(all, p.Name+" "+render.Subject(json.RawMessage(p.Args)))
 		case llm.ToolResult:
 			mark := "✓ "
 			if p.IsError {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -68,7 +69,7 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 func tellUntrusted(t terminal, s *host.Setup) {
 	p := s.Project
 	if line := p.Untrusted(); line != "" && !s.TellsUnused() {
-		fmt.Fprintf(t.err, "attractor: warning: %s; to see it and decide, run: attractor trust %s\n", oneLine(line), oneLine(host.ShellWord(p.Root)))
+		fmt.Fprintf(t.err, "attractor: warning: %s; to see it and decide, run: attractor trust %s\n", render.OneLine(line), render.OneLine(host.ShellWord(p.Root)))
 	}
 }
 
@@ -90,10 +91,10 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, e := range entries {
 		if e.Problem != "" {
-			fmt.Fprintf(t.err, "attractor: warning: %s\n", oneLine(e.Problem))
+			fmt.Fprintf(t.err, "attractor: warning: %s\n", render.OneLine(e.Problem))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\tfiles: %d\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, oneLine(e.Root))
+		fmt.Fprintf(w, "%s\t%s\tfiles: %d\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, render.OneLine(e.Root))
 	}
 	return w.Flush()
 }
@@ -107,7 +108,7 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	if err := store.Revoke(root); err != nil {
 		return fail(exitFailed, "%w; to list the decisions, run: attractor trust --list", err)
 	}
-	fmt.Fprintf(t.out, "The decision about %s is forgotten.\n", oneLine(root))
+	fmt.Fprintf(t.out, "The decision about %s is forgotten.\n", render.OneLine(root))
 	return nil
 }
 
@@ -118,7 +119,7 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 		return hostError(err)
 	}
 	if p.Empty() {
-		fmt.Fprintf(t.out, "%s has no files that start or allow something, so it needs no trust.\n", oneLine(p.Root))
+		fmt.Fprintf(t.out, "%s has no files that start or allow something, so it needs no trust.\n", render.OneLine(p.Root))
 		return nil
 	}
 	showProject(t, p)
@@ -127,7 +128,7 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 		return fail(exitFailed, "the project cannot be trusted: %w", p.Problems[0])
 	case p.Trusted:
 		fmt.Fprintf(t.out, "\nYou have trusted this project since %s. To end that, run: attractor trust --revoke %s\n",
-			p.Decision.Since.Local().Format(time.DateTime), oneLine(host.ShellWord(p.Root)))
+			p.Decision.Since.Local().Format(time.DateTime), render.OneLine(host.ShellWord(p.Root)))
 		return nil
 	}
 	return askTrust(ctx, t, store, p)
@@ -135,13 +136,13 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 
 // showProject prints what a project starts and allows, and what has changed since the last decision.
 func showProject(t terminal, p *host.Project) {
-	fmt.Fprintf(t.out, "Files of %s that start or allow something:\n", oneLine(p.Root))
+	fmt.Fprintf(t.out, "Files of %s that start or allow something:\n", render.OneLine(p.Root))
 	effects := p.Effects()
 	for _, f := range p.Files {
-		fmt.Fprintf(t.out, "  %s (%s, %d bytes%s)\n", oneLine(f.Name), f.Kind, len(f.Data), modeOf(&f))
+		fmt.Fprintf(t.out, "  %s (%s, %d bytes%s)\n", render.OneLine(f.Name), f.Kind, len(f.Data), modeOf(&f))
 		for _, e := range effects {
 			if e.File == f.Name && e.Text != "" {
-				fmt.Fprintf(t.out, "    %s: %s\n", oneLine(e.What), oneLine(e.Text))
+				fmt.Fprintf(t.out, "    %s: %s\n", render.OneLine(e.What), render.OneLine(e.Text))
 			}
 		}
 	}
@@ -149,17 +150,17 @@ func showProject(t terminal, p *host.Project) {
 		fmt.Fprintln(t.out, "  Servers are started with each session. They run as you, and in a sandbox only if the session has one (attractor run --sandbox).")
 	}
 	for _, problem := range p.Problems {
-		fmt.Fprintf(t.out, "  %s\n", oneLine(problem.Error()))
+		fmt.Fprintf(t.out, "  %s\n", render.OneLine(problem.Error()))
 	}
 	if p.Unknown != nil {
-		fmt.Fprintf(t.out, "\nYour last decision cannot be read: %s\n", oneLine(p.Unknown.Error()))
+		fmt.Fprintf(t.out, "\nYour last decision cannot be read: %s\n", render.OneLine(p.Unknown.Error()))
 	}
 	if p.Decision.State != trust.Changed {
 		return
 	}
 	fmt.Fprintf(t.out, "\nChanges since you decided on %s:\n", p.Decision.Since.Local().Format(time.DateTime))
 	for _, c := range p.Decision.Changes {
-		fmt.Fprintf(t.out, "  %s %s\n    %s\n", c.What, oneLine(c.Name), strings.ReplaceAll(strings.TrimRight(sanitize.Text(c.Diff), "\n"), "\n", "\n    "))
+		fmt.Fprintf(t.out, "  %s %s\n    %s\n", c.What, render.OneLine(c.Name), strings.ReplaceAll(strings.TrimRight(sanitize.Text(c.Diff), "\n"), "\n", "\n    "))
 	}
 }
 
@@ -169,7 +170,7 @@ func modeOf(f *trust.File) (text string) {
 		text = ", executable"
 	}
 	if f.Link != "" {
-		text += ", a link to " + oneLine(f.Link)
+		text += ", a link to " + render.OneLine(f.Link)
 	}
 	return text
 }

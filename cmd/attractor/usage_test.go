@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -77,8 +78,8 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 		"cannot keep the session: journal: no space\nagent: that": "cannot keep the session: no space\nthat",
 		"anthropic: the server says no":                           "anthropic: the server says no",
 	} {
-		if got := plainError(text); got != want {
-			t.Errorf("plainError(%q) = %q, want %q", text, got, want)
+		if got := render.Error(text); got != want {
+			t.Errorf("Error(%q) = %q, want %q", text, got, want)
 		}
 	}
 	h := newHome(t, "http://127.0.0.1:1")

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/pieces"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -15,8 +15,9 @@ import (
 type view struct {
 	events io.Writer // to standard output, with --json
 	stdout io.Writer
-	// progress writes to standard error, for a person. It is nil with --json.
-	progress *progress
+	// progress is what a person sees on standard error. It is nil with --json.
+	progress *render.Session
+	w        io.Writer // to standard error, for progress
 	// warnings gets the warnings with --json, for a person beside the events. Nil shows none.
 	warnings io.Writer
 	// once suppresses an answer that progress has shown, because both go to the same place.
@@ -31,19 +32,21 @@ func newView(t terminal, asJSON bool) *view {
 		v.events = inForm(t.out, sanitize.JSON)
 		return v
 	}
-	v.progress = &progress{w: inForm(t.err, sanitize.Coloured), colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == "", start: time.Now(),
-		running: map[string]*agent.ToolCallStart{}}
+	v.progress = render.NewSession(render.Style{Colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == ""})
+	v.w = inForm(t.err, sanitize.Coloured)
 	v.once = samePlace(t.out, t.err)
 	return v
 }
 
 func (v *view) show(ev agent.Event) {
 	if v.events == nil {
-		v.progress.show(ev)
+		if text := v.progress.Event(ev); text != "" {
+			fmt.Fprint(v.w, text) // errors are ignored: progress is best effort
+		}
 		return
 	}
 	if w, ok := ev.(*agent.Warning); ok && v.warnings != nil {
-		fmt.Fprintln(v.warnings, "attractor: warning: "+plainError(w.Text))
+		fmt.Fprintln(v.warnings, "attractor: warning: "+render.Error(w.Text))
 	}
 	if v.failed != nil {
 		return
@@ -77,7 +80,7 @@ func (v *view) keepClear(l *inputLine) {
 		v.warnings = l.around(v.warnings)
 	}
 	if v.progress != nil {
-		v.progress.w = l.around(v.progress.w)
+		v.w = l.around(v.w)
 	}
 }
 
@@ -91,7 +94,7 @@ func (v *view) onFailure(abort func()) {
 
 // answer prints the final answer, which is all that standard output gets without --json. An incomplete input may have none.
 func (v *view) answer(result *agent.Result) error {
-	if v.events != nil || v.once && v.progress.hasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
+	if v.events != nil || v.once && v.progress.HasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
 		return nil
 	}
 	_, err := fmt.Fprintln(v.stdout, result.Text)

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// describeTool returns the name and the description of a tool, and a line for each parameter.
-func describeTool(def llm.ToolDefinition) (string, error) {
+// Tool returns the name and the description of a tool, and a line for each parameter.
+func Tool(def llm.ToolDefinition) (string, error) {
 	var schema struct {
 		Properties map[string]struct {
 			Type        any    `json:"type"`

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// shorten reads no more of a text than it shows, and returns what it would return if it read all.
+// Shorten reads no more of a text than it shows, and returns what it would return if it read all.
 func TestK5_Shorten(t *testing.T) {
 	units := []string{"a", "é", "😀", "👩\u200d💻", " ", "\n", "\t\r\n", "\u00a0", "\u2028", "\xff", "\xe2\x82", "\ufffd", "\x1b", "\u200b", "\x00", "word "}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -20,8 +20,8 @@ func TestK5_Shorten(t *testing.T) {
 		if utf8.RuneCountInString(want) > limit {
 			want = string([]rune(want)[:limit]) + "…"
 		}
-		if got := shorten(text, limit); got != want {
-			rt.Fatalf("shorten(%q, %d) = %q, want %q", text, limit, got, want)
+		if got := Shorten(text, limit); got != want {
+			rt.Fatalf("Shorten(%q, %d) = %q, want %q", text, limit, got, want)
 		}
 	})
 	if got := beginning(strings.Repeat("a b\n", 1000), 60); len(got) > 2*61 {

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"slices"
@@ -30,11 +30,11 @@ func TestL11_Lookalikes(t *testing.T) {
 		"a file":    {Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"file_path": "\u0441onfig.go", "content": "x"}`}, Access: tool.Access{Paths: []string{"/x/\u0441onfig.go"}}}},
 		"a page":    {Request: tool.Request{Call: llm.ToolCall{Name: "web_fetch", Args: `{"url": "https://ex\u0430mple.com"}`}, Access: tool.Access{Hosts: []string{"xn--exmple-4nf.com"}}}},
 	} {
-		if text := question(q); !strings.Contains(text, "Careful, some characters only look like others: ") {
+		if text := Question(q); !strings.Contains(text, "Careful, some characters only look like others: ") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	if text := question(host.Question{Request: tool.Request{Access: tool.Access{Command: strings.Repeat("x ", 100_000)}}}); !strings.Contains(text, "wants to run this, which has 200000 characters:\n") {
+	if text := Question(host.Question{Request: tool.Request{Access: tool.Access{Command: strings.Repeat("x ", 100_000)}}}); !strings.Contains(text, "wants to run this, which has 200000 characters:\n") {
 		t.Errorf("a long line: %.200s", text)
 	}
 }

@@ -1,46 +1,45 @@
-package main
+package render
 
 import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// call prints a line for a tool call: the tool, its subject, the outcome and the duration.
-func (p *progress) call(e *agent.ToolCallEnd) {
-	p.calls++
+// call appends a line for a tool call: the tool, its subject, the outcome and the duration.
+func (s *Session) call(e *agent.ToolCallEnd) {
+	s.calls++
 	name, subject := e.Name, ""
-	if start := p.running[e.CallID]; start != nil {
+	if start := s.running[e.CallID]; start != nil {
 		ran := start.Arguments
 		if start.Effective != nil {
 			ran = start.Effective
 		}
 		name, ran = forwarded(name, ran)
-		subject = subjectOf(ran)
-		delete(p.running, e.CallID)
+		subject = Subject(ran)
+		delete(s.running, e.CallID)
 	}
 	if len(e.Changes) > 0 {
-		subject = shorten(p.changed(e.Changes), maxSubject)
+		subject = Shorten(s.changed(e.Changes), maxSubject)
 	}
-	mark, outcome := p.paint(green, "✓"), p.paint(dim, commandOutcome(e.Ran))
+	mark, outcome := s.paint(green, "✓"), s.paint(dim, commandOutcome(e.Ran))
 	if e.IsError {
-		mark, outcome = p.paint(red, "✗"), commandOutcome(e.Ran)
+		mark, outcome = s.paint(red, "✗"), commandOutcome(e.Ran)
 		if outcome == "" {
 			outcome = lastLine(e.Output)
 		}
-		outcome = p.paint(red, shorten(outcome, maxSubject))
+		outcome = s.paint(red, Shorten(outcome, maxSubject))
 	}
 	if outcome != "" {
 		outcome = " · " + outcome
 	}
-	p.line("%s %s %s%s %s", mark, p.paint(bold, oneLine(name)), subject, outcome,
-		p.paint(dim, took(e.DurationMS)))
+	s.line("%s %s %s%s %s", mark, s.paint(bold, OneLine(name)), subject, outcome,
+		s.paint(dim, took(e.DurationMS)))
 }
 
 // forwarded returns the tool and the arguments that a call of tool_call stands for, and those of any other call as they are.
@@ -56,15 +55,15 @@ func forwarded(name string, args json.RawMessage) (string, json.RawMessage) {
 const maxSubject = 100
 
 // changed lists the files that a call changed.
-func (p *progress) changed(changes []tool.Change) string {
+func (s *Session) changed(changes []tool.Change) string {
 	var files []string
 	for _, c := range changes {
-		file := oneLine(p.relative(c.Path))
+		file := OneLine(s.relative(c.Path))
 		switch c.Kind {
 		case tool.Created, tool.Deleted:
 			file += fmt.Sprintf(" (%s)", c.Kind)
 		case tool.Moved:
-			file = oneLine(p.relative(c.From)) + " → " + file
+			file = OneLine(s.relative(c.From)) + " → " + file
 		}
 		files = append(files, file)
 	}
@@ -72,8 +71,8 @@ func (p *progress) changed(changes []tool.Change) string {
 }
 
 // relative returns the name of a file relative to the session's directory if it is in there, else the name as it is.
-func (p *progress) relative(name string) string {
-	if below, err := filepath.Rel(p.dir, name); err == nil && filepath.IsLocal(below) {
+func (s *Session) relative(name string) string {
+	if below, err := filepath.Rel(s.dir, name); err == nil && filepath.IsLocal(below) {
 		return below
 	}
 	return name
@@ -97,7 +96,7 @@ func commandOutcome(r *tool.Ran) string {
 	case r.Err != "":
 		return r.Err
 	case r.TimedOut != 0:
-		return fmt.Sprintf("timed out after %v", rounded(r.TimedOut))
+		return fmt.Sprintf("timed out after %v", Rounded(r.TimedOut))
 	case r.Running():
 		return "running as " + r.ID
 	case len(r.Exit.Limits) > 0:
@@ -107,32 +106,20 @@ func commandOutcome(r *tool.Ran) string {
 	case r.Exit.Code != 0:
 		return fmt.Sprintf("exit code %d", r.Exit.Code)
 	case len(r.Exit.Left) > 0:
-		return shorten("left running: "+strings.Join(r.Exit.Left, ", "), maxSubject)
+		return Shorten("left running: "+strings.Join(r.Exit.Left, ", "), maxSubject)
 	}
 	return ""
 }
 
-func took(ms int64) string {
-	if ms == 0 {
-		return "<1ms"
-	}
-	return rounded(time.Duration(ms) * time.Millisecond).String()
-}
-
-// subjectOf returns the most important argument of a call, such as the command, the file, the pattern or the page; else all arguments.
-func subjectOf(arguments json.RawMessage) string {
+// Subject returns the most important argument of a call, such as the command, the file, the pattern or the page; else all arguments.
+func Subject(arguments json.RawMessage) string {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) == nil {
 		for _, name := range []string{"command", "cmd", "file_path", "pattern", "path", "url", "_raw"} {
 			if text, ok := args[name].(string); ok {
-				return shorten(text, maxSubject)
+				return Shorten(text, maxSubject)
 			}
 		}
 	}
-	return shorten(string(arguments), maxSubject)
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
+	return Shorten(string(arguments), maxSubject)
 }

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func lookalikes(text string) (words []string) {
 			if len(words) == maxLookalikes {
 				return append(words, "and others")
 			}
-			words = append(words, oneLine(shown))
+			words = append(words, OneLine(shown))
 		}
 	}
 	return words

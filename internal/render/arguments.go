@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"encoding/json"
@@ -52,13 +52,13 @@ func callArguments(args, command string) string {
 func callArgument(name string, value json.RawMessage, prefix string) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
-		return "  " + oneLine(name) + ": " + oneLine(string(value)) + "\n"
+		return "  " + OneLine(name) + ": " + OneLine(string(value)) + "\n"
 	}
 	switch {
 	case prefix != "":
 		return indented(text, prefix)
 	case strings.Contains(text, "\n"):
-		return "  " + oneLine(name) + ":\n" + indented(text, "    ")
+		return "  " + OneLine(name) + ":\n" + indented(text, "    ")
 	}
-	return "  " + oneLine(name) + ": " + oneLine(text) + "\n"
+	return "  " + OneLine(name) + ": " + OneLine(text) + "\n"
 }

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"strings"
@@ -21,13 +21,13 @@ func FuzzQuestion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
 		q := host.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, Dir: path,
 			Links: []host.Link{{Path: path, Target: path}}}
-		text := question(q) + choices([]string{rule})
+		text := Question(q) + Choices([]string{rule})
 		if clean := sanitize.Text(text); clean != text {
 			t.Errorf("the terminal gets %q", text)
 		}
-		for line := range strings.Lines(question(q)) {
+		for line := range strings.Lines(Question(q)) {
 			ours := strings.HasPrefix(line, "  ")
-			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ", "Careful, some characters only look like others: ", oneLine(path) + " leads to "} {
+			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ", "Careful, some characters only look like others: ", OneLine(path) + " leads to "} {
 				ours = ours || strings.HasPrefix(line, prefix)
 			}
 			if !ours {

@@ -1,0 +1,87 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/host"
+)
+
+// Choices returns the answers that a person can give.
+func Choices(allow []string) string {
+	list := "  y  yes, once\n"
+	if allow != nil {
+		list += "  a  yes, and in this session always"
+		for _, rule := range allow {
+			list += "\n       " + OneLine(rule)
+		}
+		list += "\n  p  the same, in later sessions in any directory too\n"
+	}
+	return list + "  n  no; what you type after it is told to the agent"
+}
+
+// Question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen are escapes.
+func Question(q host.Question) string {
+	var b strings.Builder
+	who := "The agent"
+	if q.AgentID != "" {
+		who = "The subagent " + OneLine(q.AgentID)
+	}
+	switch {
+	case len(q.Refused) > 0:
+		fmt.Fprintf(&b, "%s ran this in the sandbox:\n%s", who, indented(q.Access.Command, "  "))
+	case q.Access.Command != "":
+		fmt.Fprintf(&b, "%s wants to run%s:\n%s", who, lineCount(q.Access.Command), indented(q.Access.Command, "  "))
+	default:
+		fmt.Fprintf(&b, "%s wants to call %s:\n", who, OneLine(q.Call.Name))
+	}
+	b.WriteString(callArguments(q.Call.Args, q.Access.Command))
+	if words := lookalikes(judged(q)); len(words) > 0 {
+		fmt.Fprintf(&b, "Careful, some characters only look like others: %s\n", strings.Join(words, ", "))
+	}
+	if q.Dir != "" {
+		fmt.Fprintf(&b, "In the directory %s.\n", OneLine(q.Dir))
+	}
+	for _, link := range q.Links {
+		fmt.Fprintf(&b, "%s leads to %s.\n", OneLine(link.Path), OneLine(link.Target))
+	}
+	for _, g := range q.Access.Guarded {
+		fmt.Fprintf(&b, "It changes %s: %s.\n", OneLine(g.Path), OneLine(g.Why))
+	}
+	if q.Reason != "" && len(q.Access.Guarded) == 0 {
+		fmt.Fprintf(&b, "Asked because %s.\n", strings.TrimSuffix(OneLine(q.Reason), "."))
+	}
+	if q.Rule != "" {
+		fmt.Fprintf(&b, "The rule is %s.\n", OneLine(q.Rule))
+	}
+	for _, refused := range q.Refused {
+		fmt.Fprintf(&b, "The sandbox refused: %s\n", OneLine(refused))
+	}
+	if len(q.Refused) > 0 {
+		b.WriteString("Yes runs it again, once and outside the sandbox.\n")
+	}
+	if q.Problem != "" {
+		fmt.Fprintf(&b, "The last answer cannot be used: %s.\n", strings.TrimSuffix(OneLine(q.Problem), "."))
+	}
+	return b.String()
+}
+
+// judged returns the text that decides what a call does: its command, or what names its files and hosts.
+func judged(q host.Question) string {
+	if q.Access.Command != "" || len(q.Access.Hosts) == 0 {
+		return strings.Join(append([]string{q.Access.Command}, q.Access.Paths...), "\n")
+	}
+	return callArguments(q.Call.Args, "")
+}
+
+// lineCount returns how long a script is, in words, if that is not obvious.
+func lineCount(script string) string {
+	if n := strings.Count(strings.TrimSuffix(script, "\n"), "\n") + 1; n > 10 {
+		return fmt.Sprintf(" these %d lines", n)
+	}
+	if n := utf8.RuneCountInString(script); n > 2000 {
+		return fmt.Sprintf(" this, which has %d characters", n)
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// The question shows who asks, where a command runs, where links lead, which files need an approval, and what a call does.
+func TestL11_QuestionsSayWhat(t *testing.T) {
+	for want, q := range map[string]host.Question{
+		"The subagent agent-2 wants to run:\n  make\n  run_in_background: true\nIn the directory /w/sub.\nAsked because make is unknown.\n": {Dir: "/w/sub", Reason: "make is unknown.",
+			Request: tool.Request{AgentID: "agent-2", Access: tool.Access{Command: "make"}, Call: llm.ToolCall{Args: `{"command":"make","description":"ls","timeout_ms":3,"run_in_background":true}`}}},
+		"The agent wants to call edit_file:\n  file_path: link\n  replace_all: true\n  - old\n  - text\n  + new\n/w/link leads to /etc/passwd.\n": {Links: []host.Link{{Path: "/w/link", Target: "/etc/passwd"}},
+			Request: tool.Request{Call: llm.ToolCall{Name: "edit_file", Args: `{"new_string":"new","file_path":"link","old_string":"old\ntext\n","replace_all":true}`}}},
+		"The agent wants to call write_file:\n  content:\n    a\\u{202e}\n    b\nIt changes /w/.mcp.json: it starts programs.\n": {Reason: "it is guarded",
+			Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"content":"a\u202e\nb\n"}`}, Access: tool.Access{Guarded: []tool.Guarded{{Path: "/w/.mcp.json", Why: "it starts programs"}}}}},
+		"The agent wants to call apply_patch:\n  *** Begin Patch\n  *** End Patch\nAsked because a rule asks.\nThe rule is Edit (x.json:1).\n": {Rule: "Edit (x.json:1)", Reason: "a rule asks",
+			Request: tool.Request{Call: llm.ToolCall{Name: "apply_patch", Args: "*** Begin Patch\n*** End Patch\n"}}},
+		"The agent ran this in the sandbox:\n  touch /etc/x\nThe sandbox refused: writing /etc/x\nYes runs it again, once and outside the sandbox.\n": {Refused: []string{"writing /etc/x"},
+			Request: tool.Request{Access: tool.Access{Command: "touch /etc/x"}}},
+	} {
+		if got := Question(q); got != want {
+			t.Errorf("the question is\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// The question about a call shows control characters, so that the call cannot hide a part of itself.
+func TestA15_QuestionHidesNothing(t *testing.T) {
+	for _, req := range []tool.Request{
+		{Access: tool.Access{Command: "rm x\r  ls\x1b[K"}},
+		{Call: llm.ToolCall{Name: "shell", Args: "rm x\r  ls\x1b[K"}},
+		{Call: llm.ToolCall{Name: "rm x\r  ls\x1b[K"}},
+	} {
+		if got := Question(host.Question{Request: req}); !strings.Contains(got, `rm x\u{d}  ls\u{1b}[K`) {
+			t.Errorf("the question is %q", got)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Session turns the events of a session into text: the model's answer as it arrives, a line for each tool call, a closing line. It is not safe
+// for concurrent use.
+type Session struct {
+	style   Style
+	out     strings.Builder // what the current event adds
+	began   time.Time       // when the input began
+	running map[string]*agent.ToolCallStart
+	dir     string // of the session, without symbolic links, as in tool.Change
+	calls   int
+	open    bool    // the last line has no newline yet
+	shown   textSum // of the last response
+}
+
+// NewSession returns a Session that has seen no event.
+func NewSession(style Style) *Session {
+	return &Session{style: style, running: map[string]*agent.ToolCallStart{}}
+}
+
+// Event returns the text that an event adds to the screen, often none. The text of an answer may end in the middle of a line; the text of the
+// next event then begins with the end of that line.
+func (s *Session) Event(ev agent.Event) string {
+	s.out.Reset()
+	s.add(ev)
+	return s.out.String()
+}
+
+// add appends the text of an event to s.out.
+func (s *Session) add(ev agent.Event) {
+	if s.began.IsZero() {
+		s.began = ev.Head().Time
+	}
+	switch e := ev.(type) {
+	case *agent.SessionStart:
+		s.dir = realName(e.Dir)
+		s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s", OneLine(e.Model), OneLine(e.Dir), OneLine(e.SessionID))))
+	case *agent.UserInput:
+		s.began, s.calls = e.Time, 0
+	case *agent.StepStart:
+		s.shown = textSum{}
+	case *agent.AssistantTextDelta:
+		s.delta(e.Text)
+	case *agent.AssistantTextEnd:
+		s.endLine()
+		if e.Discarded {
+			s.shown = textSum{}
+			s.line("%s", s.paint(amber, "↻ the answer broke off; what is above does not count"))
+		}
+	case *agent.ToolCallStart:
+		s.running[e.CallID] = e
+	case *agent.ToolCallEnd:
+		s.call(e)
+	case *agent.SteeringInjected:
+		s.line("%s %s", s.paint(amber, "→"), sanitize.Text(e.Text))
+	case *agent.PlanUpdated:
+		s.plan(e.Items)
+	case *agent.LLMRetry:
+		s.line("%s", s.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", Shorten(e.Text, 500), e.Attempt+1, Rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+	case *agent.ModelChanged:
+		s.line("%s", s.paint(amber, OneLine(modelChange(e))))
+	case *agent.Warning:
+		s.line("%s", s.paint(amber, "! "+sanitize.Text(e.Text)))
+	case *agent.ProcessingEnd:
+		s.close(e)
+	}
+}
+
+// delta appends a piece of the model's answer.
+func (s *Session) delta(text string) {
+	if text == "" {
+		return
+	}
+	s.out.WriteString(sanitize.Text(text))
+	s.shown.add(text)
+	s.open = !strings.HasSuffix(text, "\n")
+}
+
+// modelChange returns which model the session uses from here on, and why.
+func modelChange(e *agent.ModelChanged) string {
+	if e.Reason == agent.ModelReturned {
+		return fmt.Sprintf("⇄ back to %s", e.To)
+	}
+	return fmt.Sprintf("⇄ %s failed (%s); going on with %s", e.From, Shorten(e.Text, 500), e.To)
+}
+
+// HasShown reports whether the text of the last response was this one, but for the white space around it.
+func (s *Session) HasShown(text string) bool {
+	var other textSum
+	other.add(text)
+	return s.shown.sum() == other.sum()
+}
+
+// plan appends a line for each entry of the todo list.
+func (s *Session) plan(items []tool.PlanItem) {
+	marks := map[tool.PlanStatus]string{tool.PlanCompleted: s.paint(green, "✓"), tool.PlanInProgress: s.paint(amber, "▸"), tool.PlanCancelled: s.paint(dim, "-")}
+	for _, item := range items {
+		mark, ok := marks[item.Status]
+		if !ok {
+			mark = s.paint(dim, "·")
+		}
+		s.line("  %s %s", mark, Shorten(item.Text, 200))
+	}
+}
+
+// close appends the line that ends an input.
+func (s *Session) close(e *agent.ProcessingEnd) {
+	word := string(e.Reason)
+	if e.Reason == agent.ReasonCompleted {
+		word = "done"
+	}
+	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"),
+		Tokens(e.Usage), Rounded(e.Time.Sub(s.began)))))
+}
+
+// line appends a line, on a line of its own.
+func (s *Session) line(format string, args ...any) {
+	s.endLine()
+	fmt.Fprintf(&s.out, format+"\n", args...)
+}
+
+// endLine ends the line of an answer that broke off in its middle.
+func (s *Session) endLine() {
+	if s.open {
+		s.out.WriteByte('\n')
+		s.open = false
+	}
+}
+
+func (s *Session) paint(sgr, text string) string { return s.style.paint(sgr, text) }

@@ -1,0 +1,52 @@
+package render
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Tokens returns how many tokens went in and out, in words.
+func Tokens(u llm.Usage) string {
+	cached := ""
+	if u.CacheRead > 0 {
+		cached = fmt.Sprintf(" (%.0f%% cached)", 100*u.CacheHitRatio())
+	}
+	return fmt.Sprintf("%s tokens in%s, %s out", Thousands(u.Input), cached, Thousands(u.Output))
+}
+
+// Thousands returns a number, in thousands if it is long.
+func Thousands(n int) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%.1fk", float64(n)/1000)
+}
+
+// Count returns a number and what it counts, in the plural if that is right.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Rounded returns a duration without digits that nobody reads.
+func Rounded(d time.Duration) time.Duration {
+	if d > 10*time.Second {
+		return d.Round(time.Second)
+	}
+	if d > time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
+// took returns how long a call took.
+func took(ms int64) string {
+	if ms == 0 {
+		return "<1ms"
+	}
+	return Rounded(time.Duration(ms) * time.Millisecond).String()
+}
