@@ -62,7 +62,7 @@ func (c *Config) chooseProvider() (providers.Kind, error) {
 	var set []providers.Kind
 	var names []string
 	for _, kind := range providers.Kinds() {
-		if _, ok := kind.Config(c.getenv); ok && !kind.NeedsURL {
+		if _, ok := kind.Config(c.getenv); ok && !kind.NeedsURL && !kind.Local {
 			set = append(set, kind)
 			names = append(names, kind.Name)
 		}

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +33,10 @@ type Kind struct {
 	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a server of your own. Such a
 	// provider is never chosen automatically.
 	NeedsURL bool
-	New      func(Config) (llm.Provider, error)
+	// Local reports that the server is one of your own which needs no key and usually runs on this machine. BaseURLVar may have another
+	// address. Such a provider is never chosen automatically, and FromEnv leaves it out.
+	Local bool
+	New   func(Config) (llm.Provider, error)
 }
 
 // Kinds returns all kinds of providers. The variables are those of the vendors' own SDKs.
@@ -43,6 +47,8 @@ func Kinds() []Kind {
 		{Name: "gemini", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseURLVar: "GEMINI_BASE_URL", New: newGemini},
 		{Name: "openai-compatible", KeyVars: []string{"OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"},
 			BaseURLVar: "OPENAI_COMPATIBLE_BASE_URL", NeedsURL: true, New: newCompatible},
+		{Name: "openrouter", KeyVars: []string{"OPENROUTER_API_KEY"}, BaseURLVar: "OPENROUTER_BASE_URL", New: newOpenRouter},
+		{Name: "ollama", BaseURLVar: "OLLAMA_HOST", Local: true, New: newOllama},
 	}
 }
 
@@ -74,8 +80,11 @@ func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 		}
 	}
 	c.BaseURL = getenv(k.BaseURLVar)
-	if k.Name == "openai" {
+	switch k.Name {
+	case "openai":
 		c.Organization, c.Project = getenv("OPENAI_ORG_ID"), getenv("OPENAI_PROJECT_ID")
+	case "ollama":
+		c.BaseURL = ollamaURL(c.BaseURL)
 	}
 	return c, c.BaseURL != "" || c.APIKey != "" && !k.NeedsURL
 }
@@ -88,7 +97,7 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 	client := &llm.Client{Models: catalog.New().Get}
 	for _, k := range Kinds() {
 		config, set := k.Config(getenv)
-		if !set {
+		if !set || k.Local {
 			continue
 		}
 		p, err := k.New(config)
@@ -108,9 +117,10 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 func Variables() []string {
 	var names []string
 	for _, k := range Kinds() {
-		if k.NeedsURL {
+		switch {
+		case k.NeedsURL:
 			names = append(names, k.BaseURLVar)
-		} else {
+		case !k.Local:
 			names = append(names, k.KeyVars[0])
 		}
 	}
@@ -130,8 +140,27 @@ func newGemini(c Config) (llm.Provider, error) {
 	return orNil(gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
 }
 
-func newCompatible(c Config) (llm.Provider, error) {
-	return orNil(openaichat.New(openaichat.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+func newCompatible(c Config) (llm.Provider, error) { return newChat("", c) }
+
+// openRouterURL is where OpenRouter's API is. Its optional headers, which list the program on OpenRouter's site, are not sent.
+const openRouterURL = "https://openrouter.ai/api/v1"
+
+func newOpenRouter(c Config) (llm.Provider, error) {
+	c.BaseURL = cmp.Or(c.BaseURL, openRouterURL)
+	if c.APIKey == "" && c.BaseURL == openRouterURL {
+		return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set OPENROUTER_API_KEY in the environment")
+	}
+	return newChat("openrouter", c)
+}
+
+func newOllama(c Config) (llm.Provider, error) {
+	c.BaseURL = cmp.Or(c.BaseURL, ollamaURL(""))
+	return newChat("ollama", c)
+}
+
+// newChat returns a provider that speaks Chat Completions.
+func newChat(name string, c Config) (llm.Provider, error) {
+	return orNil(openaichat.New(openaichat.Options{Name: name, APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
 }
 
 // orNil keeps a nil pointer from becoming a non-nil interface.
