@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -48,7 +49,7 @@ func openConsole(t terminal) *console {
 	tty, noTTY := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	in, ok := t.in.(*os.File)
 	if ok = ok && term.IsTerminal(int(in.Fd())); ok {
-		if own, err := reopenTerminal(in); err == nil {
+		if own, err := tty.Reopen(in); err == nil {
 			in = own
 		}
 	} else if noTTY != nil {
@@ -85,7 +86,7 @@ func (c *console) take(ctx context.Context) (release func(), err error) {
 // discard discards what was typed so far. The rest of a text that was pasted is no answer either.
 func (c *console) discard() {
 	if f, ok := c.in.(*os.File); ok {
-		discardInput(f)
+		tty.Discard(f)
 		c.lines = bufio.NewReaderSize(c.in, maxAnswer)
 	}
 }

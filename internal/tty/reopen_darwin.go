@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reopenTerminal is not supported: kqueue cannot wait for terminals.
-func reopenTerminal(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+// Reopen is not supported: kqueue cannot wait for terminals.
+func Reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// discardInput discards what was typed and not read yet.
-func discardInput(f *os.File) {
+// Discard discards what was typed and not read yet.
+func Discard(f *os.File) {
 	const input = 1 // FREAD in sys/fcntl.h
 	if raw, err := f.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, input) }) // not a terminal: nothing to discard

@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"os"
@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reopenTerminal opens a terminal again, so that reads from it can be ended. The file that was passed to the process cannot become
+// Reopen opens a terminal again, so that reads from it can be ended. The file that was passed to the process cannot become
 // non-blocking, because other processes share it.
-func reopenTerminal(f *os.File) (*os.File, error) {
+func Reopen(f *os.File) (*os.File, error) {
 	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_RDWR|unix.O_NOCTTY, 0)
 }
 
-// discardInput discards what was typed and not read yet.
-func discardInput(f *os.File) {
+// Discard discards what was typed and not read yet.
+func Discard(f *os.File) {
 	if raw, err := f.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) }) // not a terminal: nothing to discard
 	}

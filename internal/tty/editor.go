@@ -1,0 +1,339 @@
+package tty
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// Editor holds a text that a person edits. A long paste is shown folded, as if it were one character. The zero value is empty.
+type Editor struct {
+	cells []cell
+	at    int    // the cursor is in front of this cell
+	cut   []cell // what was cut last
+}
+
+// cell is what the cursor moves over: a character with its marks, a line end, or a folded paste.
+type cell struct {
+	text  string
+	shown string // what a folded paste is shown as; else empty
+	width int
+}
+
+// The limits of an Editor.
+const (
+	MaxTyped  = 64 << 10 // characters, of which a folded paste is one
+	foldLines = 5        // a paste of more lines or bytes is folded
+	foldBytes = 1000
+	tabWidth  = 4
+)
+
+// String returns the whole text.
+func (e *Editor) String() string {
+	var b strings.Builder
+	for _, c := range e.cells {
+		b.WriteString(c.text)
+	}
+	return b.String()
+}
+
+// Empty reports whether there is no text.
+func (e *Editor) Empty() bool { return len(e.cells) == 0 }
+
+// Set replaces the text and puts the cursor at its end.
+func (e *Editor) Set(text string) {
+	e.cells, e.at = nil, 0
+	e.Insert(text)
+}
+
+// Insert inserts a text at the cursor. It returns false if there is no room for it.
+func (e *Editor) Insert(text string) bool {
+	return e.insert(cellsOf(sanitize.Text(text)))
+}
+
+// Paste inserts a pasted text, folded if it is long. What cannot be seen in it becomes visible.
+func (e *Editor) Paste(text string) bool {
+	text = sanitize.Text(text)
+	text = strings.TrimSuffix(text, "\n")
+	lines := strings.Count(text, "\n") + 1
+	if lines <= foldLines && len(text) <= foldBytes {
+		return e.insert(cellsOf(text))
+	}
+	shown := fmt.Sprintf("[pasted %d lines]", lines)
+	if lines == 1 {
+		shown = fmt.Sprintf("[pasted %d characters]", len([]rune(text)))
+	}
+	return e.insert([]cell{{text, shown, len(shown)}})
+}
+
+func (e *Editor) insert(cells []cell) bool {
+	if len(e.cells)+len(cells) > MaxTyped {
+		return false
+	}
+	if e.at > 0 && len(cells) > 0 { // a mark belongs to the character before it
+		if before := e.cells[e.at-1]; before.shown == "" && before.text != "\n" && cells[0].shown == "" {
+			if joined := cellsOf(before.text + cells[0].text); len(joined) == 1 {
+				e.cells[e.at-1] = joined[0]
+				cells = cells[1:]
+			}
+		}
+	}
+	e.cells = slices.Insert(e.cells, e.at, cells...)
+	e.at += len(cells)
+	return true
+}
+
+// cellsOf divides a cleaned text into its characters.
+func cellsOf(text string) (cells []cell) {
+	for g := displaywidth.StringGraphemes(text); g.Next(); {
+		c := cell{text: g.Value(), width: g.Width()}
+		if c.text == "\t" {
+			c.width = tabWidth
+		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// Key changes the text or moves the cursor, as a key says. It returns false if the key is none for an editor, or has no effect.
+func (e *Editor) Key(k Key) bool {
+	switch k.Code {
+	case KeyText:
+		return e.Insert(k.Text)
+	case KeyPaste:
+		return e.Paste(k.Text)
+	case KeyNewline:
+		return e.insert([]cell{{text: "\n"}})
+	case KeyBackspace:
+		return e.remove(e.at-1, e.at, false)
+	case KeyDelete:
+		return e.remove(e.at, e.at+1, false)
+	case KeyCutWord:
+		return e.remove(e.wordLeft(), e.at, true)
+	case KeyCutNextWord:
+		return e.remove(e.at, e.wordRight(), true)
+	case KeyCutStart:
+		return e.remove(e.lineStart(), e.at, true)
+	case KeyCutEnd:
+		return e.remove(e.at, e.lineEnd(), true)
+	case KeyInsertCut:
+		return len(e.cut) > 0 && e.insert(slices.Clone(e.cut))
+	}
+	return e.move(k.Code)
+}
+
+// move moves the cursor.
+func (e *Editor) move(code Code) bool {
+	to := e.at
+	switch code {
+	case KeyLeft:
+		to--
+	case KeyRight:
+		to++
+	case KeyHome:
+		to = e.lineStart()
+	case KeyEnd:
+		to = e.lineEnd()
+	case KeyWordLeft:
+		to = e.wordLeft()
+	case KeyWordRight:
+		to = e.wordRight()
+	}
+	to = max(0, min(to, len(e.cells)))
+	moved := to != e.at
+	e.at = to
+	return moved
+}
+
+// remove removes cells, which can be inserted again if they are cut.
+func (e *Editor) remove(from, to int, cut bool) bool {
+	from, to = max(0, from), min(to, len(e.cells))
+	if from >= to {
+		return false
+	}
+	if cut {
+		e.cut = slices.Clone(e.cells[from:to])
+	}
+	e.cells = slices.Delete(e.cells, from, to)
+	e.at = from
+	return true
+}
+
+func (e *Editor) lineStart() int {
+	i := e.at
+	for i > 0 && e.cells[i-1].text != "\n" {
+		i--
+	}
+	return i
+}
+
+func (e *Editor) lineEnd() int {
+	i := e.at
+	for i < len(e.cells) && e.cells[i].text != "\n" {
+		i++
+	}
+	return i
+}
+
+func (e *Editor) wordLeft() int {
+	i := e.at
+	for i > 0 && !e.cells[i-1].inWord() {
+		i--
+	}
+	for i > 0 && e.cells[i-1].inWord() {
+		i--
+	}
+	return i
+}
+
+func (e *Editor) wordRight() int {
+	i := e.at
+	for i < len(e.cells) && !e.cells[i].inWord() {
+		i++
+	}
+	for i < len(e.cells) && e.cells[i].inWord() {
+		i++
+	}
+	return i
+}
+
+func (c cell) inWord() bool {
+	return c.shown != "" || strings.ContainsFunc(c.text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' })
+}
+
+// EndsWith reports whether the text in front of the cursor ends with a character, and the cursor is at the end.
+func (e *Editor) EndsWith(text string) bool {
+	return e.at == len(e.cells) && e.at > 0 && e.cells[e.at-1].text == text
+}
+
+// Word returns the text between the last white space in front of the cursor and the cursor, and whether it begins the whole text.
+func (e *Editor) Word() (word string, first bool) {
+	i := e.at
+	for i > 0 && e.cells[i-1].shown == "" && strings.TrimSpace(e.cells[i-1].text) != "" {
+		i--
+	}
+	var b strings.Builder
+	for _, c := range e.cells[i:e.at] {
+		b.WriteString(c.text)
+	}
+	return b.String(), i == 0
+}
+
+// ReplaceWord replaces the text that Word returns.
+func (e *Editor) ReplaceWord(with string) {
+	word, _ := e.Word()
+	n := len(cellsOf(word))
+	e.cells = slices.Delete(e.cells, e.at-n, e.at)
+	e.at -= n
+	e.Insert(with)
+}
+
+// OnFirstLine and OnLastLine report where the cursor is among the lines of the text.
+func (e *Editor) OnFirstLine() bool { return e.lineStart() == 0 }
+
+// OnLastLine reports whether the cursor is on the last line.
+func (e *Editor) OnLastLine() bool { return e.lineEnd() == len(e.cells) }
+
+// Up moves the cursor a line up, Down a line down, as far as there is one.
+func (e *Editor) Up() bool {
+	start := e.lineStart()
+	if start == 0 {
+		return false
+	}
+	column := e.at - start
+	e.at = start - 1
+	e.at = min(e.lineStart()+column, e.at)
+	return true
+}
+
+// Down moves the cursor a line down.
+func (e *Editor) Down() bool {
+	column, end := e.at-e.lineStart(), e.lineEnd()
+	if end == len(e.cells) {
+		return false
+	}
+	e.at = end + 1
+	e.at = min(e.at+column, e.lineEnd())
+	return true
+}
+
+// Rows returns the text in rows of at most width columns, the first one behind a prompt and the others indented like it, and the place of the cursor. It
+// returns at most limit rows: those around the cursor.
+func (e *Editor) Rows(prompt string, width, limit int) (rows []string, row, column int) {
+	indent := displaywidth.String(prompt)
+	if indent > width/2 { // a prompt that leaves no room has a row of its own
+		rows, prompt, indent = wrapped(prompt, width), "", 0
+	}
+	var b strings.Builder
+	b.WriteString(prompt)
+	at := indent
+	end := func() {
+		rows = append(rows, b.String())
+		b.Reset()
+		b.WriteString(strings.Repeat(" ", indent))
+		at = indent
+	}
+	for i, c := range e.cells {
+		shown, w := c.view(width - indent)
+		if at+w > width && at > indent {
+			end()
+		}
+		if i == e.at {
+			row, column = len(rows), at
+		}
+		if c.text == "\n" {
+			end()
+			continue
+		}
+		b.WriteString(shown)
+		at += w
+	}
+	if e.at == len(e.cells) {
+		if at >= width {
+			end()
+		}
+		row, column = len(rows), at
+	}
+	rows = append(rows, b.String())
+	if first := row - limit + 1; len(rows) > limit && limit > 0 {
+		first = max(0, min(max(first, 0), len(rows)-limit))
+		rows, row = rows[first:min(len(rows), first+limit)], row-first
+	}
+	return rows, row, column
+}
+
+// view returns what a cell is shown as, in at most a number of columns.
+func (c cell) view(most int) (string, int) {
+	switch {
+	case c.text == "\n":
+		return "", 0
+	case c.text == "\t":
+		return strings.Repeat(" ", min(tabWidth, most)), min(tabWidth, most)
+	case c.shown != "" && c.width > most:
+		return displaywidth.TruncateString(c.shown, most, ""), displaywidth.String(displaywidth.TruncateString(c.shown, most, ""))
+	case c.shown != "":
+		return c.shown, c.width
+	}
+	return c.text, c.width
+}
+
+// wrapped returns a text in rows of at most width columns.
+func wrapped(text string, width int) (rows []string) {
+	var b strings.Builder
+	at := 0
+	for g := displaywidth.StringGraphemes(text); g.Next(); {
+		if at+g.Width() > width && at > 0 {
+			rows = append(rows, b.String())
+			b.Reset()
+			at = 0
+		}
+		b.WriteString(g.Value())
+		at += g.Width()
+	}
+	return append(rows, b.String())
+}

@@ -1,0 +1,14 @@
+//go:build !linux && !darwin
+
+package tty
+
+import (
+	"errors"
+	"os"
+)
+
+// Reopen is not supported.
+func Reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// Discard is not supported.
+func Discard(*os.File) {}

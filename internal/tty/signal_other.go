@@ -1,0 +1,11 @@
+//go:build !unix
+
+package tty
+
+import "os"
+
+// Changes is not supported.
+func Changes() (changes <-chan os.Signal, stop func()) { return nil, func() {} }
+
+// Suspend does nothing: there is no job control.
+func Suspend() error { return nil }
