@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/tool"
@@ -63,9 +64,9 @@ func TestL11_TypedBeforeTheQuestion(t *testing.T) {
 	p.write("y\ny\ny\ny")
 	p.expect("y\ny\ny\ny") // the terminal's echo
 	close(think)
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("\n") // ends the last of the lines that were typed too early, if the terminal still has it
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("n not this\n")
 	if screen, code := p.wait(); code != 0 || h.made() != "" {
 		t.Errorf("exit code %d, files %q, want none:\n%s", code, h.made(), screen)
@@ -100,7 +101,7 @@ func TestL3_Answers(t *testing.T) {
 			cmd.Env = append(cmd.Env, "NO_COLOR=1", "TERM=dumb")
 			p := startOnTerminal(t, cmd)
 			for _, line := range c.typed {
-				p.expect(askLabel)
+				p.expect(dialog.AskLabel)
 				p.write(line)
 			}
 			screen, code := p.wait()
@@ -119,15 +120,15 @@ func TestL11_PastedLines(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a"), touch("b")), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a and b"))
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("see below:\ny\na\ny\n")
 	p.expect("Please type one of the letters")
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("y\ny\ny\n")
 	p.expect("echo > b")
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("n\n")
-	if screen, code := p.wait(); code != 0 || h.made() != "a" || strings.Count(screen, askLabel) != 3 {
+	if screen, code := p.wait(); code != 0 || h.made() != "a" || strings.Count(screen, dialog.AskLabel) != 3 {
 		t.Errorf("exit code %d, files %q:\n%s", code, h.made(), screen)
 	}
 }
@@ -137,7 +138,7 @@ func TestL11_TheTerminalGoesAway(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a"))
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("y") // without Enter
 	p.expect("y")
 	if err := p.ours.Close(); err != nil {
@@ -159,7 +160,7 @@ func TestL3_AllowedAndKept(t *testing.T) {
 	}{{"once", "y\n", 2}, {"always", "a\n", 1}, {"asked again, and kept", "p\n", 1}, {"kept", "n\n", 0}} {
 		p := startOnTerminal(t, askingRun(t, h, "make files"))
 		questions := 0
-		for p.next(askLabel) != "" {
+		for p.next(dialog.AskLabel) != "" {
 			questions++
 			p.write(c.answer)
 		}
@@ -209,7 +210,7 @@ func TestL11_InterruptAtAQuestion(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a"))
-	p.expect(askLabel)
+	p.expect(dialog.AskLabel)
 	p.write("\x03")
 	if screen, code := p.wait(); code != 130 || h.made() != "" {
 		t.Errorf("exit code %d, files %q:\n%s", code, h.made(), screen)
@@ -224,12 +225,12 @@ func TestL3_PipesAndATerminal(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("make a"), &stdout, &stderr
 	p := startOnTerminal(t, cmd)
-	if above := p.expect(askLabel); !strings.Contains(above, "echo > a") {
+	if above := p.expect(dialog.AskLabel); !strings.Contains(above, "echo > a") {
 		t.Errorf("the terminal shows %q", above)
 	}
 	p.write("y\n")
 	screen, code := p.wait()
-	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(), askLabel) {
+	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(), dialog.AskLabel) {
 		t.Errorf("exit code %d, files %q\n%s\n%s\n%s", code, h.made(), screen, &stdout, &stderr)
 	}
 }
@@ -245,7 +246,7 @@ func TestL11_LongCommandsAreShownWhole(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": script})), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a"))
-	above := p.expect(askLabel)
+	above := p.expect(dialog.AskLabel)
 	p.write("n\n")
 	if _, code := p.wait(); code != 0 || h.made() != "" {
 		t.Errorf("exit code %d, files %q", code, h.made())
@@ -265,7 +266,7 @@ func TestL11_LongCommandsAreShownWhole(t *testing.T) {
 type labels chan struct{}
 
 func (l labels) Write(p []byte) (int, error) {
-	if bytes.HasSuffix(p, []byte(askLabel)) {
+	if bytes.HasSuffix(p, []byte(dialog.AskLabel)) {
 		l <- struct{}{}
 	}
 	return len(p), nil
@@ -275,10 +276,10 @@ func (l labels) Write(p []byte) (int, error) {
 func TestL11_ACanceledQuestionTakesNoAnswer(t *testing.T) {
 	ours, theirs := openTerminal(t)
 	asked := make(labels)
-	a := &asker{console: newConsole(theirs, asked)}
+	a := newConsole(theirs, asked)
 	answer := make(chan host.Answer)
 	ask := func(ctx context.Context, command string) {
-		got, err := a.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: command}}})
+		got, err := a.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: command}}})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
@@ -313,10 +314,10 @@ func TestL11_ACanceledQuestionThatGoesOnReading(t *testing.T) {
 	in, keyboard := io.Pipe()
 	defer keyboard.Close()
 	asked := make(labels)
-	a := &asker{console: newConsole(in, asked)}
+	a := newConsole(in, asked)
 	answer := make(chan host.Answer)
 	ask := func(ctx context.Context) {
-		got, err := a.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		got, err := a.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

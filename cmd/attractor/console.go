@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// console asks a person on a terminal, one question at a time. A line answers a question only if the person typed it while the question
+// console is a [dialog.Person] on a terminal, who is asked one question at a time. A line answers a question only if the person typed it while the question
 // was on the screen.
 type console struct {
 	in   io.Reader
@@ -46,7 +46,7 @@ func newConsole(in io.Reader, out io.Writer) *console {
 // openConsole returns a console on standard input if that is a terminal, else on the controlling terminal, because the prompt may come
 // through a pipe. It returns nil if there is no terminal. If standard error is none, the questions go to the controlling terminal too.
 func openConsole(t terminal) *console {
-	tty, noTTY := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	controlling, noTTY := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	in, ok := t.in.(*os.File)
 	if ok = ok && term.IsTerminal(int(in.Fd())); ok {
 		if own, err := tty.Reopen(in); err == nil {
@@ -55,22 +55,22 @@ func openConsole(t terminal) *console {
 	} else if noTTY != nil {
 		return nil
 	} else {
-		in = tty
+		in = controlling
 	}
 	c := newConsole(in, t.err)
 	c.terminal = in
 	if noTTY == nil {
-		c.tty = tty
+		c.tty = controlling
 		if !isTerminal(t.err) {
-			c.out = sanitize.NewWriter(tty, sanitize.Plain)
+			c.out = sanitize.NewWriter(controlling, sanitize.Plain)
 		}
 	}
 	return c
 }
 
-// take waits until nobody else asks. The caller then writes its question, discards what was typed so far, reads the answer and calls
+// Take waits until nobody else asks. The caller then writes its question, discards what was typed so far, reads the answer and calls
 // release.
-func (c *console) take(ctx context.Context) (release func(), err error) {
+func (c *console) Take(ctx context.Context) (release func(), err error) {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -83,8 +83,11 @@ func (c *console) take(ctx context.Context) (release func(), err error) {
 	return func() { <-c.turn }, nil
 }
 
-// discard discards what was typed so far. The rest of a text that was pasted is no answer either.
-func (c *console) discard() {
+// Say shows a text.
+func (c *console) Say(text string) { fmt.Fprint(c.out, text) }
+
+// Discard discards what was typed so far. The rest of a text that was pasted is no answer either.
+func (c *console) Discard() {
 	if f, ok := c.in.(*os.File); ok {
 		tty.Discard(f)
 		c.lines = bufio.NewReaderSize(c.in, maxAnswer)
@@ -94,8 +97,8 @@ func (c *console) discard() {
 // errNobody reports the end of the input.
 var errNobody = errors.New("nobody answered")
 
-// readLine writes a label and returns the next line, or an error when the context ends first.
-func (c *console) readLine(ctx context.Context, label string) (string, error) {
+// ReadLine writes a label and returns the next line, or an error when the context ends first.
+func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
 	c.line.begin(c.out, label)
 	complete := false
 	defer func() { c.line.end(complete) }()

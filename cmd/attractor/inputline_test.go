@@ -37,12 +37,12 @@ func (w *watched) Write(b []byte) (int, error) {
 func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
-	p := &asker{console: newConsole(answers, screen)}
+	p := newConsole(answers, screen)
 	v := &view{progress: render.NewSession(render.Style{}), w: screen, warnings: screen}
 	v.keepClear(&p.line)
 	decided := make(chan host.Answer)
 	go func() {
-		d, err := p.ask(context.Background(), host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		d, err := p.approve(context.Background(), host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -72,11 +72,11 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
 	defer keyboard.Close()
-	p := &asker{console: newConsole(answers, screen)}
+	p := newConsole(answers, screen)
 	ctx, interrupt := context.WithCancel(context.Background())
 	decided := make(chan error)
 	go func() {
-		_, err := p.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		_, err := p.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		decided <- err
 	}()
 	<-screen.asked
@@ -84,7 +84,7 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	if err := <-decided; !errors.Is(err, context.Canceled) {
 		t.Errorf("the interrupted question returns %v", err)
 	}
-	if _, err := p.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := p.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the next call's question returns %v", err)
 	}
 	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {

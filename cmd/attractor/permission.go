@@ -4,7 +4,10 @@ import (
 	"context"
 	"os"
 
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // permission holds what the flags say about tool calls, and the person who is asked.
@@ -38,10 +41,30 @@ func (p *permission) asker() host.Asker {
 	if p.console == nil {
 		return nil
 	}
-	keep := func(ctx context.Context, rules []string) (string, error) {
-		return host.KeepRules(ctx, os.Getenv, rules)
+	return p.console.approve
+}
+
+// questions returns the handler of the model's questions, or nil if no person can answer.
+func (p *permission) questions() *agent.Questions {
+	if p.console == nil {
+		return nil
 	}
-	return (&asker{console: p.console, keep: keep}).ask
+	return &agent.Questions{Answer: p.reply}
+}
+
+// approve asks a person about a tool call.
+func (c *console) approve(ctx context.Context, q host.Question) (host.Answer, error) {
+	return dialog.Approve(ctx, c, keepRules, q)
+}
+
+// reply puts a question of the model to a person.
+func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	return dialog.Reply(ctx, c, q)
+}
+
+// keepRules keeps rules for later sessions of the user.
+func keepRules(ctx context.Context, rules []string) (string, error) {
+	return host.KeepRules(ctx, os.Getenv, rules)
 }
 
 // Close closes the terminal.

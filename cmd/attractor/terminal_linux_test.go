@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -49,10 +50,10 @@ func runOnTerminal(t *testing.T, cmd *exec.Cmd) (screen string, code int) {
 	t.Helper()
 	p := startOnTerminal(t, cmd)
 	for {
-		switch p.next(askLabel, answerLabel) {
-		case askLabel:
+		switch p.next(dialog.AskLabel, dialog.AnswerLabel) {
+		case dialog.AskLabel:
 			p.write("y\n")
-		case answerLabel:
+		case dialog.AnswerLabel:
 			p.write("1\n")
 		default:
 			return p.wait()

@@ -185,15 +185,15 @@ func askTrust(ctx context.Context, t terminal, store *trust.Store, p *host.Proje
 		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass --trust-project to attractor run")
 	}
 	defer c.Close() // nothing of what was written waits
-	release, err := c.take(ctx)
+	release, err := c.Take(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
 	for range 3 {
-		c.discard()
-		line, err := c.readLine(ctx, trustLabel)
+		c.Discard()
+		line, err := c.ReadLine(ctx, trustLabel)
 		switch strings.ToLower(line) {
 		case "y", "yes":
 			if err := store.Grant(p.Snapshot); err != nil {

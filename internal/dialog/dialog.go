@@ -1,0 +1,189 @@
+package dialog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Person is somebody who can be asked, one question at a time.
+type Person interface {
+	// Take waits until nobody else asks. The caller calls release after its question.
+	Take(ctx context.Context) (release func(), err error)
+	// Say shows a text of whole lines.
+	Say(text string)
+	// Discard discards what was typed so far. The rest of a text that was pasted is no answer either.
+	Discard()
+	// ReadLine returns the next line without the white space around it, or an error when the context ends first.
+	ReadLine(ctx context.Context, label string) (string, error)
+}
+
+// Editor is a Person who can change a text.
+type Editor interface {
+	Person
+	// Edit returns the text as the person has changed it, and false if they gave that up.
+	Edit(ctx context.Context, label, text string) (changed string, ok bool, err error)
+}
+
+// The labels of the lines on which a person answers.
+const (
+	AskLabel    = "Allow it? "
+	AnswerLabel = "Your answer: "
+	editLabel   = "Change it: "
+)
+
+// maxTries limits how often a question is repeated because the answer was none.
+const maxTries = 5
+
+// Keep keeps rules for later sessions and returns the name of the file.
+type Keep func(ctx context.Context, rules []string) (file string, err error)
+
+// Approve asks a person about a tool call. A [host.Asker] is made of it.
+func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.Answer, error) {
+	release, err := p.Take(ctx)
+	if err != nil {
+		return host.Answer{}, err
+	}
+	defer release()
+	editor, edits := p.(Editor)
+	edits = edits && len(q.Refused) == 0
+	choices := render.Choices(q.Allow)
+	if edits {
+		choices += "\n  e  change it first"
+	}
+	p.Say(fmt.Sprintf("\n%s\n%s\n", render.Question(q), choices))
+	for range maxTries {
+		p.Discard()
+		line, err := p.ReadLine(ctx, AskLabel)
+		if err != nil {
+			return host.Answer{}, err
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		switch word = strings.ToLower(word); {
+		case word == "n" || word == "no":
+			return host.Answer{Reason: strings.TrimSpace("the user said no. " + strings.TrimSpace(rest))}, nil
+		case rest != "": // only a refusal has more words
+		case word == "y" || word == "yes":
+			return host.Answer{Verdict: tool.Allow}, nil
+		case word == "a" && q.Allow != nil:
+			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
+		case word == "p" && q.Allow != nil:
+			keepRules(ctx, p, keep, q.Allow)
+			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
+		case word == "e" && edits:
+			answer, ok, err := edit(ctx, editor, q)
+			if err != nil || ok {
+				return answer, err
+			}
+			continue
+		}
+		p.Say("Please type one of the letters above and press Enter.\n")
+	}
+	return host.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
+}
+
+// keepRules keeps rules for later sessions and tells the person where.
+func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
+	file, err := keep(ctx, allow)
+	if err != nil {
+		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n", render.Error(err.Error())))
+		return
+	}
+	p.Say(fmt.Sprintf("Kept in %s\n", render.OneLine(file)))
+}
+
+// edit lets a person change the arguments of a call. It returns false if they gave that up.
+func edit(ctx context.Context, p Editor, q host.Question) (host.Answer, bool, error) {
+	name, text := editable(q)
+	changed, ok, err := p.Edit(ctx, editLabel, text)
+	if err != nil || !ok {
+		return host.Answer{}, false, err
+	}
+	if name == "" {
+		return host.Answer{Verdict: tool.Allow, Args: changed}, true, nil
+	}
+	var args map[string]json.RawMessage
+	value, err := json.Marshal(changed)
+	if err == nil {
+		err = json.Unmarshal([]byte(q.Call.Args), &args)
+	}
+	if err != nil {
+		return host.Answer{}, false, err
+	}
+	args[name] = value
+	all, err := json.Marshal(args)
+	return host.Answer{Verdict: tool.Allow, Args: string(all)}, err == nil, err
+}
+
+// editable returns what a person changes of a call: its command with the name of that argument, else all arguments as JSON.
+func editable(q host.Question) (name, text string) {
+	var args map[string]any
+	if q.Access.Command != "" && json.Unmarshal([]byte(q.Call.Args), &args) == nil {
+		for _, name := range []string{"command", "cmd"} {
+			if command, ok := args[name].(string); ok {
+				return name, command
+			}
+		}
+	}
+	return "", q.Call.Args
+}
+
+// Reply puts a question of the model, or of the source that it names, to a person and returns the answer.
+func Reply(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) {
+	release, err := p.Take(ctx)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	defer release()
+	p.Say("\n" + render.ModelQuestion(q))
+	if q.Form != nil {
+		return fillForm(ctx, p, q)
+	}
+	p.Discard()
+	line, err := p.ReadLine(ctx, AnswerLabel)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Options) {
+		line = q.Options[n-1]
+	}
+	if line == "" {
+		return tool.Answer{Action: tool.ActionCancel}, nil
+	}
+	return tool.Answer{Text: line}, nil
+}
+
+// decline is the input with which a person declines to fill in a form.
+const decline = "/decline"
+
+// fillForm asks for the fields of a form, the required ones first. The session converts the lines to the types of the fields.
+func fillForm(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) {
+	var form render.Form
+	if err := json.Unmarshal(q.Form, &form); err != nil {
+		return tool.Answer{}, fmt.Errorf("cannot read the form: %w", err)
+	}
+	p.Say(fmt.Sprintf("  Fill in the fields. An empty line skips a field; %s declines to answer.\n", decline))
+	content := map[string]string{}
+	p.Discard()
+	for _, name := range form.Names() {
+		line, err := p.ReadLine(ctx, "  "+form.Label(name)+" > ")
+		if err != nil {
+			return tool.Answer{}, err
+		}
+		switch line {
+		case decline:
+			return tool.Answer{Action: tool.ActionDecline}, nil
+		case "":
+		default:
+			content[name] = line
+		}
+	}
+	filled, err := json.Marshal(content)
+	return tool.Answer{Content: filled}, err
+}
