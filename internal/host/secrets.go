@@ -142,7 +142,7 @@ func (s *Setup) maskDoors() {
 		agents.Journal = masked.Journal(s.Secrets, agents.Journal)
 		o.Subagents = &agents
 	}
-	o.OnEvent = s.warnings.events(masked.Events(s.Secrets, o.OnEvent))
+	o.OnEvent = s.warnings.events(masked.Events(s.Secrets, o.OnEvent), s.OnOwnEvent)
 	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
 	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{KeepRaw: s.keepRaw})}, o.Middleware...)
 }

@@ -51,8 +51,12 @@ type Setup struct {
 	Configured *Servers
 	Servers    *mcp.Servers
 
+	// OnOwnEvent receives the events of the host that Tell shows, if it is set before Start. It is called as [agent.Options].OnEvent is, and
+	// never beside it.
+	OnOwnEvent func(Event)
+
 	places   *places
-	warnings warnings
+	warnings ownEvents
 	unused   unused
 	commands []Command
 	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with them, and untrusted names those that must

@@ -1,0 +1,282 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// inbox is an Inbox whose events a test receives.
+type inbox struct {
+	*host.Inbox
+	events chan host.Event
+}
+
+func newInbox() *inbox {
+	events := make(chan host.Event, 1000)
+	return &inbox{host.NewInbox(func(ev host.Event) { events <- ev }, nil), events}
+}
+
+// asked returns the id of the next event, which is an ask.
+func (b *inbox) asked(t *testing.T) string {
+	t.Helper()
+	switch ev := (<-b.events).(type) {
+	case *host.ApprovalRequested:
+		return ev.ID
+	case *host.QuestionAsked:
+		return ev.ID
+	default:
+		t.Fatalf("not an ask: %#v", ev)
+		return ""
+	}
+}
+
+// ended checks that the next event is the end of an ask.
+func (b *inbox) ended(t *testing.T, id string, want host.AskEnd) {
+	t.Helper()
+	if ev, ok := (<-b.events).(*host.AskEnded); !ok || ev.ID != id || ev.End != want {
+		t.Errorf("%#v, want the end of %s: %s", ev, id, want)
+	}
+}
+
+// errorSays checks that an error says all of the words.
+func errorSays(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("the error is %v, want one that says %q", err, word)
+		}
+	}
+}
+
+// A call goes through the real gate to an answer by id, and runs. A second answer is an error.
+func TestN2_ApprovalsById(t *testing.T) {
+	g, b := newGate(t, `{"permissions":{}}`), newInbox()
+	g.Gate.Ask = b.Approve
+	result := make(chan string)
+	go func() { result <- g.call("write_file", map[string]any{"file_path": "a.txt", "content": "x"}) }()
+	ev := (<-b.events).(*host.ApprovalRequested)
+	if ev.Tool != "write_file" || ev.Access.Effect != tool.Writes || !strings.Contains(string(ev.Arguments), `"file_path":"a.txt"`) || ev.CallID != "1" || ev.Kind != "APPROVAL_REQUESTED" {
+		t.Errorf("%+v", ev)
+	}
+	if open := b.Open(); len(open) != 1 || open[0] != host.Event(ev) {
+		t.Errorf("open: %v", open)
+	}
+	errorSays(t, b.Decide("none", host.Answer{Verdict: tool.Allow}), "there is no ask", "none")
+	errorSays(t, b.Reply(ev.ID, tool.Answer{Text: "yes"}), "about a tool call")
+	errorSays(t, b.Decide(ev.ID, host.Answer{Verdict: tool.Ask}), "allows or denies")
+	if err := b.Decide(ev.ID, host.Answer{Verdict: tool.Allow}); err != nil {
+		t.Fatal(err)
+	}
+	if said := <-result; strings.Contains(said, "Error") {
+		t.Error(said)
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "a.txt")); err != nil {
+		t.Error(err)
+	}
+	b.ended(t, ev.ID, host.AskAnswered)
+	errorSays(t, b.Decide(ev.ID, host.Answer{}), ev.ID, "answered already")
+
+	go func() { result <- g.shell("touch b.txt") }()
+	ev = (<-b.events).(*host.ApprovalRequested)
+	if ev.Access.Command != "touch b.txt" || len(ev.Allow) == 0 {
+		t.Errorf("%+v", ev)
+	}
+	if err := b.Decide(ev.ID, host.Answer{Verdict: tool.Deny, Reason: "not here"}); err != nil {
+		t.Error(err)
+	}
+	if said := <-result; !strings.Contains(said, "not here") {
+		t.Error(said)
+	}
+}
+
+// What is edited is judged again, and arguments that do not fit are asked about once more, with the problem.
+func TestN2_EditedArguments(t *testing.T) {
+	g, b := newGate(t, `{"permissions":{}}`), newInbox()
+	g.Gate.Ask = b.Approve
+	result := make(chan string)
+	go func() { result <- g.call("write_file", map[string]any{"file_path": "a.txt", "content": "x"}) }()
+	id := b.asked(t)
+	if err := b.Decide(id, host.Answer{Verdict: tool.Allow, Args: `{"file_path":1}`}); err != nil {
+		t.Fatal(err)
+	}
+	b.ended(t, id, host.AskAnswered)
+	again := (<-b.events).(*host.ApprovalRequested)
+	if again.Problem == "" || again.ID == id {
+		t.Errorf("%+v", again)
+	}
+	b.Close("the client has gone")
+	if said := <-result; !strings.Contains(said, "nobody is there to give it (the client has gone)") {
+		t.Error(said)
+	}
+}
+
+// Every ask ends after the limit that was set when it began, as denied, and not a moment before.
+func TestN2_AskLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newInbox()
+		b.SetLimit(5 * time.Minute)
+		began := time.Now()
+		answer := make(chan host.Answer)
+		go func() {
+			a, err := b.Approve(t.Context(), host.Question{})
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- a
+		}()
+		id := b.asked(t)
+		b.SetLimit(0)
+		a := <-answer
+		if waited := time.Since(began); waited != 5*time.Minute || a.Verdict != tool.Deny || !strings.Contains(a.Reason, "nobody answered the question about it within 5m0s") {
+			t.Errorf("after %s: %+v", waited, a)
+		}
+		b.ended(t, id, host.AskTimedOut)
+		errorSays(t, b.Decide(id, host.Answer{Verdict: tool.Allow}), id, "timed out", "too late")
+
+		b.SetLimit(time.Minute)
+		_, err := b.Question(t.Context(), tool.Question{Text: "which?"})
+		errorSays(t, err, "nobody answered within 1m0s")
+		b.ended(t, b.asked(t), host.AskTimedOut)
+
+		b.SetLimit(0)
+		go func() {
+			a, err := b.Approve(t.Context(), host.Question{})
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- a
+		}()
+		id = b.asked(t)
+		time.Sleep(1000 * time.Hour)
+		if err := b.Decide(id, host.Answer{Verdict: tool.Allow}); err != nil {
+			t.Error(err)
+		}
+		if a := <-answer; a.Verdict != tool.Allow {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// An interrupt cancels the ask at once: an answer that comes right behind it is too late.
+func TestN2_CancelledAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newInbox()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("interrupted")
+		failed := make(chan error, 2)
+		go func() {
+			_, err := b.Approve(ctx, host.Question{})
+			failed <- err
+		}()
+		id := b.asked(t)
+		cancel(stop)
+		errorSays(t, b.Decide(id, host.Answer{Verdict: tool.Allow}), id, "was cancelled")
+		if err := <-failed; !errors.Is(err, stop) {
+			t.Error(err)
+		}
+		b.ended(t, id, host.AskCancelled)
+
+		go func() {
+			_, err := b.Question(t.Context(), tool.Question{Text: "which?"})
+			failed <- err
+		}()
+		id = b.asked(t)
+		b.Close("it left")
+		b.Close("it left twice")
+		if err := <-failed; !errors.Is(err, tool.ErrNobody) {
+			t.Error(err)
+		}
+		b.ended(t, id, host.AskCancelled)
+		a, err := b.Approve(t.Context(), host.Question{})
+		if err != nil || a.Verdict != tool.Deny || !strings.Contains(a.Reason, "(it left)") {
+			t.Errorf("%+v, %v", a, err)
+		}
+		if len(b.events) != 0 || len(b.Open()) != 0 {
+			t.Error("after Close there are asks")
+		}
+	})
+}
+
+// Of many answers to one ask exactly one counts, and it is the one that arrives.
+func TestN2_OneAnswerWins(t *testing.T) {
+	b := newInbox()
+	var asking sync.WaitGroup
+	for n := range 50 {
+		asking.Go(func() {
+			asked := make(chan tool.Answer)
+			go func() {
+				a, err := b.Question(t.Context(), tool.Question{Text: fmt.Sprint(n)})
+				if err != nil {
+					t.Error(err)
+				}
+				asked <- a
+			}()
+			var id string
+			for ev := range b.events {
+				if q, ok := ev.(*host.QuestionAsked); ok {
+					id = q.ID
+					break
+				}
+			}
+			var answering sync.WaitGroup
+			var winner atomic.Int64
+			for m := range 8 {
+				answering.Go(func() {
+					if b.Reply(id, tool.Answer{Text: id + " " + fmt.Sprint(m)}) == nil {
+						winner.Add(1)
+					}
+				})
+			}
+			answering.Wait()
+			if winner.Load() != 1 {
+				t.Errorf("%d answers won", winner.Load())
+			}
+			if a := <-asked; a.Text == "" {
+				t.Error("no answer arrived")
+			}
+		})
+	}
+	asking.Wait()
+	if open := b.Open(); len(open) != 0 {
+		t.Errorf("%d asks are open", len(open))
+	}
+}
+
+// An ask about a call without rules to remember refuses to remember any. Arguments that are no object are shown as TOOL_CALL_START does.
+func TestN2_WhatCannotBeRemembered(t *testing.T) {
+	b := newInbox()
+	answer := make(chan host.Answer)
+	go func() {
+		q := host.Question{}
+		q.Call = llm.ToolCall{Name: "apply_patch", Args: "*** Begin Patch"}
+		a, err := b.Approve(t.Context(), q)
+		if err != nil {
+			t.Error(err)
+		}
+		answer <- a
+	}()
+	ev := (<-b.events).(*host.ApprovalRequested)
+	if string(ev.Arguments) != `{"_raw":"*** Begin Patch"}` {
+		t.Errorf("%s", ev.Arguments)
+	}
+	errorSays(t, b.Decide(ev.ID, host.Answer{Verdict: tool.Allow, Remember: true}), "nothing to remember")
+	if err := b.Decide(ev.ID, host.Answer{Verdict: tool.Allow}); err != nil { // it goes on waiting
+		t.Error(err)
+	}
+	if a := <-answer; a.Verdict != tool.Allow || a.Remember {
+		t.Errorf("%+v", a)
+	}
+}
