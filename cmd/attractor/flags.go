@@ -10,18 +10,22 @@ import (
 )
 
 // startFlags holds the flags of commands that start one session: where it works, and which one it continues.
-type startFlags struct{ dir, resume, fork string }
+type startFlags struct {
+	dir, resume, fork string
+	last              bool
+}
 
 // register adds the flags.
 func (f *startFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
 	flags.StringVar(&f.resume, "resume", "", "continue the session with this `id`; without a prompt, continue its interrupted input")
+	flags.BoolVar(&f.last, "continue", false, "continue the newest session of the directory; without a prompt, its interrupted input")
 	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
 }
 
 // config adds what the flags choose to a configuration.
 func (f *startFlags) config(c *host.Config) (err error) {
-	c.Dir, c.Resume = f.dir, f.resume
+	c.Dir, c.Resume, c.Continue = f.dir, f.resume, f.last
 	if f.fork != "" {
 		c.Fork, c.Turn, err = forkPoint(f.fork)
 	}
@@ -31,13 +35,16 @@ func (f *startFlags) config(c *host.Config) (err error) {
 // check returns an error if the flags contradict each other.
 func (f *startFlags) check(noJournal bool) error {
 	switch {
-	case f.resume != "" && f.fork != "":
-		return fail(exitUsage, "--resume and --fork cannot be used together")
-	case noJournal && (f.resume != "" || f.fork != ""):
-		return fail(exitUsage, "--resume and --fork cannot be used with --no-journal")
+	case f.resume != "" && f.fork != "" || f.last && (f.resume != "" || f.fork != ""):
+		return fail(exitUsage, "--resume, --continue and --fork cannot be used together")
+	case noJournal && f.resumes():
+		return fail(exitUsage, "--resume, --continue and --fork cannot be used with --no-journal")
 	}
 	return nil
 }
+
+// resumes reports whether the session is an earlier one, or a fork of one.
+func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f.last }
 
 // sessionFlags holds the flags that every command which runs sessions has: for the provider, the model, permissions and limits.
 type sessionFlags struct {

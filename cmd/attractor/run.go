@@ -61,10 +61,11 @@ Exit codes:
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
   git diff | attractor run --read-only -
-  attractor run --resume 3f2c "and now the documentation"`,
+  attractor run --continue "and now the documentation"
+  attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := ""
-			if len(args) > 0 || f.resume == "" { // a resumed session may continue without one
+			if len(args) > 0 || f.resume == "" && !f.last { // a resumed session may continue without one
 				var err error
 				if prompt, err = readPrompt(args, t.in); err != nil {
 					return err

@@ -24,7 +24,8 @@ func newSessions(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List, show and remove sessions",
-		Long: `Work with the sessions that were kept. To continue one, run: attractor run --resume <id>
+		Long: `Work with the sessions that were kept. To continue one, run: attractor run --resume <id>. For the newest one of the
+directory, run: attractor run --continue
 
 An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_HOME/attractor/sessions, or in
 ~/.local/state/attractor/sessions if XDG_STATE_HOME is not set. Each is a file of JSON lines.`,

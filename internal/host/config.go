@@ -24,6 +24,8 @@ type Config struct {
 	// its last. At most one of the two is set.
 	Resume, Fork string
 	Turn         int
+	// Continue resumes the newest session of Dir that has an input and that nobody has open. Resume and Fork are empty then.
+	Continue bool
 
 	// Dir is the working directory. Empty means the resumed session's, or the current one.
 	Dir string
@@ -75,9 +77,11 @@ type Config struct {
 
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
 	Getenv func(string) string
+
+	continued, inUse string // the directory of Continue, and which newer session of it is open elsewhere
 }
 
-// Check returns an error if a provider, profile, session or directory does not exist. It opens nothing.
+// Check returns an error if a provider, profile, session or directory does not exist. It opens nothing. It chooses the session to continue.
 func (c *Config) Check(ctx context.Context) error {
 	if c.Profile != "" {
 		if _, err := findFamily(c.Profile); err != nil {
@@ -93,6 +97,9 @@ func (c *Config) Check(ctx context.Context) error {
 		if _, err := FindProvider(m.Provider); err != nil {
 			return err
 		}
+	}
+	if err := c.lastSession(ctx); err != nil {
+		return err
 	}
 	from, err := c.from(ctx)
 	if err != nil || from != "" && c.Dir == "" { // the session has its own directory

@@ -37,7 +37,9 @@ func (s *Setup) openJournal(ctx context.Context, c *Config) (*agent.State, error
 	if !s.Resumed {
 		return nil, nil
 	}
-	o.State, err = agent.Load(ctx, o.Journal)
+	if o.State, err = agent.Load(ctx, o.Journal); err == nil {
+		err = c.checkContinued(o.State)
+	}
 	return o.State, err
 }
 

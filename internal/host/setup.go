@@ -87,14 +87,23 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 			s, err = nil, errors.Join(err, s.Close())
 		}
 	}()
+	if err := c.lastSession(ctx); err != nil {
+		return s, err
+	}
 	named := c.Dir
 	was, err := s.openJournal(ctx, &c)
 	if err != nil {
 		return s, err
 	}
+	if c.inUse != "" {
+		s.warnings.add("continue", c.inUse)
+	}
 	moved := was != nil && c.Dir != ""
 	if err := c.fillIn(was); err != nil {
 		return s, err
+	}
+	if was != nil {
+		named = c.Dir
 	}
 	if err := s.openModel(&c); err != nil {
 		return s, err
