@@ -20,6 +20,11 @@ type Decision struct {
 	Default bool
 	// Denied says that the call asks because it also reads a file that a rule denies. Only a person may allow it.
 	Denied bool
+	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a command that only reads, for example. The
+	// calls of agents that it starts are judged themselves.
+	Reads bool
+	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories.
+	Edits bool
 	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none is safe, or none would help.
 	Suggest []string
 }
@@ -27,6 +32,13 @@ type Decision struct {
 // Decide decides about a call in an environment. It reads files to see where links lead and what git would run, and changes nothing.
 func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) Decision {
 	c := s.newCall(ctx, e, req)
+	d := c.decide()
+	d.Reads = c.reads()
+	return d
+}
+
+// decide decides about the call, but for what it does.
+func (c *call) decide() Decision {
 	if r := c.first(tool.Deny); r != nil {
 		return Decision{Verdict: tool.Deny, Rule: r.String(), Reason: r.because("a rule denies it")}
 	}
@@ -46,6 +58,22 @@ func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) D
 		return Decision{Verdict: tool.Allow, Rule: r.String()}
 	}
 	return c.judge()
+}
+
+// reads reports whether the call changes and runs nothing.
+func (c *call) reads() bool {
+	asks := func(p part) bool { return p.asks != "" }
+	switch c.kind {
+	case command:
+		return !c.blind && !slices.ContainsFunc(c.parts, func(p part) bool {
+			return asks(p) || slices.ContainsFunc(p.files, func(f file) bool { return f.writes && f.place.named != "/dev/null" })
+		})
+	case input:
+		return !slices.ContainsFunc(c.parts, asks)
+	case agents, inner:
+		return true
+	}
+	return c.req.Access.Effect == tool.ReadOnly
 }
 
 // deniedInTree returns the question about a file that a rule denies and that the call uses with everything in a directory, or "".
@@ -232,7 +260,7 @@ func (c *call) restricted() bool {
 // judge decides part by part, by the rules that allow and by the built-in table.
 func (c *call) judge() Decision {
 	d := Decision{Verdict: tool.Allow, Default: true}
-	safe := true
+	safe, edits := true, c.kind == edit
 	for i := range c.parts {
 		allowed, asks := c.part(&c.parts[i])
 		if len(asks) == 0 && allowed != nil {
@@ -240,7 +268,7 @@ func (c *call) judge() Decision {
 		}
 		for _, q := range asks {
 			d.Verdict, d.Reason = tool.Ask, cmp.Or(d.Reason, q.why)
-			safe = safe && q.suggest != nil
+			safe, edits = safe && q.suggest != nil, edits && q.edit
 			if q.rule != nil {
 				d.Default, d.Denied = false, d.Denied || q.rule.verdict == tool.Deny
 			}
@@ -255,7 +283,7 @@ func (c *call) judge() Decision {
 		d.Default = d.Rule == ""
 		return d
 	}
-	d.Rule = ""
+	d.Rule, d.Edits = "", edits && d.Default
 	if !safe {
 		d.Suggest = c.exactly()
 	}
@@ -267,6 +295,7 @@ type question struct {
 	why     string
 	suggest []string
 	rule    *rule // that denies or asks about a file in a tree
+	edit    bool  // it is about a change of an ordinary file in the session's directories
 }
 
 // part returns the rule that allows a part, if there is one, and the questions about it.
@@ -283,7 +312,8 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 			asks = append(asks, question{why: why, rule: c.treeRule})
 			c.treeRule = nil
 		} else if why != "" {
-			asks = append(asks, question{why: why, suggest: suggest})
+			_, isDelicate := c.delicate(f)
+			asks = append(asks, question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate && c.within(f.place)})
 		} else if allowed == nil {
 			allowed = by
 		}

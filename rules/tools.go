@@ -36,7 +36,7 @@ func kindOf(name string) kind {
 	case "Skill", "skill", "activate_skill":
 		return skill
 	case "ask_user", "request_user_input", "AskUserQuestion", "update_plan", "TodoWrite", "read_output", "list_background_processes",
-		"read_background_output", "BashOutput", "TaskOutput", "TaskStop", "KillShell", "KillBash", "wait", "close_agent", "ExitPlanMode", "EnterPlanMode":
+		"read_background_output", "BashOutput", "TaskOutput", "TaskStop", "KillShell", "KillBash", "wait", "close_agent", "exit_plan_mode", "ExitPlanMode", "EnterPlanMode":
 		return inner
 	}
 	if strings.HasPrefix(name, "mcp__") {
@@ -65,7 +65,7 @@ func ClaudeName(tool string) string {
 	case "close_agent":
 		return "TaskStop"
 	}
-	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "WebFetch", "Skill", "Bash", "Edit", "Read", "Agent"} {
+	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "ExitPlanMode", "WebFetch", "Skill", "Bash", "Edit", "Read", "Agent"} {
 		if covers(name, tool, kindOf(tool)) {
 			return name
 		}
@@ -99,6 +99,8 @@ func covers(rule, tool string, of kind) bool {
 		return tool == rule || tool == "update_plan"
 	case "AskUserQuestion":
 		return tool == rule || tool == "ask_user" || tool == "request_user_input"
+	case "ExitPlanMode":
+		return tool == rule || tool == "exit_plan_mode"
 	}
 	if of == mcp {
 		return coversMCP(rule, tool)

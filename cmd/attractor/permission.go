@@ -10,9 +10,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// permission holds what the flags say about tool calls, and the person who is asked.
+// permission holds the mode that the flags choose, and the person who is asked.
 type permission struct {
-	host.Permission
+	host.Mode
 	*console // nil if nobody is asked
 }
 
@@ -20,9 +20,9 @@ type permission struct {
 func (f *sessionFlags) permission(t terminal) (*permission, error) {
 	switch {
 	case f.yes:
-		return &permission{Permission: host.AllowAll}, nil
+		return &permission{Mode: host.ModeFull}, nil
 	case f.readOnly:
-		return &permission{Permission: host.ReadOnly}, nil
+		return &permission{Mode: host.ModeReadOnly}, nil
 	}
 	p := &permission{console: openConsole(t)}
 	switch {

@@ -107,7 +107,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	defer perm.Close() // nothing is written to it
-	config.Permission, config.Asker = perm.Permission, perm.asker()
+	config.Mode, config.Asker = perm.Mode, perm.asker()
 	if f.debug {
 		config.HookRan = tellHookRun(t)
 	}

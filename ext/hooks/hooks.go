@@ -21,8 +21,8 @@ type Options struct {
 	Env func(ext.Origin) (env.Environment, error)
 	// Project is the root of the project, in which its hooks run. All others run in Dir, the session's directory.
 	Project, Dir string
-	// Mode is the permission mode in Claude Code's words, such as default or bypassPermissions.
-	Mode string
+	// Mode returns the permission mode in Claude Code's words, such as default or bypassPermissions. Nil means default.
+	Mode func() string
 	// Transcript returns where a session is kept, or "".
 	Transcript func(session string) string
 	// Strict makes every guard block that fails.
@@ -172,12 +172,12 @@ func (h *Hooks) choose(ctx context.Context, o *occasion) (chosen []*Hook) {
 
 // fill returns the whole payload of an occasion.
 func (h *Hooks) fill(o *occasion) map[string]any {
-	all := map[string]any{"session_id": o.session, "transcript_path": "", "cwd": o.dir, "hook_event_name": o.event, "permission_mode": h.o.Mode}
+	all := map[string]any{"session_id": o.session, "transcript_path": "", "cwd": o.dir, "hook_event_name": o.event, "permission_mode": "default"}
 	if o.dir == "" {
 		all["cwd"] = h.o.Dir
 	}
-	if h.o.Mode == "" {
-		all["permission_mode"] = "default"
+	if h.o.Mode != nil {
+		all["permission_mode"] = h.o.Mode()
 	}
 	h.mu.Lock()
 	if h.session != nil && o.agent.id != "" {

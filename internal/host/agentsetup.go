@@ -105,13 +105,13 @@ func shortenDescriptions(defs []agent.AgentDefinition, room int) {
 // modelFor returns the model and the effort that a file names, as the provider of the session has them. It returns "" for those of the session,
 // and false if the provider is not known to have them.
 func (s *Setup) modelFor(model, effort string) (id, level string, known bool) {
-	o := &s.Options
-	current := cmp.Or(o.Model, o.Profile.Model)
-	id, known = findModel(o.Client, o.Provider, model)
+	client := s.Options.Client
+	provider, current, _ := s.Model()
+	id, known = findModel(client, provider, model)
 	if effort == "" || effort == "inherit" {
 		return id, "", known
 	}
-	facts, _ := lookUp(o.Client, o.Provider, cmp.Or(id, current))
+	facts, _ := lookUp(client, provider, cmp.Or(id, current))
 	if slices.Contains(facts.Efforts, effort) {
 		return id, effort, known
 	}
@@ -134,12 +134,4 @@ func findModel(client *llm.Client, provider, model string) (id string, known boo
 	}
 	facts, known := lookUp(client, provider, model)
 	return facts.ID, known
-}
-
-// lookUp returns what is known about a model.
-func lookUp(client *llm.Client, provider, model string) (llm.Model, bool) {
-	if client == nil || client.Models == nil {
-		return llm.Model{}, false
-	}
-	return client.Models(provider, model)
 }

@@ -50,7 +50,7 @@ func (b *bench) lastResults() string {
 // asking returns a configuration in which answer is asked about calls.
 func (b *bench) asking(answer host.Asker) host.Config {
 	c := b.config()
-	c.Permission, c.Asker = host.Ask, answer
+	c.Mode, c.Asker = host.ModeAsk, answer
 	return c
 }
 

@@ -38,7 +38,7 @@ func (c *changedTools) middleware(next tool.Handler) tool.Handler {
 		asked, _ := c.asked.take(callKey{call.SessionID, call.ID})
 		c.mu.Unlock()
 		switch hash := c.servers.Changed(call.Name); {
-		case hash == "" || c.gate.Mode == AllowAll:
+		case hash == "" || c.gate.Mode() == ModeFull:
 		case hash != asked:
 			return tool.Errorf("The call did not run: the MCP server has changed what it says about this tool since the call was permitted. " +
 				"If the call is still right, make it again; a person will be asked about it."), nil

@@ -121,7 +121,7 @@ func newChanged(t *testing.T, s *mcp.Servers) *changedBench {
 			t.Error(err)
 		}
 	})
-	g := NewGate(Ask, set, local)
+	g := NewGate(ModeAsk, set, local)
 	changed := &changedTools{gate: g, servers: s}
 	g.BeforeRules = []Hook{changed.hook}
 	b := &changedBench{during: func() {}}

@@ -20,7 +20,7 @@ import (
 func openCommand(t *testing.T, prompt string) (*Setup, *ext.Command, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := Open(t.Context(), Config{Dir: dir, Permission: AllowAll, Getenv: func(name string) string {
+	s, err := Open(t.Context(), Config{Dir: dir, Mode: ModeFull, Getenv: func(name string) string {
 		return map[string]string{"ANTHROPIC_API_KEY": "k", "XDG_STATE_HOME": dir + "/state"}[name]
 	}})
 	if err != nil {

@@ -48,13 +48,10 @@ func (s *Setup) Commands() []Command {
 }
 
 // openCommands notes where commands come from. Those that must not be used are told now.
-func (s *Setup) openCommands(c *Config, was *agent.State) {
+func (s *Setup) openCommands(c *Config) {
 	s.readFiles = func() *CommandFiles { return OpenCommands(s.Project, c.getenv) }
 	s.untrusted = s.Project.untrustedCommands(c.getenv)
 	s.unused.add("the commands", s.untrusted, s.Project.because())
-	if s.effort = value(c.Effort); was != nil && c.Effort == nil {
-		s.effort = was.Effort
-	}
 }
 
 // readCommands reads the files of commands, once. Sessions in which nobody uses a command do not read them.
@@ -222,26 +219,24 @@ func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string)
 func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Command) (restore func() error, err error) {
 	id, effort, known := s.modelFor(c.Model, c.Effort)
 	if !known {
+		provider, _, _ := s.Model()
 		s.warnings.add("commands", fmt.Sprintf("The command /%s uses the model and effort of the session where %s is not known to have those that it names: %s",
-			c.Name, s.Options.Provider, strings.TrimSpace(c.Model+" "+c.Effort)))
+			c.Name, provider, strings.TrimSpace(c.Model+" "+c.Effort)))
 	}
-	o := &s.Options
-	wasModel, wasEffort := cmp.Or(o.Model, o.Profile.Model), s.effort
-	var change, back agent.Settings
-	if id != "" && id != wasModel {
-		change.Model, back.Model = &id, &wasModel
-	}
-	if effort != "" && effort != wasEffort {
-		change.Effort, back.Effort = &effort, &wasEffort
-	}
-	if change.Model == nil && change.Effort == nil {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	during := s.chosen
+	during.model, during.effort = cmp.Or(id, during.model), cmp.Or(effort, during.effort)
+	if during == s.chosen {
 		return func() error { return nil }, nil
 	}
 	return func() error {
-		err := session.Set(context.WithoutCancel(ctx), back)
-		if errors.Is(err, agent.ErrClosed) { // by a signal, for instance
+		s.choosing.Lock()
+		defer s.choosing.Unlock()
+		err := session.Set(context.WithoutCancel(ctx), s.chosen.from(during)) // which may have been chosen since
+		if errors.Is(err, agent.ErrClosed) {                                  // by a signal, for instance
 			return nil
 		}
 		return err
-	}, session.Set(ctx, change)
+	}, session.Set(ctx, during.from(s.chosen))
 }

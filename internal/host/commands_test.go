@@ -171,17 +171,17 @@ func TestM7_OutputIsText(t *testing.T) {
 // nothing is sent.
 func TestM7_ShellCommandsUnderRules(t *testing.T) {
 	for name, c := range map[string]struct {
-		permission host.Permission
+		permission host.Mode
 		rules      string
 		answer     tool.Verdict
 		asked      int
 		want       string // in the error
 	}{
-		"denied":            {host.AllowAll, `{"permissions": {"deny": [{"rule": "Bash(touch:*)", "reason": "no files"}]}}`, tool.Allow, 0, "no files"},
-		"allowed":           {host.Ask, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Deny, 0, ""},
-		"asked and allowed": {host.Ask, "", tool.Allow, 1, ""},
-		"asked and denied":  {host.Ask, "", tool.Deny, 1, "not now"},
-		"read-only":         {host.ReadOnly, "", tool.Allow, 0, "this session is read-only"},
+		"denied":            {host.ModeFull, `{"permissions": {"deny": [{"rule": "Bash(touch:*)", "reason": "no files"}]}}`, tool.Allow, 0, "no files"},
+		"allowed":           {host.ModeAsk, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Deny, 0, ""},
+		"asked and allowed": {host.ModeAsk, "", tool.Allow, 1, ""},
+		"asked and denied":  {host.ModeAsk, "", tool.Deny, 1, "not now"},
+		"read-only":         {host.ModeReadOnly, "", tool.Allow, 0, "this session is read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{".claude/commands/do.md": "---\nallowed-tools: Bash(touch:*)\n---\nDone: !`touch made`"}
@@ -190,7 +190,7 @@ func TestM7_ShellCommandsUnderRules(t *testing.T) {
 			}
 			b := newTeam(t, files, fakellm.Turn{Text: "done"})
 			asked := 0
-			b.config.Permission = c.permission
+			b.config.Mode = c.permission
 			b.config.Asker = func(_ context.Context, q host.Question) (host.Answer, error) {
 				if asked++; q.Access.Command != "touch made" {
 					t.Errorf("asked about %+v", q)

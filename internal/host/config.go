@@ -50,9 +50,13 @@ type Config struct {
 	Limits env.Limits
 	// Sandbox confines commands. The zero value does not.
 	Sandbox sandbox.Options
-	// Permission says what becomes of calls that the rules ask about. Asker asks a person; nil means that there is nobody to ask.
-	Permission Permission
-	Asker      Asker
+	// Mode says what becomes of calls that the rules ask about. Empty means ModePlan for a resumed session that was in plan mode, else
+	// ModeAsk. Asker asks a person; nil means that there is nobody to ask.
+	Mode  Mode
+	Asker Asker
+	// Interactive says that a person or a client can change mode and model while the session runs. The model then has the tool that leaves
+	// plan mode, and all providers that the environment configures can be chosen.
+	Interactive bool
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
 	// MCP names files of MCP servers, besides the user's own and the project's. NoMCP starts no servers.

@@ -72,7 +72,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch("damaged", 6)
 	session, end := start()
-	again := host.Config{Store: b.store, Dir: b.dir, Continue: true, Permission: host.AllowAll, Getenv: c.Getenv}
+	again := host.Config{Store: b.store, Dir: b.dir, Continue: true, Mode: host.ModeFull, Getenv: c.Getenv}
 	if err := again.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch(session.ID(), 3)
 	var told []string
-	again = host.Config{Store: b.store, Dir: b.dir, Continue: true, Permission: host.AllowAll, Getenv: c.Getenv} // without Check
+	again = host.Config{Store: b.store, Dir: b.dir, Continue: true, Mode: host.ModeFull, Getenv: c.Getenv} // without Check
 	got, _ := b.submit(again, "and on", func(o *agent.Options) {
 		o.OnEvent = func(ev agent.Event) {
 			if w, ok := ev.(*agent.Warning); ok && w.Code == "continue" {

@@ -64,7 +64,7 @@ func (s *Setup) openDir(c *Config) (err error) {
 	if state, err := stateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}
-	if o.Env = env.Protect(s.Local, protection); c.Permission == ReadOnly {
+	if o.Env = env.Protect(s.Local, protection); c.Mode == ModeReadOnly {
 		o.Env = env.ReadOnly(s.Local)
 	}
 	return nil

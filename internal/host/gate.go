@@ -1,9 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
@@ -15,10 +17,8 @@ import (
 // and the question to a person. Arguments that a hook or a person changes are validated and pass the rules again.
 //
 // Authorize and Approve are hooks of a session and of its subagents, and Middleware is one of its middlewares. All three are safe for
-// concurrent use. The exported fields must not change once a session has begun.
+// concurrent use. The exported fields must not change once a session has begun; the mode may.
 type Gate struct {
-	// Mode says what becomes of the calls that the rules ask about.
-	Mode  Permission
 	Rules Rules
 	// Env is the environment of the calls.
 	Env env.Environment
@@ -27,15 +27,30 @@ type Gate struct {
 	// Ask asks a person. If it is nil, nobody can be asked, and such calls are refused.
 	Ask Asker
 
-	turn     chan struct{} // full while a person is asked
-	mu       sync.Mutex
-	wishes   recent[Opinion]   // for Approve
-	approved recent[*approval] // for Middleware
+	mode  atomic.Pointer[Mode]
+	leave func(Mode) // changes the mode when a plan is approved; nil without exit_plan_mode
+
+	turn         chan struct{} // full while a person is asked
+	mu           sync.Mutex
+	wishes       recent[Opinion]   // for Approve
+	approved     recent[*approval] // for Middleware
+	changedPlans recent[bool]      // for exit_plan_mode
 }
 
 // NewGate returns a gate without hooks and without a person to ask.
-func NewGate(mode Permission, r Rules, e env.Environment) *Gate {
-	return &Gate{Mode: mode, Rules: r, Env: e, turn: make(chan struct{}, 1)}
+func NewGate(mode Mode, r Rules, e env.Environment) *Gate {
+	g := &Gate{Rules: r, Env: e, turn: make(chan struct{}, 1)}
+	g.SetMode(mode)
+	return g
+}
+
+// Mode returns the mode, which says what becomes of the calls that the rules ask about.
+func (g *Gate) Mode() Mode { return *g.mode.Load() }
+
+// SetMode changes the mode for the calls that are judged from now on. An empty one means ModeAsk.
+func (g *Gate) SetMode(m Mode) {
+	m = cmp.Or(m, ModeAsk)
+	g.mode.Store(&m)
 }
 
 // Rules judge tool calls; see [rules.Set].
@@ -54,6 +69,9 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 	if err != nil {
 		return tool.Decision{}, err
 	}
+	if g.isPlan(req) {
+		return g.authorizePlan(ctx, req, sent, wish), nil
+	}
 	j := g.judge(ctx, req, wish)
 	if j.Verdict == tool.Ask && g.CanAsk() {
 		g.mu.Lock()
@@ -64,8 +82,11 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 	return g.settle(ctx, req, sent, j), nil
 }
 
-// CanAsk reports whether Approve can answer a question.
-func (g *Gate) CanAsk() bool { return g.Mode == Ask && (g.Ask != nil || len(g.BeforeQuestion) > 0) }
+// CanAsk reports whether Approve can answer a question in the current mode.
+func (g *Gate) CanAsk() bool { return g.Mode().asks() && g.answers() }
+
+// answers reports whether there is a person or a hook to ask.
+func (g *Gate) answers() bool { return g.Ask != nil || len(g.BeforeQuestion) > 0 }
 
 // Approve implements [tool.Authorize]. It waits until nobody else is asked and judges the call again, because an answer may have allowed it
 // meanwhile.
@@ -75,6 +96,9 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
 		return tool.Decision{}, context.Cause(ctx)
+	}
+	if g.isPlan(req) {
+		return g.approvePlan(ctx, req)
 	}
 	g.mu.Lock()
 	wish, known := g.wishes.take(keyOf(req))
@@ -121,9 +145,9 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 }
 
 // Outside asks a person whether the command of a call, which the sandbox has refused something, may run once more outside it. Nobody else
-// can allow that: no rule, no hook and no mode. It returns false if there is nobody to ask.
+// can allow that: no rule, no hook and no mode. It returns false if there is nobody to ask, and in plan mode.
 func (g *Gate) Outside(ctx context.Context, call *tool.Call, refused []string) (bool, error) {
-	if g.Mode != Ask || g.Ask == nil {
+	if m := g.Mode(); m != ModeAsk && m != ModeAcceptEdits || g.Ask == nil {
 		return false, nil
 	}
 	select {

@@ -59,7 +59,7 @@ func newGate(t *testing.T, settings string) *gated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gated{T: t, Gate: host.NewGate(host.Ask, set, env.Protect(local, env.DefaultProtection())), counter: &counter{answer: host.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
+	g := &gated{T: t, Gate: host.NewGate(host.ModeAsk, set, env.Protect(local, env.DefaultProtection())), counter: &counter{answer: host.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
 	g.Gate.Ask = g.counter.ask
 	return g
 }
@@ -95,19 +95,20 @@ func says(s host.Stance) host.Hook {
 // Neither --yes nor a hook allows a search of a directory with a file that a rule denies. A person may.
 func TestL1_DeniedFilesInTrees(t *testing.T) {
 	for name, c := range map[string]struct {
-		mode host.Permission
+		mode host.Mode
 		list string
 		runs bool
 		asks int
 	}{
-		"yes to all":              {host.AllowAll, "deny", false, 0},
-		"yes to all, a rule asks": {host.AllowAll, "ask", true, 0},
-		"a hook allows":           {host.Ask, "deny", true, 1},
-		"a hook allows, asked":    {host.Ask, "ask", true, 1},
+		"yes to all":              {host.ModeFull, "deny", false, 0},
+		"yes to all, a rule asks": {host.ModeFull, "ask", true, 0},
+		"a hook allows":           {host.ModeAsk, "deny", true, 1},
+		"a hook allows, asked":    {host.ModeAsk, "ask", true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, `{"permissions": {"`+c.list+`": ["Read(key)"]}}`)
-			g.Mode, g.BeforeRules = c.mode, []host.Hook{says(host.Allows)}
+			g.SetMode(c.mode)
+			g.BeforeRules = []host.Hook{says(host.Allows)}
 			if err := os.WriteFile(filepath.Join(g.dir, "key"), []byte("hidden text"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +124,7 @@ func TestL1_DeniedChanges(t *testing.T) {
 	for script, runs := range map[string]bool{"cp a prod/y": false, "echo x > prod/y": false, "echo x | tee prod/y": false, "mv a prod/y": false, "mv prod old": false,
 		"rm -rf ./*": false, "rm -r .": false, "git diff --no-index --output=prod/y a b": false, "sort -o prod/y a": false, "cp a b": true, "sort -o b a; rm a": true} {
 		g := newGate(t, `{"permissions": {"allow": ["Bash(git diff:*)"], "deny": ["Edit(prod/**)"]}}`)
-		g.Mode = host.AllowAll
+		g.SetMode(host.ModeFull)
 		for name, text := range map[string]string{"a": "new", "prod/y": "old"} {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(g.dir, name)), 0o755), os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
@@ -143,7 +144,7 @@ func TestL1_DeniedChanges(t *testing.T) {
 // denies counts in all modes.
 func TestL11_Order(t *testing.T) {
 	for name, c := range map[string]struct {
-		mode            host.Permission
+		mode            host.Mode
 		before, request host.Stance
 		nobody          bool
 		// what becomes of a command that a rule allows, that no rule is about, that a rule asks about and that one denies: r runs, a asks and
@@ -161,14 +162,14 @@ func TestL11_Order(t *testing.T) {
 		"allows, but then denies": {before: host.Allows, request: host.Denies, want: "rrdd"},
 		"nobody to ask":           {nobody: true, want: "rddd"},
 		"only hooks to ask":       {nobody: true, request: host.Allows, want: "rrdd"},
-		"yes to all":              {mode: host.AllowAll, want: "rrrd"},
-		"yes to all, hook asks":   {mode: host.AllowAll, before: host.Asks, want: "rrrd"},
-		"yes to all, hook denies": {mode: host.AllowAll, before: host.Denies, want: "dddd"},
-		"read only":               {mode: host.ReadOnly, want: "dddd"},
+		"yes to all":              {mode: host.ModeFull, want: "rrrd"},
+		"yes to all, hook asks":   {mode: host.ModeFull, before: host.Asks, want: "rrrd"},
+		"yes to all, hook denies": {mode: host.ModeFull, before: host.Denies, want: "dddd"},
+		"read only":               {mode: host.ModeReadOnly, want: "dddd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, someRules)
-			g.Mode = c.mode
+			g.SetMode(c.mode)
 			if c.before != host.NoOpinion {
 				g.BeforeRules = []host.Hook{says(host.NoOpinion), says(c.before)}
 			}
@@ -329,13 +330,14 @@ func TestL5_OutsideTheSandbox(t *testing.T) {
 	}
 	g.answer = host.Answer{Verdict: tool.Allow}
 	g.BeforeRules, g.BeforeQuestion = []host.Hook{says(host.Allows)}, []host.Hook{says(host.Allows)}
-	for _, mode := range []host.Permission{host.AllowAll, host.ReadOnly} {
-		g.Mode = mode
+	for _, mode := range []host.Mode{host.ModeFull, host.ModeReadOnly, host.ModePlan} {
+		g.SetMode(mode)
 		if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
-			t.Errorf("mode %d: %v, %v", mode, ok, err)
+			t.Errorf("mode %s: %v, %v", mode, ok, err)
 		}
 	}
-	g.Mode, g.Gate.Ask = host.Ask, nil
+	g.SetMode(host.ModeAsk)
+	g.Gate.Ask = nil
 	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil || len(g.questions) != 2 {
 		t.Errorf("nobody: %v, %v, %d questions", ok, err, len(g.questions))
 	}

@@ -206,7 +206,7 @@ func (s *Setup) openHooks(c *Config) error {
 		return nil
 	}
 	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.Local.WorkDir()}}
-	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.Project.Root, Dir: s.Local.WorkDir(), Mode: claudeMode(c.Permission), Strict: c.StrictHooks,
+	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.Project.Root, Dir: s.Local.WorkDir(), Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: c.HookRan}
 	conditions := &ruleCache{dirs: ruleDirs(s.Local, c.getenv, s.readable), env: s.Options.Env}
 	o.Applies = conditions.applies
@@ -272,12 +272,14 @@ func (s *Setup) checkHook(h *hooks.Hook) error {
 	return nil
 }
 
-// claudeMode returns a permission mode in Claude Code's words.
-func claudeMode(p Permission) string {
-	switch p {
-	case AllowAll:
+// claudeMode returns a mode in Claude Code's words.
+func claudeMode(m Mode) string {
+	switch m {
+	case ModeAcceptEdits:
+		return "acceptEdits"
+	case ModeFull:
 		return "bypassPermissions"
-	case ReadOnly:
+	case ModePlan, ModeReadOnly:
 		return "plan"
 	}
 	return "default"

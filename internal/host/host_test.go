@@ -56,7 +56,7 @@ func newBench(t *testing.T, turns ...fakellm.Turn) *bench {
 
 // config returns a complete configuration, whose environment has Anthropic's key.
 func (b *bench) config() host.Config {
-	return host.Config{Store: b.store, Dir: b.dir, Permission: host.AllowAll,
+	return host.Config{Store: b.store, Dir: b.dir, Mode: host.ModeFull,
 		Getenv: variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
 }
 
@@ -127,7 +127,7 @@ func TestJ12_OpenAndResume(t *testing.T) {
 		}
 	}
 
-	c = host.Config{Store: b.store, Resume: id[:8], Permission: host.AllowAll, Getenv: c.Getenv}
+	c = host.Config{Store: b.store, Resume: id[:8], Mode: host.ModeFull, Getenv: c.Getenv}
 	if err := c.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -206,26 +206,26 @@ func TestJ12_OpenFork(t *testing.T) {
 // The permission decides which calls run, which are refused, and which a person is asked about.
 func TestJ12_Permissions(t *testing.T) {
 	for _, c := range []struct {
-		permission host.Permission
+		permission host.Mode
 		verdict    tool.Verdict // the person's answer
 		asked      int
 		written    bool
 	}{
-		{permission: host.AllowAll, written: true},
-		{permission: host.ReadOnly},
-		{permission: host.Ask, verdict: tool.Allow, asked: 1, written: true},
-		{permission: host.Ask, verdict: tool.Deny, asked: 1},
+		{permission: host.ModeFull, written: true},
+		{permission: host.ModeReadOnly},
+		{permission: host.ModeAsk, verdict: tool.Allow, asked: 1, written: true},
+		{permission: host.ModeAsk, verdict: tool.Deny, asked: 1},
 	} {
 		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, writeTurn("made", "x"), fakellm.Turn{Text: "done"})
 		config, asked := b.config(), 0
-		config.Permission = c.permission
+		config.Mode = c.permission
 		config.Asker = func(context.Context, host.Question) (host.Answer, error) {
 			asked++
 			return host.Answer{Verdict: c.verdict}, nil
 		}
 		b.submit(config, "the task", func(o *agent.Options) {
 			err := o.Env.WriteFile(t.Context(), "probe", nil, 0o600)
-			if readOnly := c.permission == host.ReadOnly; readOnly != (err != nil) {
+			if readOnly := c.permission == host.ModeReadOnly; readOnly != (err != nil) {
 				t.Errorf("%+v: writing in the environment: %v", c, err)
 			}
 		})

@@ -63,19 +63,22 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, wish Opinion) judgem
 	if wish.Says == Denies {
 		return judgement{Reason: wish.Reason}
 	}
-	if g.Mode == ReadOnly && req.Access.Effect != tool.ReadOnly {
+	mode := g.Mode()
+	if mode == ModeReadOnly && req.Access.Effect != tool.ReadOnly {
 		return judgement{Reason: readOnlySession}
 	}
 	j := judgement(g.Rules.Decide(ctx, g.Env, req))
 	switch {
 	case j.Verdict == tool.Deny:
-	case g.Mode == AllowAll && j.Denied:
+	case mode == ModePlan && !j.Reads:
+		j = judgement{Reason: g.planRefusal()}
+	case mode == ModeFull && j.Denied:
 		j = judgement{Reason: j.Reason}
-	case g.Mode == AllowAll:
+	case mode == ModeFull:
 		j.Verdict = tool.Allow
 	case wish.Says == Asks:
 		j = judgement{Verdict: tool.Ask, Reason: cmp.Or(wish.Reason, "a hook wants a person's approval")}
-	case j.Verdict == tool.Ask && j.Default && wish.Says == Allows:
+	case j.Verdict == tool.Ask && j.Default && (wish.Says == Allows || mode == ModeAcceptEdits && j.Edits):
 		j.Verdict = tool.Allow
 	}
 	return j

@@ -64,7 +64,7 @@ func TestM11_InSessions(t *testing.T) {
 			})
 			family, _, _ := strings.Cut(name, " ")
 			config := s.config(family, strings.Contains(name, "native"))
-			config.Permission, config.Asker, config.LanguageServers = host.AllowAll, nil, host.AllLanguageServers
+			config.Mode, config.Asker, config.LanguageServers = host.ModeFull, nil, host.AllLanguageServers
 			s.submit(config, "the task", s.listen)
 			s.toldOfTheCaller()
 		})
@@ -126,7 +126,7 @@ func TestM11_WhichServersStart(t *testing.T) {
 				put(t, s.dir, ".attractor/lsp.json", c.project)
 			}
 			config := s.config("anthropic", false)
-			config.Permission, config.Asker, config.LanguageServers = host.AllowAll, nil, c.chosen
+			config.Mode, config.Asker, config.LanguageServers = host.ModeFull, nil, c.chosen
 			if c.change != nil {
 				if c.change(&config); config.Sandbox.Level != "" {
 					peer.Need(t, "bwrap")

@@ -122,7 +122,7 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 			put(t, dir, name, content)
 		}
 		c := b.config()
-		c.Permission, c.TrustProject = host.Ask, trusted
+		c.Mode, c.TrustProject = host.ModeAsk, trusted
 		getenv, state := c.Getenv, t.TempDir()
 		c.Getenv = func(name string) string {
 			if name == "XDG_STATE_HOME" {
@@ -253,7 +253,7 @@ func TestL10_RulesOfAProject(t *testing.T) {
 	run := func(dir string, trusted bool) (asked int) {
 		b := newBench(t, shell("touch allowed"), shell("mkdir denied"), fakellm.Turn{Text: "done"})
 		c := b.config()
-		c.Dir, c.Permission, c.TrustProject = dir, host.Ask, trusted
+		c.Dir, c.Mode, c.TrustProject = dir, host.ModeAsk, trusted
 		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "XDG_STATE_HOME", state, "HOME", state)
 		c.Asker = func(context.Context, host.Question) (host.Answer, error) {
 			asked++

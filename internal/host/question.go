@@ -23,6 +23,8 @@ type Question struct {
 	// Refused lists what the sandbox refused to the command of the call, which has run in it. The question is whether the command runs once
 	// more, outside.
 	Refused []string
+	// Plan is the plan, in Markdown, after which the model wants to leave plan mode. It is empty for other calls.
+	Plan string
 	// Problem says why the previous answer could not be used. It is empty the first time.
 	Problem string
 }
@@ -36,6 +38,8 @@ type Answer struct {
 	Reason  string       // for the model, when denied
 	// Remember adds [Question].Allow to the rules, for as long as the process runs.
 	Remember bool
+	// Mode is the mode that follows an approved plan: ModeAcceptEdits or ModeFull. Anything else means ModeAsk.
+	Mode Mode
 	// Args, when not empty, replaces the arguments. They are validated and judged again.
 	Args string
 }

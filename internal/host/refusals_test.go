@@ -18,13 +18,13 @@ import (
 func TestL5_RefusalsAreTold(t *testing.T) {
 	peer.Need(t, "bwrap")
 	for name, c := range map[string]struct {
-		permission host.Permission
+		permission host.Mode
 		outside    bool // what the person answers
 		ran        bool
 	}{
-		"nobody is asked":   {host.AllowAll, false, false},
-		"a person says no":  {host.Ask, false, false},
-		"a person says yes": {host.Ask, true, true},
+		"nobody is asked":   {host.ModeFull, false, false},
+		"a person says no":  {host.ModeAsk, false, false},
+		"a person says yes": {host.ModeAsk, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const script = "echo made >.mcp.json; mkdir -p .codex && touch .codex/f"
@@ -43,7 +43,7 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 				asked = append(asked, q.Refused)
 				return host.Answer{Reason: "no"}, nil
 			})
-			config.Permission, config.Sandbox = c.permission, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
+			config.Mode, config.Sandbox = c.permission, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
 			b.submit(config, "make it")
 			text := b.lastRequest()
 			for _, want := range []string{"The sandbox lets commands only read", "/.vscode/x.", "work without it, or say what you need"} {
@@ -57,7 +57,7 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 			if strings.Contains(text, "allowed this command, once, to run outside") != c.ran {
 				t.Errorf("the model reads:\n%s", text)
 			}
-			if wanted := map[bool]int{true: 2}[c.permission == host.Ask]; len(asked) != wanted {
+			if wanted := map[bool]int{true: 2}[c.permission == host.ModeAsk]; len(asked) != wanted {
 				t.Errorf("asked %q, want %d questions", asked, wanted)
 			}
 			if _, err := os.Stat(filepath.Join(b.dir, ".vscode/x")); err == nil {

@@ -53,6 +53,9 @@ func mill(gate string) error {
 			return result, err
 		}
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "look", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a mill"}}}, nil, nil
+	})
 	ground := 0
 	add("grind", func() string { ground++; return fmt.Sprintf("ground %d in %d", ground, os.Getpid()) })
 	add("retool", func() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/attractor-go/attractor/agent"
@@ -31,6 +32,8 @@ type Setup struct {
 	Gate *Gate
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
+	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It must not call SetMode.
+	OnMode func(Mode)
 
 	// Secrets masks the secrets of the environment and of the configuration, also in the doors of the session.
 	Secrets *secret.Masker
@@ -65,17 +68,20 @@ type Setup struct {
 	unusable  []error
 	untrusted []string
 	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
-	effort    string                                  // of the session, unless it was changed since
 	session   *agent.Session
 	readable  []string      // directories that tools and commands may read
 	reader    *env.Local    // reads documents above the working directory; nil if there can be none
 	hooks     *sessionHooks // nil without hooks
 
-	box     *sandbox.Sandbox
-	keepRaw bool           // whole outputs are kept as they are
-	change  agent.Settings // the settings to change in a resumed session
-	store   journal.Store
-	started bool // the session has taken over the journal
+	box      *sandbox.Sandbox
+	keepRaw  bool       // whole outputs are kept as they are
+	changing sync.Mutex // held while the mode changes
+	told     Mode       // the mode of which the model knows
+	choosing sync.Mutex // held while the model changes
+	chosen   chosen
+	change   agent.Settings // the settings to change in a resumed session
+	store    journal.Store
+	started  bool // the session has taken over the journal
 }
 
 // Open prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
@@ -105,11 +111,15 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if was != nil {
 		named = c.Dir
 	}
+	if err := s.chooseMode(&c, was); err != nil {
+		return s, err
+	}
 	if err := s.openModel(&c); err != nil {
 		return s, err
 	}
 	s.openSecrets(&c)
-	if err := s.openTeam(&c, was); err != nil {
+	s.openChoice(&c, was)
+	if err := s.openTeam(&c); err != nil {
 		return s, err
 	}
 	if err := s.openDir(&c); err != nil {
@@ -167,12 +177,12 @@ func (s *Setup) openModel(c *Config) error {
 }
 
 // openTeam reads the files of the project, and the skills, commands and agents in them and of the user.
-func (s *Setup) openTeam(c *Config, was *agent.State) error {
+func (s *Setup) openTeam(c *Config) error {
 	if err := s.openProject(c); err != nil {
 		return err
 	}
 	s.openSkills(c)
-	s.openCommands(c, was)
+	s.openCommands(c)
 	s.openAgents(c)
 	return nil
 }
@@ -180,8 +190,12 @@ func (s *Setup) openTeam(c *Config, was *agent.State) error {
 // openGate puts the gate in front of the tool calls of the session.
 func (s *Setup) openGate(c *Config) {
 	o := &s.Options
-	s.Gate = NewGate(c.Permission, s.Rules, o.Env)
+	s.Gate = NewGate(c.Mode, s.Rules, o.Env)
 	s.Gate.Ask = c.Asker
+	if c.Interactive || c.Mode == ModePlan {
+		o.Tools = append(slices.Clip(o.Tools), s.exitPlanMode())
+		s.Gate.leave = s.leavePlan
+	}
 	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
 	if s.Servers != nil {
 		changed := &changedTools{gate: s.Gate, servers: s.Servers}
@@ -199,7 +213,7 @@ func (s *Setup) openGate(c *Config) {
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
 // the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
-	if s.Gate != nil && s.Gate.CanAsk() {
+	if s.Gate != nil && s.Gate.Mode() != ModeReadOnly && s.Gate.answers() {
 		s.Options.Approve = s.Gate.Approve
 	}
 	if s.Servers != nil {
@@ -213,8 +227,14 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	}
 	s.keepSkills()
 	s.maskDoors()
+	s.listenForCompactions()
 	session, err := s.open(ctx)
-	s.session = session
+	s.begun(session)
+	if err == nil && s.Gate != nil {
+		if err = s.tellFirst(ctx); err != nil {
+			return nil, errors.Join(err, session.Close())
+		}
+	}
 	if err == nil && s.hooks != nil {
 		if err = s.startHooks(ctx, session); err != nil {
 			return nil, errors.Join(err, session.Close())
@@ -244,6 +264,15 @@ func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 		}
 	}
 	return session, nil
+}
+
+// begun keeps the session, for changes of the mode and the model.
+func (s *Setup) begun(session *agent.Session) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	s.session = session
 }
 
 // begin starts a new session. The prompt depends on what the program has added to the options.

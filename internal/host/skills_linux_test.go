@@ -31,7 +31,7 @@ func TestM6_SkillsInASandbox(t *testing.T) {
 			s.serve(fakellm.Script(calls(t, "shell", object{"command": script}), calls(t, "write_file", object{"file_path": skill + "/new", "content": "x"}),
 				calls(t, "read_file", object{"file_path": s.home + "/elsewhere/linked/data"}), fakellm.Turn{Text: "done"}))
 			c := s.config("anthropic", false)
-			c.Permission, c.Asker, c.Sandbox = host.AllowAll, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
+			c.Mode, c.Asker, c.Sandbox = host.ModeFull, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
 			s.submit(c, "the task", s.listen)
 			results := s.lastResults()
 			if !strings.Contains(results, "the script runs") || strings.Count(results, "LINKED DATA") != 2 || strings.Contains(results, "TOP SECRET") || !strings.Contains(results, "the end") {

@@ -269,7 +269,7 @@ func TestM6_CommandsInASkill(t *testing.T) {
 	put(t, s.home, ".agents/skills/denied/SKILL.md", "---\ndescription: Is denied\n---\nThere: !`touch made`")
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"allow": ["Bash(echo:*)"], "deny": ["Bash(touch:*)"]}}`)
 	c := s.config("anthropic", false)
-	c.Permission, c.Asker = host.AllowAll, nil
+	c.Mode, c.Asker = host.ModeFull, nil
 	setup, err := host.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -400,7 +400,7 @@ func TestM6_SkillsAboveTheDirectory(t *testing.T) {
 	s.serve(fakellm.Script(calls(t, "skill", object{"name": "build"}), calls(t, "read_file", object{"file_path": filepath.Join(s.dir, ".claude/skills/build/rules.md")},
 		"read_file", object{"file_path": "../above.md"}), fakellm.Turn{Text: "done"}))
 	c := s.config("anthropic", false)
-	c.TrustProject, c.Dir, c.Permission = true, filepath.Join(s.dir, "sub"), host.AllowAll
+	c.TrustProject, c.Dir, c.Mode = true, filepath.Join(s.dir, "sub"), host.ModeFull
 	s.submit(c, "the task")
 	if results := s.lastResults(); !strings.Contains(results, "THE RULES") || strings.Contains(results, "ABOVE") || !strings.Contains(results, "See rules.md.") {
 		t.Error(results)

@@ -75,7 +75,7 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 	}
 	provider := "anthropic"
 	c := host.Config{Store: l.Store, Dir: l.Dir, BaseURL: l.URL, Provider: &provider, IdleTimeout: l.IdleTimeout, Secrets: map[string]string{"SOAK": soakSecret}, Getenv: keyed,
-		TrustProject: l.Dice.IntN(2) == 0, Permission: []host.Permission{host.AllowAll, host.AllowAll, host.AllowAll, host.Ask, host.ReadOnly}[l.Dice.IntN(5)]}
+		TrustProject: l.Dice.IntN(2) == 0, Mode: []host.Mode{host.ModeFull, host.ModeFull, host.ModeFull, host.ModeAsk, host.ModeReadOnly}[l.Dice.IntN(5)]}
 	if l.Resume {
 		c.Resume = l.ID
 	}
@@ -85,7 +85,7 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 	if l.Dice.IntN(2) == 0 {
 		c.Limits = env.Limits{Processes: 30, OpenFiles: 200, FileSize: 1 << 20}
 	}
-	if c.Permission == host.Ask {
+	if c.Mode == host.ModeAsk {
 		verdicts := []tool.Verdict{tool.Allow, tool.Deny}
 		c.Asker = func(context.Context, host.Question) (host.Answer, error) {
 			return host.Answer{Verdict: verdicts[l.Dice.IntN(2)]}, nil

@@ -14,8 +14,26 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxImageBytes is the largest image that every provider accepts.
-const maxImageBytes = 5 << 20
+// MaxImage is the largest image, in bytes, that every provider accepts.
+const MaxImage = 5 << 20
+
+// The errors of [Image].
+var (
+	ErrNoImage       = errors.New("not a PNG, JPEG, GIF or WebP image")
+	ErrImageTooLarge = errors.New("larger than 5 MiB")
+)
+
+// Image returns an image for a model. The content decides what type it has.
+func Image(name string, data []byte) (llm.Media, error) {
+	mime := imageType(data)
+	switch {
+	case mime == "":
+		return llm.Media{}, ErrNoImage
+	case len(data) > MaxImage:
+		return llm.Media{}, ErrImageTooLarge
+	}
+	return llm.Media{MIME: mime, Data: data, Name: name}, nil
+}
 
 // imageType returns the media type of an image that models accept by the start of the file, or "".
 func imageType(start []byte) string {
@@ -51,26 +69,23 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 	if err != nil && !isEOF(err) {
 		return result, fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	}
-	mime := imageType(start)
-	if mime == "" {
-		return result, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP image; read other files as text, or convert them to an image first", names.Shown(name))
+	if imageType(start) == "" {
+		return result, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first", names.Shown(name), ErrNoImage)
 	}
-	if result, err = d.readImage(r, mime, name); err == nil {
+	if result, err = d.readImage(r, name); err == nil {
 		result.Seen = whole.seen(ctx, call.Env, name)
 	}
 	return result, err
 }
 
-func (d Dialect) readImage(r io.Reader, mime, name string) (tool.Result, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxImageBytes+1))
+func (d Dialect) readImage(r io.Reader, name string) (tool.Result, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxImage+1))
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	}
-	if len(data) > maxImageBytes {
-		return tool.Result{}, fmt.Errorf("the image %s is larger than %d MiB; make a smaller copy with %s, and read that", names.Shown(name), maxImageBytes>>20, d.word("shell"))
+	image, err := Image(path.Base(name), data)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("the image %s is %w; make a smaller copy with %s, and read that", names.Shown(name), err, d.word("shell"))
 	}
-	return tool.Result{Content: llm.Parts{
-		llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), mime, count(len(data), "byte"))},
-		llm.Media{MIME: mime, Data: data, Name: path.Base(name)},
-	}}, nil
+	return tool.Result{Content: llm.Parts{llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), image.MIME, count(len(data), "byte"))}, image}}, nil
 }

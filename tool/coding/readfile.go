@@ -68,7 +68,7 @@ func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFile
 	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
 	switch {
 	case imageType(start) != "":
-		return d.readImage(r, imageType(start), args.FilePath)
+		return d.readImage(r, args.FilePath)
 	case isUTF16(start):
 		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; convert it with %s and `iconv -f UTF-16 -t UTF-8`", names.Shown(args.FilePath), d.word("shell"))
 	case bytes.IndexByte(start, 0) >= 0:

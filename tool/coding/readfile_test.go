@@ -86,7 +86,7 @@ func TestC3_Refusals(t *testing.T) {
 	b.put("dir/main_test.go", "x")
 	b.put("binary", "abc\x00def")
 	b.put("utf16", "\xff\xfea\x00")
-	b.put("big.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", maxImageBytes))
+	b.put("big.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", MaxImage))
 	for want, args := range map[string]object{
 		"is a directory":                    {"file_path": "dir"},
 		"binary file":                       {"file_path": "binary"},

@@ -1,0 +1,227 @@
+package host_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+)
+
+// The mode changes while a session works. The model is told once of each change, and nothing of what was sent before changes.
+func TestN8_ModesChange(t *testing.T) {
+	b := newBench(t, writeTurn("one", "x"), writeTurn("two", "x"), fakellm.Turn{Text: "done"}, writeTurn("three", "x"), fakellm.Turn{Text: "done"})
+	meter := llmtest.NewMeter(b.server)
+	web := httptest.NewServer(meter)
+	t.Cleanup(web.Close)
+	b.url = web.URL
+	c := b.config()
+	c.Mode, c.Interactive, c.Asker = host.ModeFull, true, yes
+	setup, err := host.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup.Options.Questions = &agent.Questions{}
+	var told []host.Mode
+	setup.OnMode = func(m host.Mode) { told = append(told, m) }
+	changed := false
+	setup.Options.OnEvent = func(ev agent.Event) {
+		if _, is := ev.(*agent.ToolCallEnd); is && !changed {
+			changed = true
+			if err := setup.SetMode(context.Background(), host.ModePlan); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	session, err := setup.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func(task string) {
+		if _, err := session.Submit(t.Context(), task); err != nil {
+			t.Error(err)
+		}
+	}
+	submit("the first task")
+	if _, err := os.Stat(filepath.Join(b.dir, "two")); err == nil {
+		t.Error("the second call was judged in the old mode")
+	}
+	for _, m := range []host.Mode{host.ModePlan, host.ModeFull} {
+		if err := setup.SetMode(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, m := range []host.Mode{"everything", host.ModeReadOnly, ""} {
+		if err := setup.SetMode(t.Context(), m); !errors.Is(err, host.ErrConfig) {
+			t.Errorf("%q: %v", m, err)
+		}
+	}
+	submit("the second task")
+	if err := errors.Join(session.Close(), setup.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "three")); err != nil || !slices.Equal(told, []host.Mode{host.ModePlan, host.ModeFull}) || setup.Mode() != host.ModeFull {
+		t.Errorf("%v; told %v, then %s", err, told, setup.Mode())
+	}
+	if n := strings.Count(b.lastRequest(), "The session is in plan mode."); n != 1 || !strings.Contains(b.lastRequest(), "Plan mode is over.") || len(meter.Breaks()) > 0 {
+		t.Errorf("told %d times; %v; %s", n, meter.Breaks(), b.lastRequest())
+	}
+}
+
+// A session that was planning goes on planning when it is resumed, unless the user says otherwise. Any other asks again.
+func TestN8_ModesOnResume(t *testing.T) {
+	for name, c := range map[string]struct{ was, flag, want host.Mode }{
+		"plan":                  {host.ModePlan, "", host.ModePlan},
+		"full":                  {host.ModeFull, "", host.ModeAsk},
+		"accept-edits":          {host.ModeAcceptEdits, "", host.ModeAsk},
+		"read-only":             {host.ModeReadOnly, "", host.ModeAsk},
+		"plan, and full now":    {host.ModePlan, host.ModeFull, host.ModeFull},
+		"plan, and read-only":   {host.ModePlan, host.ModeReadOnly, host.ModeReadOnly},
+		"full, and plan now":    {host.ModeFull, host.ModePlan, host.ModePlan},
+		"plan, fork":            {host.ModePlan, "fork", host.ModePlan},
+		"plan, and left before": {"left", "", host.ModeAsk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+			config := b.config()
+			if config.Mode = c.was; c.was == "left" {
+				config.Mode = host.ModePlan
+			}
+			setup, err := host.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			session, err := setup.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = session.Submit(t.Context(), "the task")
+			if c.was == "left" {
+				err = errors.Join(err, setup.SetMode(t.Context(), host.ModeAcceptEdits))
+			}
+			if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if config.Resume, config.Mode = session.ID(), c.flag; c.flag == "fork" {
+				config.Fork, config.Resume, config.Mode = session.ID(), "", ""
+			}
+			setup, err = host.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if session, err = setup.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_, err = session.Submit(t.Context(), "go on")
+			if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
+				t.Error(err)
+			}
+			if setup.Mode() != c.want {
+				t.Errorf("the mode is %s", setup.Mode())
+			}
+			last := b.lastRequest()
+			planned := c.was == host.ModePlan || c.was == "left" || c.want == host.ModePlan
+			if n := strings.Count(last, "The session is in plan mode."); n > 1 || (n == 1) != planned {
+				t.Errorf("told %d times that it plans: %s", n, last)
+			}
+			over := planned && c.want != host.ModePlan && c.want != host.ModeReadOnly
+			if strings.Contains(last, "Plan mode is over.") != over {
+				t.Errorf("told that planning is over, or not: %s", last)
+			}
+		})
+	}
+}
+
+// A person changes model and effort, also to another provider's. What a command changes for an input does not undo that.
+func TestN8_ModesSetModel(t *testing.T) {
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"}, fakellm.Turn{Text: "four"})
+	c := b.config()
+	c.Interactive, c.Provider = true, ptr("anthropic")
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "OPENAI_API_KEY", "k", "OPENAI_BASE_URL", b.url+"/v1")
+	setup, err := host.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := setup.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func() {
+		if _, err := setup.Submit(t.Context(), session, "go on"); err != nil {
+			t.Error(err)
+		}
+	}
+	submit()
+	if list := setup.Models(); !slices.ContainsFunc(list, func(m host.Model) bool { return m.Provider == "openai" }) || list[0].Provider != "anthropic" {
+		t.Errorf("the models are %+v", list)
+	}
+	if slices.ContainsFunc(setup.Models(), func(m host.Model) bool { return m.Provider == "gemini" }) {
+		t.Error("a provider without a key is offered")
+	}
+	for _, err := range []error{setup.SetModel(t.Context(), "", ""), setup.SetModel(t.Context(), "nobody", "m"), setup.SetModel(t.Context(), "gemini", "m"), setup.SetEffort(t.Context(), "enormous")} {
+		if err == nil {
+			t.Error("a wrong choice is no error")
+		}
+	}
+	if err := setup.SetEffort(t.Context(), setup.Efforts()[0]); err != nil {
+		t.Error(err)
+	}
+	if err := setup.SetModel(t.Context(), "openai", "gpt-unknown"); err != nil {
+		t.Error(err)
+	}
+	submit()
+	requests := b.server.Requests()
+	if last := requests[len(requests)-1]; last.Path != "/v1/responses" || last.Model != "gpt-unknown" {
+		t.Errorf("%s of %s", last.Path, last.Model)
+	}
+	if err := errors.Join(session.Close(), setup.Close()); err != nil {
+		t.Error(err)
+	}
+	c.Resume, c.Provider = session.ID(), nil
+	if setup, err = host.Open(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if provider, model, _ := setup.Model(); provider != "openai" || model != "gpt-unknown" {
+		t.Errorf("resumed with %s of %s", model, provider)
+	}
+	if err := setup.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Images of people have the types and the size that models accept.
+func TestN8_ModesImages(t *testing.T) {
+	png := "\x89PNG\r\n\x1a\n and so on"
+	dir := t.TempDir()
+	put(t, dir, "a.png", png)
+	put(t, dir, "a.txt", "text")
+	put(t, dir, "big.png", png+strings.Repeat("x", 5<<20))
+	if m, err := host.ReadImage(filepath.Join(dir, "a.png")); err != nil || m.MIME != "image/png" || string(m.Data) != png || m.Name != "a.png" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for name, want := range map[string]string{"a.txt": "not a PNG", "big.png": "larger than 5 MiB", "none.png": "no such file", ".": "not a regular file"} {
+		if _, err := host.ReadImage(filepath.Join(dir, name)); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	encoded := base64.StdEncoding.EncodeToString([]byte(png))
+	for _, mime := range []string{"image/png", ""} {
+		if m, err := host.DecodeImage(mime, encoded); err != nil || string(m.Data) != png {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+	for want, c := range map[string][2]string{"not in Base64": {"image/png", "*"}, "it is image/png": {"image/gif", encoded}, "not a PNG": {"", "aGVsbG8="}, "more than 5 MiB": {"", strings.Repeat("A", 8<<20)}} {
+		if _, err := host.DecodeImage(c[0], c[1]); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
