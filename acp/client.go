@@ -1,0 +1,192 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Client is the editor, as one session sees it. Its methods are safe for concurrent use.
+type Client struct{ session *session }
+
+// Event shows an event of the session. It is for [agent.Options].OnEvent.
+func (c *Client) Event(ev agent.Event) { c.session.shown.event(ev, false) }
+
+// Warn shows a person something that they should know.
+func (c *Client) Warn(text string) {
+	c.session.shown.mu.Lock()
+	defer c.session.shown.mu.Unlock()
+	c.session.shown.notice("warning", text)
+}
+
+// Changed tells the editor that options of the session may have changed.
+func (c *Client) Changed() { c.session.changed() }
+
+// Permission asks a person about a tool call.
+type Permission struct {
+	Call    llm.ToolCall
+	Access  tool.Access
+	AgentID string // a subagent's id; empty for the session's own calls
+	// Text says what else the person should know.
+	Text string
+	// Options are what the person can choose.
+	Options []PermissionOption
+}
+
+// PermissionOption is an answer that a person can choose.
+type PermissionOption struct {
+	ID   string           `json:"optionId"`
+	Name string           `json:"name"`
+	Kind PermissionAnswer `json:"kind"`
+}
+
+// PermissionAnswer says what an option means, for editors that show an icon.
+type PermissionAnswer string
+
+// The meanings of options.
+const (
+	AllowOnce    PermissionAnswer = "allow_once"
+	AllowAlways  PermissionAnswer = "allow_always"
+	RejectOnce   PermissionAnswer = "reject_once"
+	RejectAlways PermissionAnswer = "reject_always"
+)
+
+// ErrDismissed says that the person has closed a question without an answer.
+var ErrDismissed = errors.New("the question was closed without an answer")
+
+// Ask returns the id of the option that a person has chosen. It waits until there is an answer, ctx ends or the editor is gone. An answer that
+// was not offered is an error.
+func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
+	var answer struct {
+		Outcome struct {
+			Outcome string `json:"outcome"`
+			Option  string `json:"optionId"`
+		} `json:"outcome"`
+	}
+	err := c.session.server.conn.call(ctx, methodPermission, struct {
+		Session string             `json:"sessionId"`
+		Call    callUpdate         `json:"toolCall"`
+		Options []PermissionOption `json:"options"`
+	}{c.session.id, c.session.shown.asked(&p), p.Options}, &answer)
+	switch {
+	case err != nil:
+		return "", err
+	case answer.Outcome.Outcome == "cancelled":
+		return "", ErrDismissed
+	case answer.Outcome.Outcome != "selected":
+		return "", fmt.Errorf("the editor has answered with an unknown outcome %q", shortened(answer.Outcome.Outcome, 100))
+	}
+	for _, o := range p.Options {
+		if o.ID == answer.Outcome.Option {
+			return o.ID, nil
+		}
+	}
+	return "", fmt.Errorf("the editor has answered with an unknown option %q", shortened(answer.Outcome.Option, 100))
+}
+
+// Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs that have no rules.
+func (c *Client) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, AgentID: req.AgentID,
+		Options: []PermissionOption{{"yes", "Allow", AllowOnce}, {"no", "Reject", RejectOnce}}})
+	switch {
+	case ctx.Err() != nil:
+		return tool.Decision{}, context.Cause(ctx)
+	case err != nil:
+		return tool.Decision{Reason: err.Error()}, nil
+	case id == "yes":
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	return tool.Decision{Reason: "the user said no"}, nil
+}
+
+// Questions returns how the model's questions are answered: by forms of the editor, or, if it has none, by the next prompt.
+func (c *Client) Questions() *agent.Questions {
+	if !c.session.shown.forms {
+		return &agent.Questions{}
+	}
+	return &agent.Questions{Answer: c.answer}
+}
+
+// answer asks a person a question of the model by a form.
+func (c *Client) answer(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	form := q.Form
+	if form == nil {
+		form = formOf(q.Options)
+	}
+	var answer struct {
+		Action  string          `json:"action"`
+		Content json.RawMessage `json:"content"`
+	}
+	text := q.Text
+	if q.Problem != "" {
+		text += "\n\nThe last answer does not fit: " + q.Problem
+	}
+	if q.Source != "" {
+		text = q.Source + " asks: " + text
+	}
+	err := c.session.server.conn.call(ctx, methodElicitation, struct {
+		Session string          `json:"sessionId"`
+		Mode    string          `json:"mode"`
+		Message string          `json:"message"`
+		Form    json.RawMessage `json:"requestedSchema"`
+	}{c.session.id, "form", sanitize.Text(text), form}, &answer)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	switch answer.Action {
+	case "accept":
+	case "decline":
+		return tool.Answer{Action: tool.ActionDecline}, nil
+	default:
+		return tool.Answer{Action: tool.ActionCancel}, nil
+	}
+	if q.Form != nil {
+		return tool.Answer{Content: answer.Content}, nil
+	}
+	var filled struct{ Choice, Answer string }
+	if err := json.Unmarshal(answer.Content, &filled); err != nil {
+		return tool.Answer{}, fmt.Errorf("the editor's answer cannot be read: %w", err)
+	}
+	text = strings.TrimSpace(filled.Choice + "\n" + filled.Answer)
+	if text == "" {
+		return tool.Answer{Action: tool.ActionDecline}, nil
+	}
+	return tool.Answer{Text: text}, nil
+}
+
+// formOf returns the form of a question without one: a choice if answers are suggested, and a text.
+func formOf(options []string) json.RawMessage {
+	properties := map[string]any{"answer": map[string]any{"type": "string", "title": "Answer"}}
+	if len(options) > 0 {
+		properties["choice"] = map[string]any{"type": "string", "title": "Choice", "enum": options}
+		properties["answer"] = map[string]any{"type": "string", "title": "Or another answer"}
+	}
+	form, _ := json.Marshal(map[string]any{"type": "object", "properties": properties}) // cannot fail
+	return form
+}
+
+// questionText returns a question that the next prompt answers.
+func questionText(q tool.Question) string {
+	text := "\n\n"
+	if q.Source != "" {
+		text += oneLine(q.Source) + " asks: "
+	}
+	text += sanitize.Text(q.Text) + "\n"
+	for i, option := range q.Options {
+		text += fmt.Sprintf("\n%d. %s", i+1, oneLine(option))
+	}
+	if q.Form != nil {
+		text += "\nAnswer with JSON of this form:\n" + fenced(sanitize.Text(string(q.Form)))
+	}
+	if q.Problem != "" {
+		text += "\nThe last answer does not fit: " + oneLine(q.Problem)
+	}
+	return text + "\n"
+}

@@ -1,0 +1,327 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// The limits of a connection.
+const (
+	maxRequests = 64              // that run at a time
+	maxWaiting  = 64              // messages to the editor that wait to be written
+	endTime     = 5 * time.Second // for messages while the connection ends
+)
+
+var null = json.RawMessage("null")
+
+// message is a request, a notification or a response.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *Error          `json:"error,omitempty"`
+}
+
+// The messages to the editor. Those that it sends may lack more.
+type (
+	outgoing struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id,omitempty"`
+		Method  string          `json:"method"`
+		Params  any             `json:"params"`
+	}
+	response struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result"`
+	}
+	failure struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *Error          `json:"error"`
+	}
+)
+
+// work carries out a request. after, if it is not nil, is called when the response is on its way.
+type work func(ctx context.Context) (result any, after func(), err error)
+
+// handler handles what the editor sends. Its methods are called where messages are read, in their order, so they must not wait.
+type handler interface {
+	notified(method string, params json.RawMessage)
+	requested(method string, params json.RawMessage) (work, error)
+}
+
+// Errors of a connection.
+var (
+	errGone             = errors.New("the editor has closed the connection")
+	errRequestCancelled = errors.New("the editor has cancelled the request")
+)
+
+// conn is a connection to an editor: JSON-RPC messages, one a line.
+type conn struct {
+	ctx  context.Context // ends when nothing is sent any more
+	end  context.CancelCauseFunc
+	in   *lines
+	out  io.Writer
+	on   handler
+	log  *slog.Logger
+	wait chan []byte // to be written
+	busy sync.WaitGroup
+
+	mu      sync.Mutex
+	last    int64
+	open    map[string]chan<- *message         // requests to the editor
+	running map[string]context.CancelCauseFunc // requests of the editor
+	count   int                                // of the requests that run
+	over    bool                               // no further requests begin
+}
+
+// newConn returns a connection whose requests have the values of ctx.
+func newConn(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) *conn {
+	c := &conn{in: newLines(in, maxMessage), out: out, log: log, wait: make(chan []byte, maxWaiting), open: map[string]chan<- *message{},
+		running: map[string]context.CancelCauseFunc{}}
+	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	return c
+}
+
+// write writes messages until the connection is flushed, or cannot be written to.
+func (c *conn) write(done chan<- struct{}) {
+	defer close(done)
+	for line := range c.wait {
+		if line == nil {
+			return
+		}
+		if _, err := c.out.Write(line); err != nil {
+			c.end(errGone)
+			return
+		}
+	}
+}
+
+// send puts a message on its way. It waits while many others wait.
+func (c *conn) send(m any) error {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	select {
+	case c.wait <- append(line, '\n'):
+		return nil
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	}
+}
+
+// stop cancels all requests of the editor. No further one begins.
+func (c *conn) stop(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	for _, end := range c.running {
+		end(why)
+	}
+}
+
+// flush ends the connection when its messages are written.
+func (c *conn) flush(written <-chan struct{}) {
+	select {
+	case c.wait <- nil:
+		select {
+		case <-written:
+		case <-c.ctx.Done():
+		}
+	case <-c.ctx.Done():
+	}
+	c.end(errGone)
+}
+
+// read handles what the editor sends until the input ends.
+func (c *conn) read() error {
+	for {
+		line, err := c.in.next()
+		switch {
+		case errors.Is(err, errTooLong):
+			c.fail(idOf(line), Errorf(CodeInvalidRequest, "%w", err))
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		default:
+			c.receive(line)
+		}
+		if c.ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// receive handles one message.
+func (c *conn) receive(line []byte) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		switch begin := bytes.TrimSpace(line)[0]; {
+		case !json.Valid(line):
+			c.fail(null, Errorf(CodeParse, "the line is not JSON: %v", err))
+		case begin == '[':
+			c.fail(null, Errorf(CodeInvalidRequest, "batches are not supported; send each message on a line of its own"))
+		default:
+			c.fail(idOf(line), Errorf(CodeInvalidRequest, "the message is not a request, a notification or a response"))
+		}
+		return
+	}
+	switch {
+	case m.Method == "" && m.ID != nil:
+		c.answered(&m)
+	case m.Method == "":
+		c.fail(null, Errorf(CodeInvalidRequest, "the message has neither a method nor an id"))
+	case m.ID == nil && m.Method == methodCancelRequest:
+		c.cancel(m.Params)
+	case m.ID == nil:
+		c.on.notified(m.Method, m.Params)
+	case !validID(m.ID):
+		c.fail(null, Errorf(CodeInvalidRequest, "the id must be a string or a number"))
+	default:
+		c.request(&m)
+	}
+}
+
+// answered passes on the response to a request. A second one, and one that nobody waits for any more, are ignored.
+func (c *conn) answered(m *message) {
+	c.mu.Lock()
+	answer := c.open[string(m.ID)]
+	delete(c.open, string(m.ID))
+	c.mu.Unlock()
+	if answer == nil {
+		c.log.Debug("acp: a response that nobody waits for", "id", string(m.ID))
+		return
+	}
+	answer <- m // has room for one
+}
+
+// cancel ends the context of a request.
+func (c *conn) cancel(params json.RawMessage) {
+	p, err := decode[struct {
+		ID json.RawMessage `json:"requestId"`
+	}](params)
+	if err != nil {
+		c.log.Debug("acp: a request to cancel that cannot be read", "error", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if end := c.running[string(p.ID)]; end != nil {
+		end(errRequestCancelled)
+	}
+}
+
+// request begins to work on a request.
+func (c *conn) request(m *message) {
+	id := string(m.ID)
+	ctx, end := context.WithCancelCause(c.ctx)
+	if err := c.begin(id, end); err != nil {
+		end(nil)
+		c.fail(m.ID, err)
+		return
+	}
+	run, err := c.on.requested(m.Method, m.Params)
+	if err != nil {
+		run = func(context.Context) (any, func(), error) { return nil, nil, err }
+	}
+	go func() {
+		defer c.busy.Done()
+		defer end(nil)
+		result, after, err := c.run(ctx, run)
+		c.mu.Lock()
+		delete(c.running, id)
+		c.count--
+		c.mu.Unlock()
+		if err != nil {
+			c.fail(m.ID, asError(err))
+			return
+		}
+		if c.send(response{"2.0", m.ID, result}) == nil && after != nil {
+			after()
+		}
+	}()
+}
+
+// begin notes that a request runs.
+func (c *conn) begin(id string, end context.CancelCauseFunc) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.over:
+		return Errorf(CodeInternal, "the connection is closing")
+	case c.running[id] != nil:
+		return Errorf(CodeInvalidRequest, "a request with the id %s runs already", id)
+	case c.count == maxRequests:
+		return Errorf(CodeInternal, "%d requests run already; wait for one of them", maxRequests)
+	}
+	c.busy.Add(1)
+	c.count++
+	c.running[id] = end
+	return nil
+}
+
+// run carries out a request. A request that was cancelled has an error of its own.
+func (c *conn) run(ctx context.Context, f work) (result any, after func(), err error) {
+	result, after, err = f(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errRequestCancelled) {
+		err = Errorf(CodeCancelled, "the request was cancelled")
+	}
+	return result, after, err
+}
+
+// fail sends an error.
+func (c *conn) fail(id json.RawMessage, err *Error) {
+	_ = c.send(failure{"2.0", id, err}) // fails only if the connection is over
+}
+
+// notify sends a notification.
+func (c *conn) notify(method string, params any) error {
+	return c.send(outgoing{Version: "2.0", Method: method, Params: params})
+}
+
+// call sends a request and waits for the result.
+func (c *conn) call(ctx context.Context, method string, params, result any) error {
+	answer := make(chan *message, 1)
+	c.mu.Lock()
+	c.last++
+	id := strconv.FormatInt(c.last, 10)
+	c.open[id] = answer
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, id)
+	}()
+	if err := c.send(outgoing{"2.0", json.RawMessage(id), method, params}); err != nil {
+		return err
+	}
+	select {
+	case m := <-answer:
+		if m.Error != nil {
+			return m.Error
+		}
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			return Errorf(CodeInternal, "the editor's response to %s cannot be read: %v", method, err)
+		}
+		return nil
+	case <-ctx.Done():
+		if c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errCancelled) { // the editor ends by itself what it has cancelled
+			_ = c.notify(methodCancelRequest, map[string]any{"requestId": json.RawMessage(id)})
+		}
+		return context.Cause(ctx)
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	}
+}

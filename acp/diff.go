@@ -1,0 +1,148 @@
+package acp
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/patch"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// diffsOf returns the diffs of a change, one for each place in the file.
+func diffsOf(c tool.Change) (content []callContent) {
+	hunks := hunksOf(c.Diff)
+	for i, h := range hunks {
+		d := callContent{Type: "diff", Path: c.Path, New: &h.now}
+		if c.Kind != tool.Created || i > 0 {
+			d.Old = &h.old
+		}
+		content = append(content, d)
+	}
+	if len(hunks) == 0 {
+		text := string(c.Kind) + " " + coded(oneLine(c.Path))
+		if c.From != "" {
+			text += " from " + coded(oneLine(c.From))
+		}
+		content = append(content, textContent(text))
+	}
+	if c.DiffCut {
+		content = append(content, textContent("The diff is longer; its rest is not shown."))
+	}
+	return content
+}
+
+// changedPlaces returns where a call has changed files.
+func changedPlaces(changes []tool.Change) (places []location) {
+	for _, c := range changes {
+		at := location{Path: c.Path}
+		if hunks := hunksOf(c.Diff); len(hunks) > 0 {
+			at.Line = hunks[0].line
+		}
+		places = append(places, at)
+	}
+	return places
+}
+
+// hunk is a place in a file before and after a change.
+type hunk struct {
+	old, now string
+	line     int // of the first change in the new file, from 1
+}
+
+// hunksOf returns the hunks of a unified diff of one file.
+func hunksOf(diff string) (hunks []hunk) {
+	var h *hunk
+	line, changed := 0, false
+	for text := range strings.Lines(diff) {
+		if strings.HasPrefix(text, "@@ ") {
+			hunks = append(hunks, hunk{})
+			h, line, changed = &hunks[len(hunks)-1], newStart(text), false
+			h.line = max(line, 1)
+			continue
+		}
+		if h == nil { // the header
+			continue
+		}
+		switch text[0] {
+		case ' ':
+			h.old += text[1:]
+			h.now += text[1:]
+			line++
+		case '-':
+			h.old += text[1:]
+		case '+':
+			h.now += text[1:]
+		case '\\': // the line before has no end
+			continue
+		}
+		if text[0] != ' ' && !changed {
+			h.line, changed = max(line, 1), true
+		}
+		if text[0] == '+' {
+			line++
+		}
+	}
+	return hunks
+}
+
+// newStart returns the first line of a hunk in the new file.
+func newStart(header string) int {
+	_, rest, _ := strings.Cut(header, "+")
+	number, _, _ := strings.Cut(rest, " ")
+	number, _, _ = strings.Cut(number, ",")
+	n, _ := strconv.Atoi(number) // 0 if it is none
+	return n
+}
+
+// intended returns the diffs that a call would make, as far as its arguments say.
+func intended(args json.RawMessage) (content []callContent) {
+	var a struct {
+		File    string  `json:"file_path"`
+		Old     *string `json:"old_string"`
+		New     *string `json:"new_string"`
+		Content *string `json:"content"`
+		Patch   string  `json:"patch"`
+		Input   string  `json:"input"`
+	}
+	if len(args) > maxInput || json.Unmarshal(args, &a) != nil {
+		return nil
+	}
+	switch {
+	case a.File != "" && a.Old != nil && a.New != nil:
+		return []callContent{{Type: "diff", Path: a.File, Old: a.Old, New: a.New}}
+	case a.File != "" && a.Content != nil:
+		return []callContent{{Type: "diff", Path: a.File, New: a.Content}}
+	}
+	for _, text := range []string{a.Patch, a.Input} {
+		ops, err := patch.Parse(text)
+		if err != nil {
+			continue
+		}
+		for _, op := range ops {
+			content = append(content, diffsOfOp(&op)...)
+		}
+		break
+	}
+	return content
+}
+
+// diffsOfOp returns the diffs of an operation of a patch.
+func diffsOfOp(op *patch.Op) (content []callContent) {
+	if op.Kind == patch.Add {
+		return []callContent{{Type: "diff", Path: op.Path, New: &op.Content}}
+	}
+	for _, h := range op.Hunks {
+		var old, now string
+		for _, line := range h.Lines {
+			if line.Op != '+' {
+				old += line.Text + "\n"
+			}
+			if line.Op != '-' {
+				now += line.Text + "\n"
+			}
+		}
+		content = append(content, callContent{Type: "diff", Path: op.Path, Old: &old, New: &now})
+	}
+	return content
+}

@@ -1,0 +1,40 @@
+// Package acp lets editors run agents over the Agent Client Protocol: JSON-RPC messages, one a line, in version 1 of the protocol.
+//
+// An [Agent] serves one editor, usually on the standard input and output of a process that the editor has started:
+//
+//	a := &acp.Agent{Name: "example", Version: "1.0", Open: func(ctx context.Context, o acp.Opening) (*acp.Session, error) {
+//		local, err := env.NewLocal(o.Dir, env.LocalOptions{})
+//		if err != nil {
+//			return nil, err
+//		}
+//		s, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: local, OnEvent: o.Client.Event,
+//			Questions: o.Client.Questions(), Hooks: agent.Hooks{Authorize: ask, Approve: o.Client.Approve}})
+//		return &acp.Session{Agent: s, Close: local.Close}, err
+//	}}
+//	err := a.Serve(ctx, os.Stdin, os.Stdout)
+//
+// Each request runs on a goroutine of its own. Several sessions can be open, and each runs one prompt at a time. Updates of a session come in
+// the order of its events, and before the response to the prompt that they belong to. An editor that does not read holds up its sessions, but
+// not their end.
+//
+// # What an editor sees
+//
+// Texts and thoughts come as chunks; what changes the plan, the mode, the title or the options, as the protocol's updates. A tool call is shown
+// with its kind, the files that it touches and its arguments, and, once it has run, with its diffs or its output. Live output is sent at
+// most twice a second, and of long output the end. Of a subagent the tool calls are shown. Warnings are notices where the editor shows
+// these, else messages of the agent.
+//
+// A permission waits for its answer for as long as its prompt: a person may be away. Cancelling the prompt ends the wait. An answer that was
+// not offered, and one that closes the question, are refusals. Later answers are ignored. The model's questions are forms where the editor
+// has these, else texts that end the prompt; the next prompt answers.
+//
+// # Bounds
+//
+// A message has at most 32 MiB, a prompt's images included. A longer one is skipped and answered with an error. A connection has at most
+// 64 requests and 64 open sessions at a time.
+//
+// # The end
+//
+// When the input ends, or the output cannot be written to, all prompts are cancelled and all sessions are closed, in order, so that they can be
+// resumed.
+package acp

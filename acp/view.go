@@ -1,0 +1,274 @@
+package acp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// view turns the events of a session into updates, in order. Its methods are safe for concurrent use.
+type view struct {
+	notices, compactions, forms bool // the editor shows these
+	send                        func(update any)
+
+	mu      sync.Mutex
+	live    bool  // updates are sent
+	held    []any // until then
+	host    *Session
+	replays bool
+	titled  bool
+	step    int
+	texts   int // of the messages that have no number
+	cost    float64
+	calls   map[string]*call // that have not ended, by their ids for the session
+	used    map[string]int   // how often the editor has got an id
+}
+
+// maxHeld limits the updates that wait until the editor knows the session.
+const maxHeld = 1000
+
+func newView(client *initializeParams, send func(any)) *view {
+	v := &view{send: send, calls: map[string]*call{}, used: map[string]int{}}
+	if s := client.Capabilities.Session; s != nil {
+		v.notices, v.compactions = s.Notices != nil, s.Compaction != nil
+	}
+	v.forms = client.Capabilities.Elicitation != nil && client.Capabilities.Elicitation.Form != nil
+	return v
+}
+
+// begin tells the view its session.
+func (v *view) begin(host *Session) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.host, v.cost = host, host.CostUSD
+}
+
+// open sends what was held.
+func (v *view) open() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.live = true
+	for _, u := range v.held {
+		v.send(u)
+	}
+	v.held = nil
+}
+
+// replaying says whether events of the past come.
+func (v *view) replaying(now bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.replays = now
+}
+
+// close ends what the view waits for.
+func (v *view) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.calls {
+		c.stop()
+	}
+	clear(v.calls)
+}
+
+// update sends an update. v.mu is held.
+func (v *view) update(u any) {
+	switch {
+	case v.live || v.replays:
+		v.send(u)
+	case len(v.held) < maxHeld:
+		v.held = append(v.held, u)
+	}
+}
+
+// text sends a piece of a message. v.mu is held.
+func (v *view) text(kind, text, message string) {
+	if text != "" {
+		v.update(textUpdate{kind, textBlock(text), message})
+	}
+}
+
+// The kinds of texts.
+const (
+	userChunk    = "user_message_chunk"
+	messageChunk = "agent_message_chunk"
+	thoughtChunk = "agent_thought_chunk"
+)
+
+// say sends a message of the host itself. v.mu is held.
+func (v *view) say(text string) {
+	v.texts++
+	v.text(messageChunk, text, "host-"+strconv.Itoa(v.texts))
+}
+
+// notice tells the person something. v.mu is held.
+func (v *view) notice(severity, text string) {
+	text = strings.TrimSpace(sanitize.Text(text))
+	title, about, _ := strings.Cut(text, "\n")
+	if !v.notices {
+		label := map[string]string{"warning": "Warning: ", "error": "Error: "}[severity]
+		v.say("\n\n" + label + text + "\n\n")
+		return
+	}
+	v.update(noticeUpdate{"notice", severity, title, strings.TrimSpace(about)})
+}
+
+// prompted notes the text of a prompt, which the editor shows itself.
+func (v *view) prompted(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.title(text)
+}
+
+// title makes the first prompt the title of the session. v.mu is held.
+func (v *view) title(text string) {
+	text = shortened(oneLine(text), 80)
+	if v.titled || text == "" {
+		return
+	}
+	v.titled = true
+	v.update(infoUpdate{"session_info_update", text, time.Now().UTC().Format(time.RFC3339)})
+}
+
+// event shows an event. past says that it comes from the journal: then what the person wrote is shown as well.
+func (v *view) event(ev agent.Event, past bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.replays != past { // an event of the present, while the past is shown
+		v.replays = past
+		defer func() { v.replays = !past }()
+	}
+	switch e := ev.(type) {
+	case *agent.UserInput:
+		if past {
+			v.title(e.Text)
+			v.text(userChunk, e.Text, fmt.Sprintf("user-%d", e.Seq))
+		}
+	case *agent.SteeringInjected:
+		if past && e.Source == "host" {
+			v.text(userChunk, e.Text, fmt.Sprintf("user-%d", e.Seq))
+		}
+	case *agent.StepStart:
+		v.step = e.Step
+	case *agent.AssistantTextDelta:
+		v.text(messageChunk, e.Text, fmt.Sprintf("answer-%d-%d", v.step, e.Block))
+	case *agent.AssistantTextEnd:
+		if e.Discarded {
+			v.say("\n\n(The answer broke off and begins again.)\n\n")
+		}
+	case *agent.ThinkingDelta:
+		v.text(thoughtChunk, e.Text, fmt.Sprintf("thought-%d", v.step))
+	case *agent.ToolCallStart:
+		v.callStarted("", e)
+	case *agent.ToolCallOutputDelta:
+		v.callPrinted("", e)
+	case *agent.ToolCallEnd:
+		v.callEnded("", e)
+	case *agent.SubagentEvent:
+		v.subagent(e)
+	case *agent.PlanUpdated:
+		v.plan(e.Plan)
+	case *agent.StepEnd:
+		v.usage(e.Usage)
+	case *agent.ProcessingEnd:
+		v.ended(e, past)
+	default:
+		v.told(ev, past)
+	}
+}
+
+// told shows an event that tells the person something. v.mu is held.
+func (v *view) told(ev agent.Event, past bool) {
+	switch e := ev.(type) {
+	case *agent.InputRequested:
+		if !v.forms || past {
+			v.say(questionText(tool.Question{Text: e.Question, Options: e.Options, Form: e.Form, Source: e.Source, Problem: e.Problem}))
+		}
+	case *agent.Compaction:
+		if v.compactions {
+			v.update(compactionUpdate{"compaction_update", fmt.Sprintf("compaction-%d", e.Seq), "completed"})
+			break
+		}
+		v.notice("info", fmt.Sprintf("The beginning of the conversation was summarized for the model: %d turns.", e.TurnsReplaced))
+	case *agent.Warning:
+		v.notice("warning", e.Text)
+	case *agent.LLMRetry:
+		v.notice("info", fmt.Sprintf("The model could not be reached (%s); the next attempt is in %v.", oneLine(e.Text), (time.Duration(e.DelayMS)*time.Millisecond).Round(100*time.Millisecond)))
+	case *agent.ModelChanged:
+		v.notice("info", fmt.Sprintf("The model is now %s.", oneLine(e.To.String())))
+	case *agent.Error:
+		if past { // otherwise it is the error of the prompt
+			v.notice("error", e.Text)
+		}
+	}
+}
+
+// plan shows the todo list. v.mu is held.
+func (v *view) plan(p tool.Plan) {
+	entries := []planEntry{}
+	for _, item := range p.Items {
+		e := planEntry{Content: sanitize.Text(item.Text), Priority: "medium", Status: string(item.Status)}
+		switch item.Priority {
+		case "high", "low":
+			e.Priority = item.Priority
+		}
+		switch e.Status {
+		case "pending", "in_progress", "completed":
+		default:
+			e.Status = "pending"
+		}
+		entries = append(entries, e)
+	}
+	v.update(planUpdate{"plan", entries})
+}
+
+// usage shows how full the model's window is. v.mu is held.
+func (v *view) usage(u llm.Usage) {
+	if v.host == nil || v.host.Agent == nil {
+		return
+	}
+	size := v.host.Agent.Policy().Window
+	if used := u.Input + u.Output; size > 0 && used > 0 {
+		sent := usageUpdate{Kind: "usage_update", Used: used, Size: size}
+		if v.cost > 0 {
+			sent.Cost = &cost{v.cost, "USD"}
+		}
+		v.update(sent)
+	}
+}
+
+// ended shows how an input ended. v.mu is held.
+func (v *view) ended(e *agent.ProcessingEnd, past bool) {
+	if !past { // Session.CostUSD has the past
+		v.cost += e.CostUSD
+	}
+	switch {
+	case e.Reason.Limit():
+		v.notice("warning", fmt.Sprintf("Stopped at the limit %s; the task may be unfinished. The next prompt goes on.", e.Reason))
+	case e.Reason == agent.ReasonIncomplete:
+		v.notice("warning", "The model's last answer was cut off or empty, so the task may be unfinished.")
+	case e.Reason == agent.ReasonDone && e.Text != "":
+		// The final text of a tool, which is among its output.
+	}
+}
+
+// subagent shows the tool calls of a subagent. v.mu is held.
+func (v *view) subagent(e *agent.SubagentEvent) {
+	switch inner := e.Event.(type) {
+	case *agent.ToolCallStart:
+		v.callStarted(e.AgentID, inner)
+	case *agent.ToolCallOutputDelta:
+		v.callPrinted(e.AgentID, inner)
+	case *agent.ToolCallEnd:
+		v.callEnded(e.AgentID, inner)
+	case *agent.SubagentEvent:
+		v.subagent(&agent.SubagentEvent{AgentID: e.AgentID + "/" + inner.AgentID, Event: inner.Event})
+	}
+}
