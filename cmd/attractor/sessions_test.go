@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,14 +32,20 @@ func newHome(t *testing.T, url string) *home {
 // run runs the command and checks its exit code.
 func (h *home) run(code int, args ...string) output {
 	h.Helper()
-	cmd := attractor(h.T, args...)
-	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
-	out := runCommand(h.T, cmd)
+	out := runCommand(h.T, h.command(args...))
 	if out.code != code {
 		h.Fatalf("%v: exit code %d, want %d\n%s\n%s", args, out.code, code, out.stdout, out.stderr)
 	}
 	return out
+}
+
+// command returns the command.
+func (h *home) command(args ...string) *exec.Cmd {
+	h.Helper()
+	cmd := attractor(h.T, args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	return cmd
 }
 
 // sessions returns the sessions that sessions list prints, the newest first.

@@ -18,10 +18,14 @@ func newVersion(t terminal) *cobra.Command {
 }
 
 func printVersion(t terminal) error {
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", versionText(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	return err
+}
+
+// versionText returns the version of this program.
+func versionText() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

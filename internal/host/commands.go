@@ -56,6 +56,8 @@ func (s *Setup) openCommands(c *Config) {
 
 // readCommands reads the files of commands, once. Sessions in which nobody uses a command do not read them.
 func (s *Setup) readCommands() {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	if s.readFiles == nil {
 		return
 	}
@@ -187,15 +189,15 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 	return nil
 }
 
-// Submit gives a session what a person has written, which may be a command, and returns the result. If the command asks for a model, the
-// session has it for this input.
-func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string) (result *agent.Result, err error) {
+// Submit gives a session what a person has written, which may be a command, and returns the result. The parts follow it. If the command asks
+// for a model, the session has it for this input.
+func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string, more ...llm.Part) (result *agent.Result, err error) {
 	c, arguments, err := s.find(line)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		return session.Submit(ctx, line)
+		return session.Submit(ctx, line, more...)
 	}
 	for _, problem := range c.problems[:min(len(c.problems), maxTold)] {
 		s.warnings.add("commands", problem.Error())
@@ -209,6 +211,7 @@ func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
+	parts = append(parts, more...)
 	if text, ok := parts[0].(llm.Text); ok {
 		return session.Submit(ctx, text.Text, parts[1:]...)
 	}

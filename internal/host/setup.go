@@ -65,6 +65,7 @@ type Setup struct {
 	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with them, and untrusted names those that must
 	// not be used.
 	readFiles func() *CommandFiles
+	reading   sync.Mutex // held while they are read
 	unusable  []error
 	untrusted []string
 	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/acp"
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// editorDiffs is how many bytes of diffs an editor gets of a call, unless --diffs says more.
+const editorDiffs = 256 << 10
+
+// open opens a session for the editor.
+func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err error) {
+	config := e.config
+	config.Dir, config.Resume, config.Asker = o.Dir, o.Resume, e.asker(o.Client)
+	switch {
+	case e.yes:
+		config.Permission = host.AllowAll
+	case e.readOnly:
+		config.Permission = host.ReadOnly
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
+	stop := context.AfterFunc(ctx, end)
+	setup, err := host.Open(life, config)
+	if err != nil {
+		end()
+		return nil, editorError(err)
+	}
+	closeSetup := func() error { end(); return setup.Close() }
+	if o.Resume != "" && setup.Options.ID != o.Resume { // the ids of sessions can be shortened elsewhere
+		return nil, errors.Join(acp.Errorf(acp.CodeNotFound, "there is no session %q", o.Resume), closeSetup())
+	}
+	e.apply(setup)
+	options := &setup.Options
+	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(), agent.StayOnFailure
+	if options.Limits.Diffs == 0 {
+		options.Limits.Diffs = editorDiffs
+	}
+	spent := 0.0
+	if options.State != nil {
+		spent = options.State.Cost
+	}
+	e.tell(o.Client, setup)
+	session, err := setup.Start(life)
+	if err != nil {
+		return nil, errors.Join(editorError(err), closeSetup())
+	}
+	if !stop() { // the request was cancelled meanwhile
+		return nil, errors.Join(context.Cause(ctx), session.Close(), closeSetup())
+	}
+	r := &editorSession{Setup: setup, session: session}
+	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config), Commands: r.commands,
+		Submit: func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error) {
+			result, err := setup.Submit(ctx, session, text, more...)
+			if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+				err = acp.Errorf(acp.CodeInvalidParams, "%s", render.Error(err.Error()))
+			}
+			return result, err
+		}}, nil
+}
+
+// tell tells the person what they should know of a session that was opened.
+func (e *editor) tell(client *acp.Client, setup *host.Setup) {
+	var told bytes.Buffer
+	tellOpened(terminal{in: e.in, out: &told, err: &told}, setup)
+	for line := range strings.Lines(told.String()) {
+		client.Warn(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "attractor: "), "warning: "))
+	}
+}
+
+// The ids of the answers to a permission.
+const (
+	optionAllow  = "allow"
+	optionAlways = "always"
+	optionReject = "reject"
+)
+
+// asker returns the function that asks the editor about tool calls.
+func (e *editor) asker(client *acp.Client) host.Asker {
+	return func(ctx context.Context, q host.Question) (host.Answer, error) {
+		p := acp.Permission{Call: q.Call, Access: q.Access, AgentID: q.AgentID, Text: render.Question(q)}
+		p.Options = append(p.Options, acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce})
+		if q.Allow != nil {
+			p.Options = append(p.Options, acp.PermissionOption{ID: optionAlways, Name: "Allow in this session: " + render.OneLine(strings.Join(q.Allow, ", ")), Kind: acp.AllowAlways})
+		}
+		p.Options = append(p.Options, acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce})
+		id, err := client.Ask(ctx, p)
+		switch {
+		case ctx.Err() != nil:
+			return host.Answer{}, context.Cause(ctx)
+		case errors.Is(err, acp.ErrDismissed):
+			return host.Answer{Reason: "the user closed the question without an answer"}, nil
+		case err != nil:
+			return host.Answer{Reason: "the user could not be asked: " + render.Error(err.Error())}, nil
+		case id == optionReject:
+			return host.Answer{Reason: "the user said no."}, nil
+		}
+		return host.Answer{Verdict: tool.Allow, Remember: id == optionAlways}, nil
+	}
+}
+
+// editorSession is a session of an editor.
+type editorSession struct {
+	*host.Setup
+	session *agent.Session
+}
+
+// replay returns the function that yields the events of the session from before, or nil if sessions are not kept.
+func (r *editorSession) replay(c host.Config) func(context.Context, func(agent.Event)) error {
+	if c.Store == nil {
+		return nil
+	}
+	return func(ctx context.Context, show func(agent.Event)) error {
+		log, err := c.Store.Read(ctx, r.session.ID())
+		if err != nil {
+			return err
+		}
+		return errors.Join(agent.Project(ctx, log, show), log.Close())
+	}
+}
+
+// commands returns what can be called by /NAME, the prompts of MCP servers included.
+func (r *editorSession) commands(ctx context.Context) []acp.Command {
+	var list []acp.Command
+	for _, c := range r.Commands() {
+		list = append(list, acp.Command{Name: c.Name, Description: c.Description, Hint: c.Hint})
+	}
+	if r.Servers == nil {
+		return list
+	}
+	for _, p := range r.Servers.Prompts(ctx) {
+		list = append(list, acp.Command{Name: p.Name, Description: p.Description})
+	}
+	return list
+}
+
+// listed is how many sessions a page of a list has.
+const listed = 50
+
+// list returns a page of the sessions, the last written first.
+func (e *editor) list(ctx context.Context, dir, cursor string) (page []acp.Listed, next string, err error) {
+	before, last, err := parseCursor(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	all, err := host.List(ctx, e.config.Store, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, s := range all {
+		at := s.Modified.UnixNano()
+		if s.Problem != "" || s.Parent != "" || s.Dir == "" || dir != "" && !sameDir(s.Dir, dir) || cursor != "" && (at > before || at == before && s.ID <= last) {
+			continue
+		}
+		if len(page) == listed {
+			return page, next, nil
+		}
+		next = strconv.FormatInt(at, 10) + ":" + s.ID
+		page = append(page, acp.Listed{ID: s.ID, Dir: s.Dir, Title: render.Shorten(render.OneLine(s.Task), 100), Updated: s.Modified.UTC().Format(time.RFC3339)})
+	}
+	return page, "", nil
+}
+
+// parseCursor returns the time and the id of the last session of a page.
+func parseCursor(cursor string) (at int64, id string, err error) {
+	if cursor == "" {
+		return 0, "", nil
+	}
+	number, id, ok := strings.Cut(cursor, ":")
+	if at, err = strconv.ParseInt(number, 10, 64); err != nil || !ok {
+		return 0, "", acp.Errorf(acp.CodeInvalidParams, "the cursor is not one of this agent")
+	}
+	return at, id, nil
+}
+
+// sameDir reports whether two names are those of one directory.
+func sameDir(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// remove removes a session.
+func (e *editor) remove(ctx context.Context, id string) error {
+	if found, err := host.Find(ctx, e.config.Store, id); err != nil || found != id {
+		return acp.Errorf(acp.CodeNotFound, "there is no session %q", id)
+	}
+	return e.config.Store.Remove(ctx, id)
+}
