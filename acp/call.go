@@ -63,6 +63,9 @@ func (v *view) asked(p *Permission) callUpdate {
 	if !known {
 		v.update(u)
 	}
+	if p.Markdown != "" {
+		u.Content = append(u.Content, textContent(sanitize.Text(p.Markdown)))
+	}
 	if p.Text != "" {
 		u.Content = append(u.Content, textContent(fenced(sanitize.Text(p.Text))))
 	}

@@ -34,8 +34,8 @@ type Permission struct {
 	Call    llm.ToolCall
 	Access  tool.Access
 	AgentID string // a subagent's id; empty for the session's own calls
-	// Text says what else the person should know.
-	Text string
+	// Text says what else the person should know. Markdown is shown as such.
+	Text, Markdown string
 	// Options are what the person can choose.
 	Options []PermissionOption
 }

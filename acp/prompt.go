@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // partsOf returns the content blocks of a prompt: the text at its beginning, which may be a command, and what follows.
@@ -48,25 +49,21 @@ func partOf(b *block) (llm.Part, error) {
 	return nil, fmt.Errorf("unknown type %q", shortened(b.Type, 100))
 }
 
-// image returns an image that is in base64.
+// image returns an image that is in Base64. Its content says what type it has.
 func image(mime, data string) (llm.Part, error) {
-	switch mime {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-	default:
-		return nil, fmt.Errorf("mimeType must be image/png, image/jpeg, image/gif or image/webp, not %q", shortened(mime, 100))
+	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
+		return nil, fmt.Errorf("the image has more than %d MiB; send a smaller one", coding.MaxImage>>20)
 	}
 	decoded, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || len(decoded) == 0 {
-		return nil, fmt.Errorf("data must be the image in base64")
+	if err != nil {
+		return nil, fmt.Errorf("data must be the image in Base64: %w", err)
 	}
-	if len(decoded) > maxImage {
-		return nil, fmt.Errorf("the image has %d bytes; at most %d are allowed", len(decoded), maxImage)
+	m, err := coding.Image("", decoded)
+	if err != nil {
+		return nil, fmt.Errorf("the image, which is said to be %q, is %w", shortened(mime, 100), err)
 	}
-	return llm.Media{MIME: mime, Data: decoded}, nil
+	return m, nil
 }
-
-// maxImage limits the bytes of an image.
-const maxImage = 5 << 20
 
 // link returns what the model reads of a resource that it may look at.
 func link(b *block) string {

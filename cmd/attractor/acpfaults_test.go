@@ -49,12 +49,12 @@ func TestN1_WrongMessages(t *testing.T) {
 	e.refused(-32602, "authenticate", map[string]any{"methodId": "x"})
 	id := e.open()
 	for text, prompt := range map[string]any{
-		"empty":       []any{},
-		"prompt[0]":   []any{map[string]any{"type": "audio", "data": "", "mimeType": "audio/wav"}},
-		"prompt[1]":   []any{map[string]any{"type": "text", "text": "hi"}, map[string]any{"type": "image", "data": "?", "mimeType": "image/png"}},
-		"image/png, ": []any{map[string]any{"type": "image", "data": "AA==", "mimeType": "image/tiff"}},
-		"resource":    []any{map[string]any{"type": "resource"}},
-		"unknown":     []any{map[string]any{"type": "smell"}},
+		"empty":      []any{},
+		"prompt[0]":  []any{map[string]any{"type": "audio", "data": "", "mimeType": "audio/wav"}},
+		"prompt[1]":  []any{map[string]any{"type": "text", "text": "hi"}, map[string]any{"type": "image", "data": "?", "mimeType": "image/png"}},
+		"image/tiff": []any{map[string]any{"type": "image", "data": "AA==", "mimeType": "image/tiff"}},
+		"resource":   []any{map[string]any{"type": "resource"}},
+		"unknown":    []any{map[string]any{"type": "smell"}},
 	} {
 		if got := e.refused(-32602, "session/prompt", map[string]any{"sessionId": id, "prompt": prompt}); !strings.Contains(got, text) {
 			t.Errorf("%v: %q, want %q", prompt, got, text)

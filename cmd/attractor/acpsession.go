@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,11 +27,12 @@ const editorDiffs = 256 << 10
 func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err error) {
 	config := e.config
 	config.Dir, config.Resume, config.Asker = o.Dir, o.Resume, e.asker(o.Client)
+	config.Interactive = true
 	switch {
 	case e.yes:
-		config.Permission = host.AllowAll
+		config.Mode = host.ModeFull
 	case e.readOnly:
-		config.Permission = host.ReadOnly
+		config.Mode = host.ModeReadOnly
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
@@ -52,6 +55,7 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	if options.State != nil {
 		spent = options.State.Cost
 	}
+	setup.OnMode = func(host.Mode) { o.Client.Changed() }
 	e.tell(o.Client, setup)
 	session, err := setup.Start(life)
 	if err != nil {
@@ -61,13 +65,10 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		return nil, errors.Join(context.Cause(ctx), session.Close(), closeSetup())
 	}
 	r := &editorSession{Setup: setup, session: session}
-	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config), Commands: r.commands,
+	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config), Commands: r.commands, Options: r.options, Set: r.set,
 		Submit: func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error) {
 			result, err := setup.Submit(ctx, session, text, more...)
-			if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
-				err = acp.Errorf(acp.CodeInvalidParams, "%s", render.Error(err.Error()))
-			}
-			return result, err
+			return result, plainHostError(err)
 		}}, nil
 }
 
@@ -85,18 +86,13 @@ const (
 	optionAllow  = "allow"
 	optionAlways = "always"
 	optionReject = "reject"
+	optionEdits  = "accept-edits" // after a plan
 )
 
 // asker returns the function that asks the editor about tool calls.
 func (e *editor) asker(client *acp.Client) host.Asker {
 	return func(ctx context.Context, q host.Question) (host.Answer, error) {
-		p := acp.Permission{Call: q.Call, Access: q.Access, AgentID: q.AgentID, Text: render.Question(q)}
-		p.Options = append(p.Options, acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce})
-		if q.Allow != nil {
-			p.Options = append(p.Options, acp.PermissionOption{ID: optionAlways, Name: "Allow in this session: " + render.OneLine(strings.Join(q.Allow, ", ")), Kind: acp.AllowAlways})
-		}
-		p.Options = append(p.Options, acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce})
-		id, err := client.Ask(ctx, p)
+		id, err := client.Ask(ctx, permissionFor(q))
 		switch {
 		case ctx.Err() != nil:
 			return host.Answer{}, context.Cause(ctx)
@@ -106,9 +102,30 @@ func (e *editor) asker(client *acp.Client) host.Asker {
 			return host.Answer{Reason: "the user could not be asked: " + render.Error(err.Error())}, nil
 		case id == optionReject:
 			return host.Answer{Reason: "the user said no."}, nil
+		case id == optionEdits:
+			return host.Answer{Verdict: tool.Allow, Mode: host.ModeAcceptEdits}, nil
 		}
 		return host.Answer{Verdict: tool.Allow, Remember: id == optionAlways}, nil
 	}
+}
+
+// permissionFor returns what the editor shows of a question.
+func permissionFor(q host.Question) acp.Permission {
+	p := acp.Permission{Call: q.Call, Access: q.Access, AgentID: q.AgentID, Text: render.Question(q), Markdown: q.Plan}
+	allow := acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce}
+	reject := acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce}
+	switch {
+	case q.Plan != "":
+		p.Text = ""
+		allow.Name, reject.Name = "Carry out the plan, and ask about changes", "Keep planning"
+		p.Options = []acp.PermissionOption{{ID: optionEdits, Name: "Carry out the plan, and accept edits", Kind: acp.AllowAlways}, allow, reject}
+	case q.Allow != nil:
+		always := acp.PermissionOption{ID: optionAlways, Name: "Allow in this session: " + render.OneLine(strings.Join(q.Allow, ", ")), Kind: acp.AllowAlways}
+		p.Options = []acp.PermissionOption{allow, always, reject}
+	default:
+		p.Options = []acp.PermissionOption{allow, reject}
+	}
+	return p
 }
 
 // editorSession is a session of an editor.
@@ -144,6 +161,86 @@ func (r *editorSession) commands(ctx context.Context) []acp.Command {
 		list = append(list, acp.Command{Name: p.Name, Description: p.Description})
 	}
 	return list
+}
+
+// The ids of the options.
+const (
+	modeOption   = "mode"
+	modelOption  = "model"
+	effortOption = "effort"
+)
+
+// anyEffort is the choice of the provider's default effort.
+const anyEffort = "default"
+
+// options returns what can be chosen.
+func (r *editorSession) options() []acp.Option {
+	provider, model, effort := r.Model()
+	list := []acp.Option{{ID: modeOption, Name: "Mode", Category: "mode", Description: "What becomes of tool calls that change or run something", Value: string(r.Mode()), Choices: modeChoices(r.Mode())}}
+	models := acp.Option{ID: modelOption, Name: "Model", Category: "model", Value: provider + "/" + model}
+	for _, m := range r.Models() {
+		models.Choices = append(models.Choices, acp.Choice{Value: m.Provider + "/" + m.ID, Name: cmp.Or(m.Name, m.ID), Description: m.Provider})
+	}
+	if !slices.ContainsFunc(models.Choices, func(c acp.Choice) bool { return c.Value == models.Value }) { // an alias
+		models.Choices = append(models.Choices, acp.Choice{Value: models.Value, Name: model, Description: provider})
+	}
+	list = append(list, models)
+	efforts := r.Efforts()
+	if len(efforts) == 0 && effort == "" {
+		return list
+	}
+	if effort != "" && !slices.Contains(efforts, effort) {
+		efforts = append(slices.Clip(efforts), effort)
+	}
+	choices := []acp.Choice{{Value: anyEffort, Name: "Default"}}
+	for _, level := range efforts {
+		choices = append(choices, acp.Choice{Value: level, Name: level})
+	}
+	return append(list, acp.Option{ID: effortOption, Name: "Effort", Category: "thought_level", Description: "How much the model thinks", Value: cmp.Or(effort, anyEffort), Choices: choices})
+}
+
+// modeChoices returns the modes that a session can have.
+func modeChoices(now host.Mode) []acp.Choice {
+	if now == host.ModeReadOnly {
+		return []acp.Choice{{Value: string(now), Name: "Read-only", Description: "Calls that change or run anything are refused."}}
+	}
+	about := map[host.Mode][2]string{
+		host.ModeAsk:         {"Ask", "You are asked about calls that change or run something."},
+		host.ModeAcceptEdits: {"Accept edits", "Files in the directory are changed without a question."},
+		host.ModePlan:        {"Plan", "The agent only reads, and proposes a plan."},
+		host.ModeFull:        {"Full", "Everything that no rule denies runs without a question."},
+	}
+	var choices []acp.Choice
+	for _, m := range host.Modes() {
+		choices = append(choices, acp.Choice{Value: string(m), Name: cmp.Or(about[m][0], string(m)), Description: about[m][1]})
+	}
+	return choices
+}
+
+// set chooses a value of an option.
+func (r *editorSession) set(ctx context.Context, id, value string) error {
+	switch id {
+	case modeOption:
+		if value == string(host.ModeReadOnly) { // the only choice of a read-only session
+			return nil
+		}
+		return plainHostError(r.SetMode(ctx, host.Mode(value)))
+	case modelOption:
+		provider, model, _ := strings.Cut(value, "/")
+		return plainHostError(r.SetModel(ctx, provider, model))
+	}
+	if value == anyEffort {
+		value = ""
+	}
+	return plainHostError(r.SetEffort(ctx, value))
+}
+
+// plainHostError returns an error of the user's as one of the request. It leaves other errors as they are.
+func plainHostError(err error) error {
+	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+		return acp.Errorf(acp.CodeInvalidParams, "%s", render.Error(err.Error()))
+	}
+	return err
 }
 
 // listed is how many sessions a page of a list has.
