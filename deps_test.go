@@ -95,7 +95,7 @@ var rooms = map[string]room{
 	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint"}},
 	"internal/dialog":   {built, []string{"internal/host", "internal/render", "tool"}},
 	"internal/tty":      {built, []string{"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"}},
-	"internal/render":   {built, []string{"sanitize", "agent", "internal/host", "llm", "mcp", "tool"}},
+	"internal/render":   {built, []string{"sanitize", "agent", "internal/host", "llm", "mcp", "tool", "github.com/clipperhouse/displaywidth"}},
 	"cmd/attractor-env": {built, []string{"golang.org/x/sys/..."}},
 }
 

@@ -19,17 +19,38 @@ type Session struct {
 	running map[string]*agent.ToolCallStart
 	dir     string // of the session, without symbolic links, as in tool.Change
 	calls   int
-	open    bool    // the last line has no newline yet
-	shown   textSum // of the last response
+	answer  *Markdown // nil if answers are shown as they are
+	open    bool      // the last line has no newline yet
+	shown   textSum   // of the last response
 }
 
 // NewSession returns a Session that has seen no event.
 func NewSession(style Style) *Session {
-	return &Session{style: style, running: map[string]*agent.ToolCallStart{}}
+	s := &Session{style: style, running: map[string]*agent.ToolCallStart{}}
+	if style.Markdown {
+		s.answer = NewMarkdown(style)
+	}
+	return s
 }
 
-// Event returns the text that an event adds to the screen, often none. The text of an answer may end in the middle of a line; the text of the
-// next event then begins with the end of that line.
+// Resize changes the width of what follows.
+func (s *Session) Resize(width int) {
+	s.style.Width = width
+	if s.answer != nil {
+		s.answer.Resize(width)
+	}
+}
+
+// Rest returns the text of an answer that is not finished, as plain text. Event has returned nothing of it yet.
+func (s *Session) Rest() string {
+	if s.answer == nil {
+		return ""
+	}
+	return s.answer.Rest()
+}
+
+// Event returns the text that an event adds to the screen, often none. With [Style].Markdown it is whole lines. Without, the text of an answer
+// may end in the middle of a line; the text of the next event then begins with the end of that line.
 func (s *Session) Event(ev agent.Event) string {
 	s.out.Reset()
 	s.add(ev)
@@ -52,7 +73,7 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.AssistantTextDelta:
 		s.delta(e.Text)
 	case *agent.AssistantTextEnd:
-		s.endLine()
+		s.endText()
 		if e.Discarded {
 			s.shown = textSum{}
 			s.line("%s", s.paint(amber, "↻ the answer broke off; what is above does not count"))
@@ -81,9 +102,21 @@ func (s *Session) delta(text string) {
 	if text == "" {
 		return
 	}
-	s.out.WriteString(sanitize.Text(text))
 	s.shown.add(text)
+	if s.answer != nil {
+		s.out.WriteString(s.answer.Add(text))
+		return
+	}
+	s.out.WriteString(sanitize.Text(text))
 	s.open = !strings.HasSuffix(text, "\n")
+}
+
+// endText appends the end of the model's text.
+func (s *Session) endText() {
+	if s.answer != nil {
+		s.out.WriteString(s.answer.End())
+	}
+	s.endLine()
 }
 
 // modelChange returns which model the session uses from here on, and why.

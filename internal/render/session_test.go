@@ -23,3 +23,26 @@ func TestM4_ForwardedCallsInProgress(t *testing.T) {
 		}
 	}
 }
+
+// An answer in Markdown comes in whole lines. What is not finished is told apart, and ends before the next line.
+func TestN3_SessionShowsMarkdown(t *testing.T) {
+	s := NewSession(Style{Markdown: true, Width: 20})
+	add := func(ev agent.Event, want, rest string) {
+		t.Helper()
+		if got := s.Event(ev); got != want || s.Rest() != rest {
+			t.Errorf("%T adds %q, want %q; the rest is %q, want %q", ev, got, want, s.Rest(), rest)
+		}
+	}
+	add(&agent.AssistantTextDelta{Text: "some **bo"}, "", "some **bo")
+	add(&agent.Warning{Text: "beside"}, "! beside\n", "some **bo")
+	add(&agent.AssistantTextDelta{Text: "ld** words that\n\n- an"}, "some bold words that\n", "- an")
+	s.Resize(10)
+	add(&agent.AssistantTextEnd{}, "\n• an\n", "")
+	add(&agent.AssistantTextDelta{Text: "a longer line"}, "", "a longer line")
+	add(&agent.AssistantTextEnd{Discarded: true}, "a longer\nline\n↻ the answer broke off; what is above does not count\n", "")
+	add(&agent.StepStart{}, "", "")
+	add(&agent.AssistantTextDelta{Text: "*x*"}, "", "*x*")
+	if !s.HasShown("*x*") {
+		t.Error("the answer does not count as shown")
+	}
+}

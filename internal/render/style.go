@@ -4,15 +4,25 @@ package render
 type Style struct {
 	// Colour allows colours, as SGR sequences.
 	Colour bool
+	// Width is how many columns a line may have; 0 means any number.
+	Width int
+	// Markdown renders the answers of models as Markdown. Without it they are shown as they are.
+	Markdown bool
 }
 
 // The colours of a terminal (SGR).
 const (
-	bold  = "1"
-	dim   = "2"
-	red   = "31"
-	green = "32"
-	amber = "33"
+	bold      = "1"
+	dim       = "2"
+	italic    = "3"
+	underline = "4"
+	crossed   = "9"
+	red       = "31"
+	green     = "32"
+	amber     = "33"
+	cyan      = "36"
+
+	reset = "\x1b[0m"
 )
 
 // paint returns a text in a colour.
@@ -20,5 +30,5 @@ func (s Style) paint(sgr, text string) string {
 	if !s.Colour || text == "" {
 		return text
 	}
-	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+	return "\x1b[" + sgr + "m" + text + reset
 }

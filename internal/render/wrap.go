@@ -1,0 +1,191 @@
+package render
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Width returns how many columns a text takes, which has one line and is clean.
+func Width(text string) int {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return displaywidth.String(text)
+		}
+	}
+	return len(text)
+}
+
+// Fit returns a line of at most so many columns, with … at its end if something is missing.
+func Fit(line string, columns int) string {
+	if Width(line) <= columns {
+		return line
+	}
+	return displaywidth.TruncateString(line, columns, "…")
+}
+
+// sgr returns the sequences that switch a look on.
+func (l look) sgr() string {
+	seq := ""
+	for _, one := range [...]struct {
+		look look
+		sgr  string
+	}{{strong, bold}, {emphasis, italic}, {link, underline}, {struck, crossed}, {code, cyan}, {faint, dim}} {
+		if l&one.look != 0 {
+			seq += "\x1b[" + one.sgr + "m"
+		}
+	}
+	return seq
+}
+
+// wrapper breaks pieces of text into lines.
+type wrapper struct {
+	colour bool
+	width  int // of a line without its prefix
+
+	lines []string
+	line  strings.Builder
+	at    int  // columns of the line
+	look  look // with which the line ends now
+
+	word      []piece // since the last place where a line may break
+	wordWidth int
+	space     []piece // between the line and the word
+}
+
+// wrap returns the lines of a text of at most width columns, without line ends; a width of 0 means no limit. A longer word stays whole, so
+// that it can be copied. Every line switches off what it has switched on.
+func (s Style) wrap(text []piece, width int) []string {
+	w := &wrapper{colour: s.Colour, width: width}
+	if width <= 0 {
+		w.width = 1 << 30
+	}
+	for _, p := range text {
+		w.add(p)
+	}
+	w.commit()
+	w.end()
+	return w.lines
+}
+
+// add takes a piece of text.
+func (w *wrapper) add(p piece) {
+	for p.text != "" {
+		switch n := strings.IndexAny(p.text, " \t\n"); {
+		case n < 0:
+			w.letters(p)
+			return
+		case n > 0:
+			w.letters(piece{p.text[:n], p.look})
+			p.text = p.text[n:]
+		default:
+			w.commit()
+			if p.text[0] == '\n' {
+				w.end()
+				w.space = w.space[:0]
+			} else if w.at > 0 || p.look&code != 0 {
+				w.space = append(w.space, piece{" ", p.look})
+			}
+			p.text = p.text[1:]
+		}
+	}
+}
+
+// letters takes a text without space. Between wide characters, as those of Chinese, a line may break.
+func (w *wrapper) letters(p piece) {
+	ascii := true
+	for i := range len(p.text) {
+		if p.text[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		w.word = append(w.word, p)
+		w.wordWidth += len(p.text)
+		return
+	}
+	from, at := 0, 0
+	for g := displaywidth.StringGraphemes(p.text); g.Next(); {
+		value, width := g.Value(), g.Width()
+		if width > 1 && !closing(value) {
+			w.pushWord(p.text[from:at], p.look)
+			w.commit()
+			from = at
+		}
+		at += len(value)
+		w.wordWidth += width
+		if width > 1 && !opening(value) {
+			w.pushWord(p.text[from:at], p.look)
+			if !followedByClosing(p.text[at:]) {
+				w.commit()
+			}
+			from = at
+		}
+	}
+	w.pushWord(p.text[from:], p.look)
+}
+
+func (w *wrapper) pushWord(text string, look look) {
+	if text != "" {
+		w.word = append(w.word, piece{text, look})
+	}
+}
+
+// closing reports whether no line may begin with a wide character.
+func closing(s string) bool {
+	return strings.Contains("、。，．：；？！）」』】〕〉》”’…ー々", s)
+}
+
+// opening reports whether no line may end with a wide character.
+func opening(s string) bool { return strings.Contains("（「『【〔〈《“‘", s) }
+
+func followedByClosing(rest string) bool {
+	_, size := utf8.DecodeRuneInString(rest)
+	return size > 0 && closing(rest[:size])
+}
+
+// commit puts the word on the line, or on the next one.
+func (w *wrapper) commit() {
+	if len(w.word) == 0 {
+		return
+	}
+	if w.at > 0 && w.at+len(w.space)+w.wordWidth > w.width {
+		w.end()
+	} else {
+		for _, p := range w.space {
+			w.write(p)
+		}
+		w.at += len(w.space)
+	}
+	for _, p := range w.word {
+		w.write(p)
+	}
+	w.at += w.wordWidth
+	w.word, w.wordWidth, w.space = w.word[:0], 0, w.space[:0]
+}
+
+// write appends to the line.
+func (w *wrapper) write(p piece) {
+	if w.colour && p.look != w.look {
+		if w.look != 0 {
+			w.line.WriteString(reset)
+		}
+		w.line.WriteString(p.look.sgr())
+		w.look = p.look
+	}
+	w.line.WriteString(p.text)
+}
+
+// end ends the line.
+func (w *wrapper) end() {
+	if w.look != 0 {
+		w.line.WriteString(reset)
+		w.look = 0
+	}
+	w.lines = append(w.lines, w.line.String())
+	w.line.Reset()
+	w.at = 0
+	w.space = w.space[:0]
+}
