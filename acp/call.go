@@ -1,8 +1,10 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +47,8 @@ func (v *view) callOf(by, id string) (c *call, known bool) {
 	if by != "" {
 		c.id = key
 	}
-	if v.used[c.id]++; v.used[c.id] > 1 { // models and servers use ids again
-		c.id += "#" + strconv.Itoa(v.used[c.id])
+	if v.ids[c.id]++; v.ids[c.id] > 1 { // models and servers use ids again
+		c.id += "#" + strconv.Itoa(v.ids[c.id])
 	}
 	v.calls[key] = c
 	return c, false
@@ -57,9 +59,9 @@ func (v *view) asked(p *Permission) callUpdate {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c, known := v.callOf(p.AgentID, p.Call.ID)
-	u := shownCall(p.AgentID, p.Call.Name, json.RawMessage(p.Call.Args), &p.Access)
+	u := v.shownCall(p.AgentID, p.Call.Name, json.RawMessage(p.Call.Args), &p.Access)
 	u.ID, u.Status, u.Kind = c.id, "pending", "tool_call"
-	u.Content = append(intended(json.RawMessage(p.Call.Args)), u.Content...)
+	u.Content = append(intended(cmp.Or(p.Dir, v.dir), json.RawMessage(p.Call.Args)), u.Content...)
 	if !known {
 		v.update(u)
 	}
@@ -80,7 +82,7 @@ func (v *view) callStarted(by string, e *agent.ToolCallStart) {
 	if e.Effective != nil {
 		args = e.Effective
 	}
-	u := shownCall(by, e.Name, args, e.Access)
+	u := v.shownCall(by, e.Name, args, e.Access)
 	u.ID, u.Kind, u.Status = c.id, "tool_call", "in_progress"
 	if known {
 		u.Kind = "tool_call_update"
@@ -135,8 +137,8 @@ func (v *view) callEnded(by string, e *agent.ToolCallEnd) {
 	v.update(u)
 }
 
-// shownCall returns what can be said about a call before it runs.
-func shownCall(by, name string, args json.RawMessage, access *tool.Access) callUpdate {
+// shownCall returns what can be said about a call before it runs. v.mu is held.
+func (v *view) shownCall(by, name string, args json.RawMessage, access *tool.Access) callUpdate {
 	if access == nil {
 		access = &tool.Access{}
 	}
@@ -166,7 +168,7 @@ func shownCall(by, name string, args json.RawMessage, access *tool.Access) callU
 	case a.Query != "":
 		subject = a.Query
 	case len(access.Paths) > 0:
-		subject = strings.Join(access.Paths, ", ")
+		subject = v.relative(access.Paths)
 	case len(access.Hosts) > 0:
 		subject = strings.Join(access.Hosts, ", ")
 	}
@@ -179,6 +181,18 @@ func shownCall(by, name string, args json.RawMessage, access *tool.Access) callU
 	}
 	u.Title = titled(by, u.Title)
 	return u
+}
+
+// relative returns the names of files, those in the working directory relative to it. v.mu is held.
+func (v *view) relative(paths []string) string {
+	var list []string
+	for _, path := range paths {
+		if below, err := filepath.Rel(v.dir, path); err == nil && filepath.IsLocal(below) {
+			path = below
+		}
+		list = append(list, path)
+	}
+	return strings.Join(list, ", ")
 }
 
 // titled returns the title of a call, with the subagent whose call it is.

@@ -33,6 +33,7 @@ func (c *Client) Changed() { c.session.changed() }
 type Permission struct {
 	Call    llm.ToolCall
 	Access  tool.Access
+	Dir     string // the working directory of the call; empty means the session's
 	AgentID string // a subagent's id; empty for the session's own calls
 	// Text says what else the person should know. Markdown is shown as such.
 	Text, Markdown string
@@ -93,7 +94,7 @@ func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
 
 // Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs that have no rules.
 func (c *Client) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, AgentID: req.AgentID,
+	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, Dir: req.Dir, AgentID: req.AgentID,
 		Options: []PermissionOption{{"yes", "Allow", AllowOnce}, {"no", "Reject", RejectOnce}}})
 	switch {
 	case ctx.Err() != nil:

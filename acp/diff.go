@@ -1,7 +1,9 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -95,8 +97,8 @@ func newStart(header string) int {
 	return n
 }
 
-// intended returns the diffs that a call would make, as far as its arguments say.
-func intended(args json.RawMessage) (content []callContent) {
+// intended returns the diffs that a call in a directory would make, as far as its arguments say.
+func intended(dir string, args json.RawMessage) (content []callContent) {
 	var a struct {
 		File    string  `json:"file_path"`
 		Old     *string `json:"old_string"`
@@ -110,39 +112,46 @@ func intended(args json.RawMessage) (content []callContent) {
 	}
 	switch {
 	case a.File != "" && a.Old != nil && a.New != nil:
-		return []callContent{{Type: "diff", Path: a.File, Old: a.Old, New: a.New}}
+		content = []callContent{{Type: "diff", Path: a.File, Old: a.Old, New: a.New}}
 	case a.File != "" && a.Content != nil:
-		return []callContent{{Type: "diff", Path: a.File, New: a.Content}}
+		content = []callContent{{Type: "diff", Path: a.File, New: a.Content}}
+	default:
+		content = diffsOfPatch(cmp.Or(a.Patch, a.Input))
 	}
-	for _, text := range []string{a.Patch, a.Input} {
-		ops, err := patch.Parse(text)
-		if err != nil {
-			continue
+	for i := range content {
+		if !filepath.IsAbs(content[i].Path) {
+			content[i].Path = filepath.Join(dir, content[i].Path)
 		}
-		for _, op := range ops {
-			content = append(content, diffsOfOp(&op)...)
-		}
-		break
 	}
 	return content
 }
 
-// diffsOfOp returns the diffs of an operation of a patch.
-func diffsOfOp(op *patch.Op) (content []callContent) {
-	if op.Kind == patch.Add {
-		return []callContent{{Type: "diff", Path: op.Path, New: &op.Content}}
+// diffsOfPatch returns the diffs of a patch, or nil if it is none.
+func diffsOfPatch(text string) (content []callContent) {
+	ops, err := patch.Parse(text)
+	if err != nil {
+		return nil
 	}
-	for _, h := range op.Hunks {
-		var old, now string
-		for _, line := range h.Lines {
-			if line.Op != '+' {
-				old += line.Text + "\n"
-			}
-			if line.Op != '-' {
-				now += line.Text + "\n"
-			}
+	for _, op := range ops {
+		if op.Kind == patch.Add {
+			content = append(content, callContent{Type: "diff", Path: op.Path, New: &op.Content})
 		}
-		content = append(content, callContent{Type: "diff", Path: op.Path, Old: &old, New: &now})
+		for _, h := range op.Hunks {
+			content = append(content, diffOfHunk(op.Path, h))
+		}
 	}
 	return content
+}
+
+func diffOfHunk(path string, h patch.Hunk) callContent {
+	var old, now string
+	for _, line := range h.Lines {
+		if line.Op != '+' {
+			old += line.Text + "\n"
+		}
+		if line.Op != '-' {
+			now += line.Text + "\n"
+		}
+	}
+	return callContent{Type: "diff", Path: path, Old: &old, New: &now}
 }

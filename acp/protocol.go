@@ -240,9 +240,8 @@ type (
 		Options []sentOption `json:"configOptions"`
 	}
 	infoUpdate struct {
-		Kind    string `json:"sessionUpdate"`
-		Title   string `json:"title,omitempty"`
-		Updated string `json:"updatedAt,omitempty"`
+		Kind  string `json:"sessionUpdate"`
+		Title string `json:"title"`
 	}
 	usageUpdate struct {
 		Kind string `json:"sessionUpdate"`

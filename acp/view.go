@@ -24,18 +24,20 @@ type view struct {
 	host    *Session
 	replays bool
 	titled  bool
+	dir     string // the working directory
 	step    int
-	texts   int // of the messages that have no number
+	usage   *usageUpdate // the last one
+	texts   int          // of the messages that have no number
 	cost    float64
 	calls   map[string]*call // that have not ended, by their ids for the session
-	used    map[string]int   // how often the editor has got an id
+	ids     map[string]int   // how often the editor has got an id
 }
 
 // maxHeld limits the updates that wait until the editor knows the session.
 const maxHeld = 1000
 
 func newView(client *initializeParams, send func(any)) *view {
-	v := &view{send: send, calls: map[string]*call{}, used: map[string]int{}}
+	v := &view{send: send, calls: map[string]*call{}, ids: map[string]int{}}
 	if s := client.Capabilities.Session; s != nil {
 		v.notices, v.compactions = s.Notices != nil, s.Compaction != nil
 	}
@@ -65,6 +67,9 @@ func (v *view) open() {
 func (v *view) replaying(now bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.replays && !now {
+		v.tellUsage()
+	}
 	v.replays = now
 }
 
@@ -134,7 +139,7 @@ func (v *view) title(text string) {
 		return
 	}
 	v.titled = true
-	v.update(infoUpdate{"session_info_update", text, time.Now().UTC().Format(time.RFC3339)})
+	v.update(infoUpdate{"session_info_update", text})
 }
 
 // event shows an event. past says that it comes from the journal: then what the person wrote is shown as well.
@@ -155,6 +160,8 @@ func (v *view) event(ev agent.Event, past bool) {
 		if past && e.Source == "host" {
 			v.text(userChunk, e.Text, fmt.Sprintf("user-%d", e.Seq))
 		}
+	case *agent.SessionStart:
+		v.dir = e.Dir
 	case *agent.StepStart:
 		v.step = e.Step
 	case *agent.AssistantTextDelta:
@@ -176,7 +183,7 @@ func (v *view) event(ev agent.Event, past bool) {
 	case *agent.PlanUpdated:
 		v.plan(e.Plan)
 	case *agent.StepEnd:
-		v.usage(e.Usage)
+		v.used(e.Usage, past)
 	case *agent.ProcessingEnd:
 		v.ended(e, past)
 	default:
@@ -229,34 +236,45 @@ func (v *view) plan(p tool.Plan) {
 	v.update(planUpdate{"plan", entries})
 }
 
-// usage shows how full the model's window is. v.mu is held.
-func (v *view) usage(u llm.Usage) {
+// used shows how full the model's window is. v.mu is held.
+func (v *view) used(u llm.Usage, past bool) {
 	if v.host == nil || v.host.Agent == nil {
 		return
 	}
 	size := v.host.Agent.Policy().Window
-	if used := u.Input + u.Output; size > 0 && used > 0 {
-		sent := usageUpdate{Kind: "usage_update", Used: used, Size: size}
-		if v.cost > 0 {
-			sent.Cost = &cost{v.cost, "USD"}
-		}
-		v.update(sent)
+	if n := u.Input + u.Output; size > 0 && n > 0 {
+		v.usage = &usageUpdate{Kind: "usage_update", Used: n, Size: size}
 	}
+	if !past { // of the past only the last one matters
+		v.tellUsage()
+	}
+}
+
+// tellUsage sends the last usage. v.mu is held.
+func (v *view) tellUsage() {
+	if v.usage == nil {
+		return
+	}
+	sent := *v.usage
+	if v.cost > 0 {
+		sent.Cost = &cost{v.cost, "USD"}
+	}
+	v.update(sent)
 }
 
 // ended shows how an input ended. v.mu is held.
 func (v *view) ended(e *agent.ProcessingEnd, past bool) {
-	if !past { // Session.CostUSD has the past
-		v.cost += e.CostUSD
-	}
 	switch {
 	case e.Reason.Limit():
 		v.notice("warning", fmt.Sprintf("Stopped at the limit %s; the task may be unfinished. The next prompt goes on.", e.Reason))
 	case e.Reason == agent.ReasonIncomplete:
 		v.notice("warning", "The model's last answer was cut off or empty, so the task may be unfinished.")
-	case e.Reason == agent.ReasonDone && e.Text != "":
-		// The final text of a tool, which is among its output.
 	}
+	if past || e.CostUSD == 0 { // Session.CostUSD has the past
+		return
+	}
+	v.cost += e.CostUSD
+	v.tellUsage()
 }
 
 // subagent shows the tool calls of a subagent. v.mu is held.

@@ -118,6 +118,9 @@ func (e *editorProcess) next() *acpMessage {
 	if err != nil {
 		e.Fatalf("the agent has ended: %v", err)
 	}
+	if os.Getenv("ACPDUMP") != "" {
+		e.Logf("%s", line)
+	}
 	m := new(acpMessage)
 	if err := json.Unmarshal(line, m); err != nil {
 		e.Fatalf("%s: %v", line, err)

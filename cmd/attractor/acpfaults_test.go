@@ -107,27 +107,27 @@ func busyEditor(t *testing.T, h *home) (e *editorProcess, session, prompt string
 	return e, session, prompt
 }
 
-const stubborn = `trap "" TERM INT; echo begun; sleep 1000 & echo $! > pid; while :; do wait; done`
+// stubborn is a command that ignores signals.
+const stubborn = `trap "" TERM INT; echo begun; $sleep & while :; do wait; done`
 
-// gone checks that the command of busyEditor has ended with all that it started.
-func (h *home) gone() {
-	h.Helper()
-	var pid int
-	data, err := os.ReadFile(filepath.Join(h.dir, "pid"))
-	if err == nil {
-		err = json.Unmarshal(data, &pid)
-	}
-	if err != nil {
-		h.Fatal(err)
-	}
-	if err := syscall.Kill(pid, 0); err == nil {
-		h.Errorf("the process %d is still there", pid)
+// serveStubborn serves a model that calls the command. It returns the command line of the process that the command starts.
+func serveStubborn(t *testing.T) (url, sleep string) {
+	sleep = newSleep(t)
+	url, _ = serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(stubborn, "$sleep", sleep), "timeout_ms": 500_000})), say("Back."))
+	return url, sleep
+}
+
+// gone checks that a process has ended.
+func (e *editorProcess) gone(sleep string) {
+	e.Helper()
+	if left := running(e.T, sleep); len(left) > 0 {
+		e.Errorf("left running: %q", left)
 	}
 }
 
 // A cancelled prompt ends with its command, even one that ignores signals, and the session goes on.
 func TestN1_CancelInACommand(t *testing.T) {
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": stubborn, "timeout_ms": 500_000})), say("Back."))
+	url, sleep := serveStubborn(t)
 	h := newHome(t, url)
 	e, session, prompt := busyEditor(t, h)
 	if text := e.refused(-32600, "session/prompt", promptOf(session, "me too")); !strings.Contains(text, "already") {
@@ -137,7 +137,7 @@ func TestN1_CancelInACommand(t *testing.T) {
 	if got := e.stopped(e.response(prompt).Result); got != "cancelled" {
 		t.Errorf("stop reason %q", got)
 	}
-	h.gone()
+	e.gone(sleep)
 	if got := e.stopped(e.call("session/prompt", promptOf(session, "go on"))); got != "end_turn" {
 		t.Errorf("afterwards the stop reason is %q", got)
 	}
@@ -184,11 +184,11 @@ func TestN1_EndInACommand(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": stubborn, "timeout_ms": 500_000})), say("Back."))
+			url, sleep := serveStubborn(t)
 			h := newHome(t, url)
 			e, session, _ := busyEditor(t, h)
 			end(e)
-			h.gone()
+			e.gone(sleep)
 			if out := h.run(0, "run", "--yes", "--resume", session, "go on"); out.stdout != "Back.\n" {
 				t.Errorf("resumed: %q", out.stdout)
 			}

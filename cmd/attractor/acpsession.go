@@ -111,7 +111,7 @@ func (e *editor) asker(client *acp.Client) host.Asker {
 
 // permissionFor returns what the editor shows of a question.
 func permissionFor(q host.Question) acp.Permission {
-	p := acp.Permission{Call: q.Call, Access: q.Access, AgentID: q.AgentID, Text: render.Question(q), Markdown: q.Plan}
+	p := acp.Permission{Call: q.Call, Access: q.Access, Dir: q.Request.Dir, AgentID: q.AgentID, Text: render.Question(q), Markdown: q.Plan}
 	allow := acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce}
 	reject := acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce}
 	switch {
@@ -158,7 +158,11 @@ func (r *editorSession) commands(ctx context.Context) []acp.Command {
 		return list
 	}
 	for _, p := range r.Servers.Prompts(ctx) {
-		list = append(list, acp.Command{Name: p.Name, Description: p.Description})
+		c := acp.Command{Name: p.Name, Description: p.Description}
+		for _, a := range p.Arguments {
+			c.Hint = strings.TrimSpace(c.Hint + " " + a.Name)
+		}
+		list = append(list, c)
 	}
 	return list
 }
