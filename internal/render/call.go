@@ -40,6 +40,9 @@ func (s *Session) call(e *agent.ToolCallEnd) {
 	}
 	s.line("%s %s %s%s %s", mark, s.paint(bold, OneLine(name)), subject, outcome,
 		s.paint(dim, took(e.DurationMS)))
+	if s.style.Rich {
+		s.diffs(e.Changes)
+	}
 }
 
 // forwarded returns the tool and the arguments that a call of tool_call stands for, and those of any other call as they are.

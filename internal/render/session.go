@@ -27,7 +27,7 @@ type Session struct {
 // NewSession returns a Session that has seen no event.
 func NewSession(style Style) *Session {
 	s := &Session{style: style, running: map[string]*agent.ToolCallStart{}}
-	if style.Markdown {
+	if style.Rich {
 		s.answer = NewMarkdown(style)
 	}
 	return s
@@ -49,7 +49,7 @@ func (s *Session) Rest() string {
 	return s.answer.Rest()
 }
 
-// Event returns the text that an event adds to the screen, often none. With [Style].Markdown it is whole lines. Without, the text of an answer
+// Event returns the text that an event adds to the screen, often none. With [Style].Rich it is whole lines. Without, the text of an answer
 // may end in the middle of a line; the text of the next event then begins with the end of that line.
 func (s *Session) Event(ev agent.Event) string {
 	s.out.Reset()
@@ -152,8 +152,12 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 	if e.Reason == agent.ReasonCompleted {
 		word = "done"
 	}
-	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"),
-		Tokens(e.Usage), Rounded(e.Time.Sub(s.began)))))
+	spent := Tokens(e.Usage)
+	if e.CostUSD > 0 {
+		spent += " · " + Money(e.CostUSD)
+	}
+	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"), spent,
+		Rounded(e.Time.Sub(s.began)))))
 }
 
 // line appends a line, on a line of its own.

@@ -26,7 +26,7 @@ func TestM4_ForwardedCallsInProgress(t *testing.T) {
 
 // An answer in Markdown comes in whole lines. What is not finished is told apart, and ends before the next line.
 func TestN3_SessionShowsMarkdown(t *testing.T) {
-	s := NewSession(Style{Markdown: true, Width: 20})
+	s := NewSession(Style{Rich: true, Width: 20})
 	add := func(ev agent.Event, want, rest string) {
 		t.Helper()
 		if got := s.Event(ev); got != want || s.Rest() != rest {

@@ -6,8 +6,9 @@ type Style struct {
 	Colour bool
 	// Width is how many columns a line may have; 0 means any number.
 	Width int
-	// Markdown renders the answers of models as Markdown. Without it they are shown as they are.
-	Markdown bool
+	// Rich says that the text is for a screen: answers are rendered as Markdown, and what calls change is shown as diffs. Without it answers are
+	// shown as they are.
+	Rich bool
 }
 
 // The colours of a terminal (SGR).

@@ -1,0 +1,142 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// maxDiffLines limits the lines of a change that are shown, and maxDiffBytes the bytes of each.
+const (
+	maxDiffLines = 20
+	maxDiffBytes = 2000
+)
+
+// diffLine holds a line of a unified diff with its number, in the old file if it was removed, else in the new one.
+type diffLine struct {
+	number int
+	sign   byte // +, -, space, or @ between two hunks
+	text   string
+}
+
+// Diff returns a change as lines with numbers, in colour: the lines that are new or gone, and those around them. A long one is folded to so many
+// lines; 0 means all of them. It returns nothing if the change has no diff.
+func Diff(style Style, c tool.Change, most int) []string {
+	all := diffLines(c.Diff)
+	shown := all
+	if most > 0 && len(all) > most+1 {
+		shown = all[:most]
+	}
+	digits := 1
+	for _, l := range shown {
+		digits = max(digits, len(strconv.Itoa(l.number)))
+	}
+	var lines []string
+	for _, l := range shown {
+		lines = append(lines, l.render(style, digits))
+	}
+	switch {
+	case len(shown) < len(all):
+		lines = append(lines, style.paint(dim, fmt.Sprintf("    … %s", Count(len(all)-len(shown), "more line"))))
+	case c.DiffCut:
+		lines = append(lines, style.paint(dim, "    … the rest of the diff was too long"))
+	}
+	return lines
+}
+
+// render returns the line as text.
+func (l diffLine) render(style Style, digits int) string {
+	if l.sign == '@' {
+		return "  " + style.paint(dim, strings.Repeat(" ", max(digits-1, 0))+"⋮")
+	}
+	text := sanitize.Text(strings.TrimSuffix(l.text, "\r"))
+	if len(text) > maxDiffBytes {
+		text = Fit(text, maxDiffBytes/4)
+	}
+	text = strings.ReplaceAll(text, "\t", "    ")
+	if style.Width > 0 {
+		text = Fit(text, max(style.Width-digits-5, minColumns))
+	}
+	number := fmt.Sprintf("  %*d ", digits, l.number)
+	switch l.sign {
+	case '+':
+		return style.paint(dim, number) + style.paint(green, "+ "+text)
+	case '-':
+		return style.paint(dim, number) + style.paint(red, "- "+text)
+	}
+	return strings.TrimRight(style.paint(dim, number)+"  "+text, " ")
+}
+
+// diffLines returns the lines of a unified diff. A line that does not fit the format ends it.
+func diffLines(diff string) (list []diffLine) {
+	var before, after int
+	inHunk := false
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		if from, to, ok := hunk(line); ok {
+			before, after = from, to
+			if inHunk {
+				list = append(list, diffLine{sign: '@'})
+			}
+			inHunk = true
+			continue
+		}
+		if !inHunk || line == "" || line[0] == '\\' { // the names, and the sign of a missing line end
+			continue
+		}
+		switch l := (diffLine{sign: line[0], text: line[1:]}); line[0] {
+		case '-':
+			l.number = before
+			before++
+			list = append(list, l)
+		case '+', ' ':
+			l.number = after
+			after++
+			if line[0] == ' ' {
+				before++
+			}
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// hunk returns where a hunk begins in both files.
+func hunk(line string) (before, after int, ok bool) {
+	rest, ok := strings.CutPrefix(line, "@@ -")
+	if !ok {
+		return 0, 0, false
+	}
+	old, rest, ok := strings.Cut(rest, " +")
+	if !ok {
+		return 0, 0, false
+	}
+	now, _, ok := strings.Cut(rest, " @@")
+	if !ok {
+		return 0, 0, false
+	}
+	old, _, _ = strings.Cut(old, ",")
+	now, _, _ = strings.Cut(now, ",")
+	before, err1 := strconv.Atoi(old)
+	after, err2 := strconv.Atoi(now)
+	return before, after, err1 == nil && err2 == nil
+}
+
+// diffs appends the diffs of what a call changed. With several files each has a line with its name.
+func (s *Session) diffs(changes []tool.Change) {
+	for _, c := range changes {
+		lines := Diff(s.style, c, maxDiffLines)
+		if len(lines) == 0 {
+			continue
+		}
+		if len(changes) > 1 {
+			s.line("  %s", s.paint(bold, OneLine(s.relative(c.Path))))
+		}
+		for _, line := range lines {
+			s.line("%s", line)
+		}
+	}
+}
