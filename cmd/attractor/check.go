@@ -64,8 +64,9 @@ func (f *sessionFlags) checkValues() error {
 		return fail(exitUsage, "--max-journal must be at least 1 byte")
 	case f.noJournal && f.keepOutputs > 0:
 		return fail(exitUsage, "--keep-outputs cannot be used with --no-journal")
-	case f.yes && f.ask || f.yes && f.readOnly || f.ask && f.readOnly:
-		return fail(exitUsage, "--yes, --ask and --read-only cannot be used together")
+	}
+	if err := f.checkMode(); err != nil {
+		return err
 	}
 	if _, ok := limitActions[f.onLimit]; !ok {
 		return fail(exitUsage, "--on-limit must be stop or summarize, not %q", f.onLimit)

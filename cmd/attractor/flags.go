@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
@@ -13,6 +14,7 @@ import (
 type startFlags struct {
 	dir, resume, fork string
 	last              bool
+	images            []string
 }
 
 // register adds the flags.
@@ -20,6 +22,7 @@ func (f *startFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
 	flags.StringVar(&f.resume, "resume", "", "continue the session with this `id`; without a prompt, continue its interrupted input")
 	flags.BoolVar(&f.last, "continue", false, "continue the newest session of the directory; without a prompt, its interrupted input")
+	flags.StringArrayVar(&f.images, "image", nil, "add the image in this `file` to the first prompt: PNG, JPEG, GIF or WebP, at most 5 MiB; can be repeated")
 	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
 }
 
@@ -43,6 +46,18 @@ func (f *startFlags) check(noJournal bool) error {
 	return nil
 }
 
+// pictures reads the images for the first prompt.
+func (f *startFlags) pictures() (parts []llm.Part, err error) {
+	for _, name := range f.images {
+		image, err := host.ReadImage(name)
+		if err != nil {
+			return nil, hostError(err)
+		}
+		parts = append(parts, image)
+	}
+	return parts, nil
+}
+
 // resumes reports whether the session is an earlier one, or a fork of one.
 func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f.last }
 
@@ -53,7 +68,8 @@ type sessionFlags struct {
 	maxJournal, keepOutputs                                          int64
 	budgetUSD                                                        float64
 	lsp                                                              string
-	fallbacks, rules, mcp                                            []string
+	mode                                                             string
+	fallbacks, rules, mcp, addDirs, allowTools, denyTools            []string
 	yes, ask, readOnly, noJournal, native, trustProject, web         bool
 	noMCP, noHooks, strictHooks, debug                               bool
 	idleTimeout                                                      time.Duration
@@ -81,9 +97,13 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.keepOutputs, "keep-outputs", 0, "keep whole command outputs with the session, up to this many `bytes`, for --resume and --fork")
 	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than this many `bytes`")
 	flags.IntVar(&f.diffs, "diffs", 0, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them")
-	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes")
-	flags.BoolVar(&f.ask, "ask", false, "ask on the terminal about tool calls that no rule decides; this is the default")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about")
+	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(modeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
+	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
+	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
+	flags.StringArrayVar(&f.allowTools, "allow-tool", nil, "allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor rules --help describes rules)")
+	flags.StringArrayVar(&f.denyTools, "deny-tool", nil, "deny what this `rule` matches; the model is not offered a tool that the name alone denies, such as shell or mcp__github; can be repeated")
+	flags.StringArrayVar(&f.addDirs, "add-dir", nil, "also let tools read and change files in this `directory`; a resumed session keeps it; can be repeated")
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
 	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
@@ -95,4 +115,45 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	f.limits.register(flags)
 	f.sandbox.register(flags)
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
+}
+
+// modeNames returns the values of --mode.
+func modeNames() (names []string) {
+	for _, m := range host.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// chosenMode returns the mode that the flags choose, or "".
+func (f *sessionFlags) chosenMode() host.Mode {
+	switch {
+	case f.yes:
+		return host.ModeFull
+	case f.ask:
+		return host.ModeAsk
+	case f.readOnly:
+		return host.ModeReadOnly
+	}
+	return host.Mode(f.mode)
+}
+
+// checkMode returns an error if several flags choose a mode, or if there is no such mode.
+func (f *sessionFlags) checkMode() error {
+	chosen := 0
+	for _, is := range []bool{f.yes, f.ask, f.readOnly, f.mode != ""} {
+		if is {
+			chosen++
+		}
+	}
+	if chosen > 1 {
+		return fail(exitUsage, "--mode, --yes, --ask and --read-only cannot be used together")
+	}
+	if f.mode == "" {
+		return nil
+	}
+	if _, err := host.ParseMode(f.mode); err != nil {
+		return fail(exitUsage, "--mode: %w", err)
+	}
+	return nil
 }

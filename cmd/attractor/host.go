@@ -14,7 +14,7 @@ import (
 
 // config returns the configuration that the flags choose.
 func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err error) {
-	c = host.Config{Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
+	c = host.Config{Mode: f.chosenMode(), AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
 		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
 		return c, err

@@ -10,28 +10,25 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// permission holds the mode that the flags choose, and the person who is asked.
+// permission holds the person who is asked about tool calls.
 type permission struct {
-	host.Mode
 	*console // nil if nobody is asked
 }
 
-// permission returns the permission whose flag is given. Without one a person on the terminal is asked.
+// permission returns the person on the terminal, unless the flags leave no questions.
 func (f *sessionFlags) permission(t terminal) (*permission, error) {
-	switch {
-	case f.yes:
-		return &permission{Mode: host.ModeFull}, nil
-	case f.readOnly:
-		return &permission{Mode: host.ModeReadOnly}, nil
+	mode := f.chosenMode()
+	if mode == host.ModeFull || mode == host.ModeReadOnly {
+		return &permission{}, nil
 	}
-	p := &permission{console: openConsole(t)}
+	p := &permission{openConsole(t)}
 	switch {
 	case p.console != nil:
-	case f.ask:
+	case mode == host.ModeAsk:
 		return nil, fail(exitUsage, "--ask needs a terminal to ask on")
-	case len(f.rules) == 0:
+	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
 		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
-			"or runs anything, or --rules with a file of rules to refuse what they do not allow")
+			"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
 	return p, nil
 }

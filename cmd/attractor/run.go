@@ -47,9 +47,12 @@ pipe, the answer is printed once. With --json, standard output has one event per
 Reading in the directory, and commands that only read, need no permission. Before a tool call does anything
 else, run asks on the terminal. The answers: y allows this call; a allows the pattern that the question shows
 for the rest of the session, and p in later sessions too; n refuses, with a reason if one follows. Permission
-rules answer questions in advance (attractor rules --help). With --yes every question is answered with yes.
-With --read-only, or without a terminal but with --rules, nobody is asked and such calls are refused. A rule
-that denies counts in all cases.
+rules answer questions in advance (attractor rules --help), and so do --allow-tool and --deny-tool.
+
+The modes are: ask; accept-edits, in which file tools change ordinary files in the directory without a question;
+plan, in which only what reads runs until you have approved of the model's plan; and full, which is --yes. With
+--read-only no commands run and nothing changes. Without a terminal nobody is asked, and calls that would need
+an answer are refused. A rule that denies counts in all modes.
 
 Exit codes:
   0      the task is done
@@ -102,12 +105,19 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
+	if prompt == "" && len(f.images) > 0 {
+		return fail(exitUsage, "--image needs a prompt to go with")
+	}
+	images, err := f.pictures()
+	if err != nil {
+		return err
+	}
 	perm, err := f.permission(t)
 	if err != nil {
 		return err
 	}
 	defer perm.Close() // nothing is written to it
-	config.Mode, config.Asker = perm.Mode, perm.asker()
+	config.Asker = perm.asker()
 	if f.debug {
 		config.HookRan = tellHookRun(t)
 	}
@@ -125,7 +135,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	setup.Options.Questions = perm.questions()
 	tellOpened(t, setup)
-	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed}
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
 	}
@@ -148,6 +158,7 @@ type runner struct {
 	timeout time.Duration
 	// commands says that a prompt which begins with / may be a command.
 	commands bool
+	images   []llm.Part // of the first prompt
 	input    *inputLine // of the console; nil if nobody is asked
 }
 
@@ -246,9 +257,9 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 		return session.Continue(ctx)
 	}
 	if !r.commands {
-		return session.Submit(ctx, prompt)
+		return session.Submit(ctx, prompt, r.images...)
 	}
-	result, err := r.Submit(ctx, session, prompt)
+	result, err := r.Submit(ctx, session, prompt, r.images...)
 	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
 		return nil, hostError(err)
 	}

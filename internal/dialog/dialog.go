@@ -54,6 +54,9 @@ func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.An
 	editor, edits := p.(Editor)
 	edits = edits && len(q.Refused) == 0
 	choices := render.Choices(q.Allow)
+	if q.Plan != "" {
+		choices = render.PlanChoices()
+	}
 	if edits {
 		choices += "\n  e  change it first"
 	}
@@ -71,6 +74,8 @@ func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.An
 		case rest != "": // only a refusal has more words
 		case word == "y" || word == "yes":
 			return host.Answer{Verdict: tool.Allow}, nil
+		case word == "a" && q.Plan != "":
+			return host.Answer{Verdict: tool.Allow, Mode: host.ModeAcceptEdits}, nil
 		case word == "a" && q.Allow != nil:
 			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
 		case word == "p" && q.Allow != nil:
@@ -124,6 +129,9 @@ func edit(ctx context.Context, p Editor, q host.Question) (host.Answer, bool, er
 // editable returns what a person changes of a call: its command with the name of that argument, else all arguments as JSON.
 func editable(q host.Question) (name, text string) {
 	var args map[string]any
+	if q.Plan != "" {
+		return "plan", q.Plan
+	}
 	if q.Access.Command != "" && json.Unmarshal([]byte(q.Call.Args), &args) == nil {
 		for _, name := range []string{"command", "cmd"} {
 			if command, ok := args[name].(string); ok {

@@ -57,6 +57,11 @@ type Config struct {
 	// Interactive says that a person or a client can change mode and model while the session runs. The model then has the tool that leaves
 	// plan mode, and all providers that the environment configures can be chosen.
 	Interactive bool
+	// AddDirs lists further directories in which tools may read and change files. A resumed session also keeps those that it had.
+	AddDirs []string
+	// AllowTools and DenyTools hold permission rules of the user's for this session. The model is not offered a tool that a rule without a
+	// pattern denies.
+	AllowTools, DenyTools []string
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
 	// MCP names files of MCP servers, besides the user's own and the project's. NoMCP starts no servers.
@@ -103,6 +108,14 @@ func (c *Config) Check(ctx context.Context) error {
 		}
 	}
 	if err := c.lastSession(ctx); err != nil {
+		return err
+	}
+	for _, dir := range c.AddDirs {
+		if err := checkDir(dir); err != nil {
+			return err
+		}
+	}
+	if err := c.checkToolRules(); err != nil {
 		return err
 	}
 	from, err := c.from(ctx)

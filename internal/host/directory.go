@@ -17,14 +17,15 @@ import (
 // OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
 // program has left running, which [env.Local.Abandoned] lists. The caller closes the Local and then the Sandbox.
 func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
-	return openReadable(dir, limits, confine, nil)
+	return openDirs(dir, limits, confine, nil, nil)
 }
 
-// openReadable is OpenDir with further directories that tools and commands may read.
-func openReadable(dir string, limits env.Limits, confine sandbox.Options, readable []string) (*env.Local, *sandbox.Sandbox, error) {
+// openDirs is OpenDir with further directories: those in which tools and commands may change files, and those that they may read.
+func openDirs(dir string, limits env.Limits, confine sandbox.Options, roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, nil, err
 	}
+	confine.Roots = append(slices.Clip(confine.Roots), roots...)
 	confine.ReadOnly = append(slices.Clip(confine.ReadOnly), readable...)
 	box, err := openSandbox(dir, confine)
 	if err != nil {
@@ -32,7 +33,7 @@ func openReadable(dir string, limits env.Limits, confine sandbox.Options, readab
 	}
 	options := env.LocalOptions{EndAbandoned: true, Limits: limits}
 	if box.Level() == sandbox.Off { // otherwise the sandbox adds its own
-		options.ReadOnly = readable
+		options.Roots, options.ReadOnly = roots, readable
 	}
 	local, err := env.NewLocal(dir, box.Confine(options))
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *Setup) openProject(c *Config) error {
 
 // openDir opens the directory of the session.
 func (s *Setup) openDir(c *Config) (err error) {
-	if s.Local, s.box, err = openReadable(c.Dir, c.Limits, c.Sandbox, s.readable); err != nil {
+	if s.Local, s.box, err = openDirs(c.Dir, c.Limits, c.Sandbox, s.dirs.list, s.readable); err != nil {
 		return err
 	}
 	o := &s.Options

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,19 +50,21 @@ func (m Mode) asks() bool { return m != ModeFull && m != ModeReadOnly }
 // modeNote is the kind of the note that holds the mode, so that a session that was planning resumes in plan mode.
 const modeNote = "attractor.mode"
 
-// notedMode returns the mode in the note of a session that is resumed. lost reports whether a compaction has replaced what the model was told.
+// notedMode returns the mode in the note of a session that is resumed, or "". lost reports whether a compaction has replaced what the model was
+// told.
 func notedMode(was *agent.State) (m Mode, lost bool) {
 	if was == nil {
-		return ModeAsk, false
+		return "", false
 	}
 	note, ok := was.Notes[modeNote]
-	if !ok || json.Unmarshal(note.Data, &m) != nil || m == ModeReadOnly {
-		return ModeAsk, false
+	if !ok || json.Unmarshal(note.Data, &m) != nil {
+		return "", false
 	}
 	return m, note.Replaced
 }
 
-// chooseMode completes the mode of the configuration: a session that was planning goes on planning, and any other asks.
+// chooseMode completes the mode of the configuration: a session that was planning goes on planning, and any other asks. It also decides whether
+// the model has the tool that leaves plan mode; a session that had it keeps it, because its requests must not change.
 func (s *Setup) chooseMode(c *Config, was *agent.State) error {
 	told, lost := notedMode(was)
 	if c.Mode == "" {
@@ -75,8 +78,8 @@ func (s *Setup) chooseMode(c *Config, was *agent.State) error {
 			return fail(ErrConfig, "%w", err)
 		}
 	}
-	s.told = told
-	if lost && told == ModePlan {
+	s.plans = c.Interactive || c.Mode == ModePlan || told != ""
+	if s.told = cmp.Or(told, ModeAsk); told == ModePlan && lost {
 		s.told = ModeAsk // the model does not know any more
 	}
 	return nil
@@ -128,10 +131,14 @@ func (s *Setup) tellMode(ctx context.Context) error {
 func (s *Setup) tellFirst(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	if m := s.Gate.Mode(); m != ModePlan && s.told != ModePlan {
-		s.told = m
+	m := s.Gate.Mode()
+	if m == ModePlan || s.told == ModePlan {
+		return s.tellMode(ctx)
 	}
-	return s.tellMode(ctx)
+	if s.told = m; !s.plans || m == ModeReadOnly {
+		return nil
+	}
+	return s.session.Note(ctx, modeNote, m.data(), "")
 }
 
 // data returns the mode as JSON.
@@ -161,6 +168,9 @@ func (s *Setup) planOver() string {
 
 // listenForCompactions tells the model again that it is planning when a compaction may have replaced the text that said so.
 func (s *Setup) listenForCompactions() {
+	if s.Gate == nil || !s.plans {
+		return
+	}
 	show := s.Options.OnEvent
 	s.Options.OnEvent = func(ev agent.Event) {
 		if _, is := ev.(*agent.Compaction); is && s.Gate.Mode() == ModePlan {

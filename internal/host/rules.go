@@ -33,8 +33,12 @@ func projectRules() []string {
 // UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
 // ask. Reading needs no permission in the directory, and in those that are readable. The error names every mistake in every file.
 func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
+	return openRules(local, project, files, nil, getenv, readable)
+}
+
+// openRules is OpenRules with rules of the user's that are in no file.
+func openRules(local *env.Local, project *Project, files []string, sources []rules.Source, getenv func(string) string, readable []string) (*rules.Set, error) {
 	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE")))
-	var sources []rules.Source
 	for _, name := range files {
 		source, err := ruleFile(name)
 		if err != nil {

@@ -78,6 +78,9 @@ type Setup struct {
 	keepRaw  bool       // whole outputs are kept as they are
 	changing sync.Mutex // held while the mode changes
 	told     Mode       // the mode of which the model knows
+	plans    bool       // the model has the tool that leaves plan mode
+	dirs     furtherDirs
+	denied   []string   // the names of tools that the model is not offered
 	choosing sync.Mutex // held while the model changes
 	chosen   chosen
 	change   agent.Settings // the settings to change in a resumed session
@@ -112,7 +115,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if was != nil {
 		named = c.Dir
 	}
-	if err := s.chooseMode(&c, was); err != nil {
+	if err := errors.Join(s.chooseMode(&c, was), s.chooseDirs(&c, was)); err != nil {
 		return s, err
 	}
 	if err := s.openModel(&c); err != nil {
@@ -129,7 +132,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := s.openServers(ctx, &c); err != nil {
 		return s, err
 	}
-	if s.Rules, err = OpenRules(s.Local, s.Project, c.Rules, c.getenv, s.readable...); err != nil {
+	if s.Rules, err = openRules(s.Local, s.Project, c.Rules, c.toolRules(), c.getenv, s.mayRead()); err != nil {
 		return s, err
 	}
 	if moved {
@@ -138,6 +141,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := s.openDocuments(ctx, &c); err != nil {
 		return s, err
 	}
+	s.denied = c.deniedTools()
 	s.openGate(&c)
 	if err := s.openHooks(&c); err != nil {
 		return s, err
@@ -193,7 +197,7 @@ func (s *Setup) openGate(c *Config) {
 	o := &s.Options
 	s.Gate = NewGate(c.Mode, s.Rules, o.Env)
 	s.Gate.Ask = c.Asker
-	if c.Interactive || c.Mode == ModePlan {
+	if s.plans && c.Mode != ModeReadOnly {
 		o.Tools = append(slices.Clip(o.Tools), s.exitPlanMode())
 		s.Gate.leave = s.leavePlan
 	}
@@ -214,7 +218,7 @@ func (s *Setup) openGate(c *Config) {
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
 // the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
-	if s.Gate != nil && s.Gate.Mode() != ModeReadOnly && s.Gate.answers() {
+	if s.Gate != nil && s.Gate.answers() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != ModeReadOnly) {
 		s.Options.Approve = s.Gate.Approve
 	}
 	if s.Servers != nil {
@@ -227,12 +231,13 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 		s.listenForHooks()
 	}
 	s.keepSkills()
+	s.withoutDenied()
 	s.maskDoors()
 	s.listenForCompactions()
 	session, err := s.open(ctx)
 	s.begun(session)
 	if err == nil && s.Gate != nil {
-		if err = s.tellFirst(ctx); err != nil {
+		if err = errors.Join(s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
 			return nil, errors.Join(err, session.Close())
 		}
 	}
@@ -242,7 +247,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 		}
 	}
 	if err == nil && s.Servers != nil {
-		s.Servers.Join(session) // until the servers are closed
+		s.Servers.Join(s.offering(session)) // until the servers are closed
 	}
 	return session, err
 }

@@ -21,8 +21,26 @@ func Choices(allow []string) string {
 	return list + "  n  no; what you type after it is told to the agent"
 }
 
+// PlanChoices returns the answers that a person can give about a plan.
+func PlanChoices() string {
+	return "  y  yes; you are asked about each change\n  a  yes, and file tools may change files in the session's directories without a question\n" +
+		"  n  no, go on planning; what you type after it is told to the agent"
+}
+
+// plan returns what a person is told about a plan.
+func plan(q host.Question) string {
+	text := "The agent wants to leave plan mode and to carry out this plan:\n" + indented(q.Plan, "  ")
+	if q.Problem != "" {
+		text += fmt.Sprintf("The last answer cannot be used: %s.\n", strings.TrimSuffix(OneLine(q.Problem), "."))
+	}
+	return text
+}
+
 // Question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen are escapes.
 func Question(q host.Question) string {
+	if q.Plan != "" {
+		return plan(q)
+	}
 	var b strings.Builder
 	who := "The agent"
 	if q.AgentID != "" {

@@ -1,0 +1,100 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// dirsNote is the kind of the note that holds the further directories of a session.
+const dirsNote = "attractor.dirs"
+
+// furtherDirs holds the directories of a session beside its working directory.
+type furtherDirs struct {
+	list []string // absolute
+	gone []string // which an earlier process had, and which are not there any more
+	had  []string // those of which the model knows
+}
+
+// chooseDirs adds the directories of a session that is resumed to those of the configuration.
+func (s *Setup) chooseDirs(c *Config, was *agent.State) error {
+	d := &s.dirs
+	if was != nil {
+		if note, ok := was.Notes[dirsNote]; ok && json.Unmarshal(note.Data, &d.had) != nil {
+			d.had = nil // by another program
+		}
+	}
+	for _, dir := range d.had {
+		if err := checkDir(dir); err != nil {
+			d.gone = append(d.gone, dir)
+			s.warnings.add("add_dir", fmt.Sprintf("The session goes on without the directory %s: %v", names.Shown(dir), err))
+			continue
+		}
+		d.add(dir)
+	}
+	for _, dir := range c.AddDirs {
+		if err := checkDir(dir); err != nil {
+			return err
+		}
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return cannotWork(dir, err)
+		}
+		d.add(abs)
+	}
+	return nil
+}
+
+// add adds a directory, unless it is there.
+func (d *furtherDirs) add(dir string) {
+	if !slices.ContainsFunc(d.list, func(has string) bool { return sameFile(has, dir) }) {
+		d.list = append(d.list, dir)
+	}
+}
+
+// mayRead returns the directories beside the working directory that tools may read.
+func (s *Setup) mayRead() []string { return slices.Concat(s.dirs.list, s.readable) }
+
+// tellDirs notes the further directories of a session. The prompt of a new session names them; the model of a resumed one is told what has
+// changed.
+func (s *Setup) tellDirs(ctx context.Context) error {
+	d := &s.dirs
+	if slices.Equal(d.list, d.had) {
+		return nil
+	}
+	data, err := json.Marshal(d.list)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if s.Resumed {
+		var added []string
+		for _, dir := range d.list {
+			if !slices.Contains(d.had, dir) {
+				added = append(added, dir)
+			}
+		}
+		if len(added) > 0 {
+			text = "You may now also read and change files in " + shownDirs(added) + "."
+		}
+		if len(d.gone) > 0 {
+			text += " These directories are not there any more, so you cannot use their files: " + shownDirs(d.gone) + "."
+		}
+	}
+	return s.session.Note(ctx, dirsNote, data, strings.TrimSpace(text))
+}
+
+// shownDirs returns names of directories for a model.
+func shownDirs(dirs []string) string {
+	var shown []string
+	for _, dir := range dirs {
+		shown = append(shown, names.Shown(filepath.ToSlash(dir)))
+	}
+	return strings.Join(shown, ", ")
+}

@@ -1,0 +1,40 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// Commands in a sandbox change files in a further directory, but not those that start programs, and none outside.
+func TestN8_ModesAddDirInASandbox(t *testing.T) {
+	peer.Need(t, "bwrap")
+	for level, writes := range map[sandbox.Level]bool{sandbox.Workspace: true, sandbox.ReadOnly: false} {
+		t.Run(string(level), func(t *testing.T) {
+			other, elsewhere := t.TempDir(), t.TempDir()
+			put(t, other, "a.txt", "CONTENT")
+			put(t, elsewhere, "a.txt", "SECRET")
+			script := "cat " + other + "/a.txt; cat " + elsewhere + "/a.txt; echo x >" + other + "/made; echo x >" + other + "/.mcp.json; echo x >" + elsewhere + "/made; echo the end"
+			b := newBench(t, calls(t, "shell", object{"command": script}), fakellm.Turn{Text: "done"})
+			c := b.config()
+			c.AddDirs, c.Sandbox = []string{other}, sandbox.Options{Level: level, Cache: t.TempDir(), State: t.TempDir()}
+			c.Mode = host.ModeFull
+			b.submit(c, "the task")
+			results := b.lastResults()
+			if !strings.Contains(results, "CONTENT") || strings.Contains(results, "SECRET") || !strings.Contains(results, "the end") {
+				t.Errorf("the result: %s", results)
+			}
+			for name, made := range map[string]bool{other + "/made": writes, other + "/.mcp.json": false, elsewhere + "/made": false} {
+				if _, err := os.Stat(filepath.Clean(name)); (err == nil) != made {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
