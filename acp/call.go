@@ -115,7 +115,7 @@ func (v *view) callPrinted(by string, e *agent.ToolCallOutputDelta) {
 
 // live returns the live output as it is shown.
 func (c *call) live() string {
-	text := sanitize.Text(c.printed)
+	text := sanitize.Terminal(c.printed)
 	if c.cut {
 		text = "…\n" + text[strings.IndexByte(text, '\n')+1:]
 	}

@@ -1,0 +1,273 @@
+package acp_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/acp"
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+)
+
+// selected is the answer to a permission.
+func selected(option string) any {
+	return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": option}}
+}
+
+// A permission is answered once. What was not offered, closes the question or is no answer refuses the call; a second answer and a late one have no
+// effect.
+func TestN1_PermissionAnswers(t *testing.T) {
+	for name, answer := range map[string]struct {
+		respond func(e *editor, id string)
+		allowed bool
+	}{
+		"yes":            {func(e *editor, id string) { e.respond(id, selected("yes")) }, true},
+		"yes, then no":   {func(e *editor, id string) { e.respond(id, selected("yes")); e.respond(id, selected("no")) }, true},
+		"no, then yes":   {func(e *editor, id string) { e.respond(id, selected("no")); e.respond(id, selected("yes")) }, false},
+		"unknown option": {func(e *editor, id string) { e.respond(id, selected("maybe")) }, false},
+		"unknown outcome": {func(e *editor, id string) {
+			e.respond(id, map[string]any{"outcome": map[string]any{"outcome": "sulks"}})
+		}, false},
+		"dismissed": {func(e *editor, id string) {
+			e.respond(id, map[string]any{"outcome": map[string]any{"outcome": "cancelled"}})
+		}, false},
+		"wrong form": {func(e *editor, id string) { e.respond(id, 7) }, false},
+		"no result":  {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `}`) }, false},
+		"error": {func(e *editor, id string) {
+			e.send(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"no window"}}`)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write := llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "a", "content": "x"}))
+			e := connect(t, newProgram(write, llmtest.Text("Done.")).agent())
+			session := e.open(`{}`)
+			e.onAsk = func(id, _ string, _ json.RawMessage) { answer.respond(e, id) }
+			e.stops(e.response(e.request("session/prompt", prompt(session, "write"))), "end_turn")
+			_, err := os.Stat(filepath.Join(e.dir, "a"))
+			if allowed := err == nil; allowed != answer.allowed {
+				t.Errorf("allowed: %v, want %v", allowed, answer.allowed)
+			}
+			e.end()
+		})
+	}
+}
+
+// A permission that is answered after its prompt was cancelled has no effect on the next one.
+func TestN1_LatePermission(t *testing.T) {
+	write := func(name string) llmtest.Step {
+		return llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": name, "content": "x"}))
+	}
+	e := connect(t, newProgram(write("first"), write("second"), llmtest.Text("Done.")).agent())
+	session := e.open(`{}`)
+	var first string
+	e.onAsk = func(id, _ string, _ json.RawMessage) {
+		if first == "" {
+			first = id
+			e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": session}})
+			return
+		}
+		e.respond(first, selected("yes"))
+		e.respond(id, selected("no"))
+	}
+	e.stops(e.response(e.request("session/prompt", prompt(session, "one"))), "cancelled")
+	e.stops(e.response(e.request("session/prompt", prompt(session, "two"))), "end_turn")
+	for _, name := range []string{"first", "second"} {
+		if _, err := os.Stat(filepath.Join(e.dir, name)); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	e.end()
+}
+
+// An editor that does not read holds up its session, but the end comes all the same.
+func TestN1_EditorThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := llmtest.Answer(llm.Text{Text: strings.Repeat("many words ", 100_000)})
+		p := newProgram(long)
+		e := connect(t, p.agent())
+		session := e.open(`{}`)
+		e.request("session/prompt", prompt(session, "talk"))
+		synctest.Wait() // nothing moves
+		began := time.Now()
+		_ = e.in.Close() // never fails
+		if err := <-e.over; err != nil {
+			t.Errorf("Serve returned %v", err)
+		}
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		_ = e.gone.Close() // for the write that was left behind
+	})
+}
+
+// An output that is closed ends everything.
+func TestN1_ClosedOutput(t *testing.T) {
+	e := connect(t, newProgram(llmtest.Hang()).agent())
+	session := e.open(`{}`)
+	_ = e.gone.Close() // never fails
+	e.request("session/prompt", prompt(session, "wait"))
+	if err := <-e.over; err == nil {
+		t.Error("Serve returned no error")
+	}
+}
+
+// The end of Serve's context ends everything in order: the prompt that runs is answered.
+func TestN1_ContextEnds(t *testing.T) {
+	started := make(chan struct{})
+	p := newProgram(llmtest.Gate(started, make(chan struct{}), llmtest.Text("never")))
+	ctx, stop := context.WithCancel(t.Context())
+	e := connectWith(ctx, t, p.agent())
+	session := e.open(`{}`)
+	id := e.request("session/prompt", prompt(session, "wait"))
+	<-started
+	stop()
+	e.stops(e.response(id), "cancelled")
+	if err := <-e.over; err != nil {
+		t.Errorf("Serve returned %v", err)
+	}
+}
+
+// A request can be cancelled by its id, and a prompt by that of its request.
+func TestN1_CancelRequest(t *testing.T) {
+	started := make(chan struct{})
+	e := connect(t, newProgram(llmtest.Gate(started, make(chan struct{}), llmtest.Text("never")), llmtest.Text("Done.")).agent())
+	session := e.open(`{}`)
+	id := e.request("session/prompt", prompt(session, "wait"))
+	<-started
+	e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "$/cancel_request", "params": map[string]any{"requestId": json.RawMessage(id)}})
+	e.stops(e.response(id), "cancelled")
+	e.stops(e.response(e.request("session/prompt", prompt(session, "go on"))), "end_turn")
+	e.end()
+}
+
+// A model that fails gives the prompt an error, and the next prompt goes on.
+func TestN1_ModelFails(t *testing.T) {
+	p := newProgram(llmtest.Error(&llm.Error{Kind: llm.ErrAuthentication, Message: "bad key"}), llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Message: "no such thing"}),
+		llmtest.Text("Done."))
+	p.more = func(o *agent.Options) { o.Retry.Max = -1 }
+	e := connect(t, p.agent())
+	session := e.open(`{}`)
+	for code, text := range map[int]string{-32000: "API key"} {
+		if m := e.response(e.request("session/prompt", prompt(session, "one"))); m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, text) {
+			t.Errorf("%v, want %d: %s", m.Error, code, text)
+		}
+	}
+	if m := e.response(e.request("session/prompt", prompt(session, "two"))); m.Error == nil || m.Error.Code != -32603 || !strings.Contains(m.Error.Message, "no such thing") {
+		t.Error(m.Error)
+	}
+	e.stops(e.response(e.request("session/prompt", prompt(session, "three"))), "end_turn")
+	e.end()
+}
+
+// A session that is being opened when the connection ends is given up.
+func TestN1_EndWhileOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := connect(t, &acp.Agent{Name: "a", Version: "1", Open: func(ctx context.Context, _ acp.Opening) (*acp.Session, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}})
+		e.call("initialize", map[string]any{"protocolVersion": 1})
+		e.request("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}})
+		synctest.Wait()
+		began := time.Now()
+		if e.end(); time.Since(began) > 0 { // the bubble's clock
+			t.Errorf("the end took %v", time.Since(began))
+		}
+	})
+}
+
+// The model's questions are forms where the editor has these. Otherwise the prompt ends with the question, and the next one answers it.
+func TestN1_Questions(t *testing.T) {
+	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?", "options": []string{"red", "blue"}}))
+	told := func(t *testing.T, p *program, want string) {
+		t.Helper()
+		requests := p.model.Requests()
+		last := requests[len(requests)-1].Messages
+		if encoded, err := json.Marshal(last); err != nil || !strings.Contains(string(encoded), want) {
+			t.Errorf("the model was not told %q: %s, %v", want, encoded, err)
+		}
+	}
+	t.Run("text", func(t *testing.T) {
+		p := newProgram(ask, llmtest.Text("Done."))
+		e := connect(t, p.agent())
+		session := e.open(`{}`)
+		e.stops(e.response(e.request("session/prompt", prompt(session, "paint"))), "end_turn")
+		if said, err := json.Marshal(e.shown("agent_message_chunk")); err != nil || !strings.Contains(string(said), "Red or blue?") || !strings.Contains(string(said), "2. blue") {
+			t.Errorf("%s, %v", said, err)
+		}
+		e.stops(e.response(e.request("session/prompt", prompt(session, "green, please"))), "end_turn")
+		told(t, p, "green, please")
+		e.end()
+	})
+	for name, answer := range map[string]struct{ response, told string }{
+		"choice":  {`{"action":"accept","content":{"choice":"blue"}}`, "blue"},
+		"answer":  {`{"action":"accept","content":{"answer":"violet"}}`, "violet"},
+		"decline": {`{"action":"decline"}`, "declined"},
+		"cancel":  {`{"action":"cancel"}`, "cancel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProgram(ask, llmtest.Text("Done."))
+			e := connect(t, p.agent())
+			session := e.open(`{"elicitation":{"form":{}}}`)
+			asked := ""
+			e.onAsk = func(id, method string, params json.RawMessage) {
+				asked = method + string(params)
+				e.respond(id, json.RawMessage(answer.response))
+			}
+			e.stops(e.response(e.request("session/prompt", prompt(session, "paint"))), "end_turn")
+			if !strings.HasPrefix(asked, "elicitation/create") || !strings.Contains(asked, `"enum":["red","blue"]`) {
+				t.Error(asked)
+			}
+			told(t, p, answer.told)
+			e.end()
+		})
+	}
+}
+
+// There is a limit to the requests that run at a time, and to the sessions that are open.
+func TestN1_ManyRequests(t *testing.T) {
+	steps := make([]llmtest.Step, 64)
+	for i := range steps {
+		steps[i] = llmtest.Hang()
+	}
+	e := connect(t, newProgram(steps...).agent())
+	sessions := []string{e.open(`{}`)}
+	for range 63 {
+		var s struct{ SessionID string }
+		if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}), &s); err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, s.SessionID)
+	}
+	if m := e.response(e.request("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}})); m.Error == nil || !strings.Contains(m.Error.Message, "close one") {
+		t.Error(m.Error)
+	}
+	var prompts []string
+	for _, s := range sessions {
+		prompts = append(prompts, e.request("session/prompt", prompt(s, "wait")))
+	}
+	if m := e.response(e.request("session/close", map[string]any{"sessionId": sessions[0]})); m.Error == nil || !strings.Contains(m.Error.Message, "wait for one") {
+		t.Error(m.Error)
+	}
+	for _, s := range sessions {
+		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": s}})
+	}
+	left := map[string]bool{}
+	for _, id := range prompts {
+		left[id] = true
+	}
+	for len(left) > 0 {
+		if m := e.next(); m.Method == "" && left[string(m.ID)] {
+			delete(left, string(m.ID))
+			e.stops(m, "cancelled")
+		}
+	}
+	e.end()
+}

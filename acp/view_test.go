@@ -1,0 +1,73 @@
+package acp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+)
+
+// Live output is sent twice a second and only its end, however much of it comes.
+func TestN1_LiveOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var updates []callUpdate
+		v := newView(&initializeParams{}, func(u any) { updates = append(updates, u.(callUpdate)) })
+		v.open()
+		v.event(&agent.ToolCallStart{CallID: "c", Name: "shell"}, false)
+		for i := range 10_000 {
+			v.event(&agent.ToolCallOutputDelta{CallID: "c", Text: fmt.Sprintf("\x1b[31mline %d\n", i)}, false)
+			time.Sleep(time.Millisecond)
+		}
+		v.mu.Lock()
+		n, last := len(updates)-1, updates[len(updates)-1]
+		v.mu.Unlock()
+		if n < 18 || n > 21 {
+			t.Errorf("%d updates in ten seconds", n)
+		}
+		if text := *last.Content[0].Content.Text; len(text) > maxLive+100 || !strings.HasPrefix(text, "```\n…\nline ") || strings.Contains(text, "\x1b") {
+			t.Errorf("%d bytes: %.100q", len(text), text)
+		}
+		v.event(&agent.ToolCallEnd{CallID: "c", Name: "shell", Output: "all"}, false)
+		n = len(updates)
+		time.Sleep(time.Minute)
+		if len(updates) != n || updates[n-1].Status != "completed" {
+			t.Errorf("after the end: %+v", updates[n-1:])
+		}
+	})
+}
+
+// Ids of calls that come again are different ones for the editor, also those of subagents.
+func TestN1_CallIDs(t *testing.T) {
+	var ids []string
+	v := newView(&initializeParams{}, func(u any) { ids = append(ids, u.(callUpdate).ID) })
+	v.open()
+	for range 2 {
+		v.event(&agent.ToolCallStart{CallID: "c", Name: "x"}, false)
+		v.event(&agent.SubagentEvent{AgentID: "a", Event: &agent.ToolCallStart{CallID: "c", Name: "x"}}, false)
+		v.event(&agent.ToolCallEnd{CallID: "c", Name: "x"}, false)
+		v.event(&agent.SubagentEvent{AgentID: "a", Event: &agent.ToolCallEnd{CallID: "c", Name: "x"}}, false)
+	}
+	if got := strings.Join(ids, " "); got != "c a/c c a/c c#2 a/c#2 c#2 a/c#2" {
+		t.Error(got)
+	}
+}
+
+// What happens before the editor knows the session waits until then.
+func TestN1_UpdatesWait(t *testing.T) {
+	var kinds []string
+	v := newView(&initializeParams{}, func(u any) { kinds = append(kinds, fmt.Sprintf("%T", u)) })
+	v.event(&agent.Warning{Text: "careful"}, false)
+	v.replaying(true)
+	v.event(&agent.UserInput{Text: "before"}, true)
+	v.event(&agent.Warning{Text: "now"}, false)
+	v.replaying(false)
+	if len(kinds) != 2 {
+		t.Errorf("%q", kinds)
+	}
+	if v.open(); len(kinds) != 4 {
+		t.Errorf("%q", kinds)
+	}
+}
