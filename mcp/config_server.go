@@ -11,7 +11,6 @@ import (
 	"github.com/attractor-go/attractor/internal/jsonlines"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/netguard"
-	"github.com/attractor-go/attractor/sanitize"
 )
 
 const (
@@ -33,9 +32,6 @@ type serverParser struct {
 // parse returns the server.
 func (p *serverParser) parse(before, after []jsonlines.Entry) Server {
 	s := Server{Name: p.Name, File: p.file.Name, Origin: p.file.Origin}
-	if p.Name == "" || len(p.Name) > 100 || p.Name != sanitize.Text(p.Name) || strings.ContainsAny(p.Name, "\t\r\n") {
-		p.fail(p.Line, "a server's name must have 1 to 100 visible characters")
-	}
 	if p.Kind != jsonlines.Object {
 		p.fail(p.Line, `it must be an object such as {"command": "PROGRAM"}, not %s`, p.Is())
 	}
@@ -194,7 +190,7 @@ func (p *serverParser) whole(s *Server) {
 		p.fail(p.Line, "%w", err)
 		return
 	}
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		p.fail(p.Line, "%w", err)
 	}
 	switch {

@@ -255,7 +255,7 @@ func FuzzM2_Parse(f *testing.F) {
 		names := Names(data)
 		for i := range servers {
 			s := &servers[i]
-			if wrong := s.check(); wrong != nil && !s.Off || s.Trusted {
+			if wrong := s.Check(); wrong != nil && !s.Off || s.Trusted {
 				t.Fatalf("%+v: %v", s, wrong)
 			}
 			if !slices.Contains(names, s.Name) {

@@ -151,7 +151,7 @@ func (s *server) token() string {
 
 // open returns a connection whose tools are listed.
 func (s *server) open(ctx context.Context) (*conn, error) {
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())

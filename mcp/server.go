@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // Origin says whose a server is. The host decides by it where the server runs and what it gets.
@@ -76,11 +78,11 @@ type OAuth struct {
 	CallbackPort    int
 }
 
-// check returns why a server cannot be used.
-func (s *Server) check() error {
+// Check returns why a server cannot be used.
+func (s *Server) Check() error {
 	switch {
-	case s.Name == "":
-		return errors.New("it has no name")
+	case s.Name == "" || len(s.Name) > 100 || s.Name != sanitize.Text(s.Name) || strings.ContainsAny(s.Name, "\t\r\n"):
+		return errors.New("a server's name must have 1 to 100 visible characters")
 	case s.Command == "" && s.URL == "":
 		return errors.New(`it has neither a command nor a url; give it one of them`)
 	case s.Command != "" && s.URL != "":

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/ext/hooks"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/mcp"
 )
 
 // Config holds a user's choices for a session. Other settings come from the session that is resumed or forked, else from the environment and
@@ -64,9 +65,11 @@ type Config struct {
 	AllowTools, DenyTools []string
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
-	// MCP names files of MCP servers, besides the user's own and the project's. NoMCP starts no servers.
-	MCP   []string
-	NoMCP bool
+	// MCP names files of MCP servers, besides the user's own and the project's. Servers holds further ones, as an editor brings them: they
+	// count as the user's, and win over all others with their names. NoMCP starts no servers.
+	MCP     []string
+	Servers []mcp.Server
+	NoMCP   bool
 	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers], or names separated by commas. Empty means
 	// [NoLanguageServers].
 	LanguageServers string

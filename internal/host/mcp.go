@@ -15,8 +15,8 @@ import (
 
 // Servers holds the MCP servers that are configured for a directory.
 type Servers struct {
-	// List holds the servers that may be started: those of the files that a user names, the user's own, and the project's, of which the
-	// first with a name counts.
+	// List holds the servers that may be started: those that the host was given, those of the files that a user names, the user's own, and
+	// the project's, of which the first with a name counts.
 	List []mcp.Server
 	// Untrusted names the project's servers that must not be started, and Why says why.
 	Untrusted []string
@@ -50,12 +50,12 @@ func configDir(getenv func(string) string) (string, error) {
 	return filepath.Join(config, "attractor"), nil
 }
 
-// OpenServers reads the servers that are configured for a directory. The error is about a file that the user has named; a mistake in
-// another file is among the Problems.
-func OpenServers(dir string, project *Project, files []string, getenv func(string) string) (*Servers, error) {
+// OpenServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
+// a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
+func OpenServers(dir string, project *Project, given []mcp.Server, files []string, getenv func(string) string) (*Servers, error) {
 	s := &Servers{}
 	r := serverReader{Servers: s, dir: dir, project: project, getenv: getenv}
-	var lists [][]mcp.Server
+	lists := [][]mcp.Server{r.given(given)}
 	for _, name := range files {
 		data, err := readRegular(name, maxServerFile+1)
 		if err != nil {
@@ -99,6 +99,23 @@ func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.
 		placed = append(placed, s)
 	}
 	return placed, err
+}
+
+// given returns the servers that can be used of those that the host was given. They are the user's.
+func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
+	for _, s := range list {
+		s.Origin = mcp.User
+		err := s.Check()
+		if err == nil && s.Command != "" {
+			s.Dir, err = r.placeOf(&s)
+		}
+		if err != nil {
+			r.Problems = append(r.Problems, &mcp.Problem{File: s.File, Server: s.Name, Err: err})
+			continue
+		}
+		usable = append(usable, s)
+	}
+	return usable
 }
 
 // placeOf returns the directory in which a server's process runs. One of the project stays in the project.

@@ -95,7 +95,7 @@ func TestM12_UnreadServersKeepTheirNames(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, "attractor", "mcp.json"), []byte(mine), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := OpenServers(root, project, nil, getenv); err != nil || len(s.List) != want || len(s.Problems) != 2*(1-want) {
+		if s, err := OpenServers(root, project, nil, nil, getenv); err != nil || len(s.List) != want || len(s.Problems) != 2*(1-want) {
 			t.Errorf("with %s there are %+v, %v, %v", mine, s.List, s.Problems, err)
 		}
 	}

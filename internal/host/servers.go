@@ -20,9 +20,12 @@ import (
 // openServers reads the configuration of the MCP servers of a session and starts them.
 func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 	if c.NoMCP {
+		if n := len(c.Servers); n > 0 {
+			s.warnings.add("mcp_config", fmt.Sprintf("%d MCP servers of the editor are not started, because attractor was told to start none (--no-mcp)", n))
+		}
 		return nil
 	}
-	if s.Configured, err = OpenServers(s.Local.WorkDir(), s.Project, c.MCP, c.getenv); err != nil {
+	if s.Configured, err = OpenServers(s.Local.WorkDir(), s.Project, c.Servers, c.MCP, c.getenv); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {

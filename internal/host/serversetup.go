@@ -52,7 +52,7 @@ func StartServers(ctx context.Context, c Config, only string) (s *ServerSetup, e
 		return s, err
 	}
 	s.Local, s.Secrets = setup.Local, setup.Secrets
-	if s.Configured, err = OpenServers(setup.Local.WorkDir(), setup.Project, c.MCP, c.getenv); err != nil {
+	if s.Configured, err = OpenServers(setup.Local.WorkDir(), setup.Project, c.Servers, c.MCP, c.getenv); err != nil {
 		return s, err
 	}
 	list := slices.Clone(s.Configured.List)
@@ -168,7 +168,7 @@ func configuredServers(c *Config) (*Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return OpenServers(dir, project, c.MCP, c.getenv)
+	return OpenServers(dir, project, c.Servers, c.MCP, c.getenv)
 }
 
 // ServerNames returns the names of the servers that are configured, without starting any.
