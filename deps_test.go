@@ -90,7 +90,7 @@ var rooms = map[string]room{
 	"ext":               {built, []string{"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"}},
 	"ext/hooks":         {built, []string{"agent", "env", "ext", "internal/jsonlines", "internal/names", "llm", "patch", "rules", "sanitize", "tool"}},
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
-	"acp":               {built, []string{"agent", "llm", "patch", "sanitize", "tool", "tool/coding"}},
+	"acp":               {built, []string{"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
 	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint"}},
 	"internal/dialog":   {built, []string{"internal/host", "internal/render", "tool"}},

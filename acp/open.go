@@ -171,6 +171,7 @@ func (s *server) open(ctx context.Context, o Opening, load bool) (*session, erro
 		return nil, err
 	}
 	s.sessions[open.id] = open
+	open.known.Store(true)
 	return open, nil
 }
 

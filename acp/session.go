@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
@@ -20,6 +21,7 @@ type session struct {
 	id     string
 	host   *Session
 	shown  *view
+	known  atomic.Bool // the editor knows the session, so it can be asked for files
 
 	mu     sync.Mutex
 	stop   context.CancelCauseFunc // of the prompt that runs

@@ -14,9 +14,11 @@ import (
 
 	"github.com/attractor-go/attractor/acp"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -26,8 +28,11 @@ const editorDiffs = 256 << 10
 // open opens a session for the editor.
 func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err error) {
 	config := e.config
-	config.Dir, config.Resume, config.Asker = o.Dir, o.Resume, e.asker(o.Client)
+	config.Dir, config.Resume, config.Asker, config.Servers = o.Dir, o.Resume, e.asker(o.Client), editorServers(o.Servers)
 	config.Interactive = true
+	config.Files = func(local env.Environment) env.Environment {
+		return o.Client.Files(ctx, local, append([]string{o.Dir}, o.Dirs...)...)
+	}
 	switch {
 	case e.yes:
 		config.Mode = host.ModeFull
@@ -70,6 +75,14 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 			result, err := setup.Submit(ctx, session, text, more...)
 			return result, plainHostError(err)
 		}}, nil
+}
+
+// editorServers returns the MCP servers that the editor brings. They are the choice of its user.
+func editorServers(list []acp.Server) (servers []mcp.Server) {
+	for _, s := range list {
+		servers = append(servers, mcp.Server{Name: s.Name, File: "the editor", Origin: mcp.User, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers})
+	}
+	return servers
 }
 
 // tell tells the person what they should know of a session that was opened.

@@ -30,6 +30,8 @@ type Config struct {
 
 	// Dir is the working directory. Empty means the resumed session's, or the current one.
 	Dir string
+	// Files wraps the environment of the directory, as the files of an editor do. What protects files is outside of it. Nil adds nothing.
+	Files func(env.Environment) env.Environment
 	// Provider, Model and Effort choose the model. Nil means the resumed session's. For a new session it means the provider whose key is in
 	// the environment, and its profile's model and effort.
 	Provider, Model, Effort *string

@@ -61,12 +61,16 @@ func (s *Setup) openDir(c *Config) (err error) {
 		return err
 	}
 	o := &s.Options
+	var files env.Environment = s.Local
+	if c.Files != nil {
+		files = c.Files(files)
+	}
 	protection := s.box.Protection()
 	if state, err := stateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}
-	if o.Env = env.Protect(s.Local, protection); c.Mode == ModeReadOnly {
-		o.Env = env.ReadOnly(s.Local)
+	if o.Env = env.Protect(files, protection); c.Mode == ModeReadOnly {
+		o.Env = env.ReadOnly(files)
 	}
 	return nil
 }
