@@ -21,8 +21,8 @@ const notePrefix = "instructions:"
 // note returns the kind of the note with a document. Kinds of notes are valid UTF-8.
 func (d *Document) note() string { return notePrefix + strings.ToValidUTF8(d.Path, "\ufffd") }
 
-// Below returns a middleware that gives the model the documents of directories below the working directory, and the rules for certain files.
-// They come as context turns behind the results, after the first call that has read or changed such a file, all levels from the working
+// Below returns a middleware that gives the model the documents of directories below the working directory, the rules for certain files, and
+// the documents of the Roots. They come as context turns behind the results, after the first call that has read or changed such a file, all levels from the working
 // directory down. What the model has already is not given again, also after a resume and in a fork; what a compaction has replaced is, when
 // the next such file is read or changed.
 //
@@ -89,14 +89,20 @@ func (b *below) tell(ctx context.Context, call *tool.Call, o *Options, files []s
 		return
 	}
 	for _, file := range files {
+		from, dirs := b.place, []string(nil)
 		if rel, ok := relative(b.real, file); ok {
 			file = path.Join(call.Env.WorkDir(), rel)
+		} else if root := o.rootOf(file); root != "" {
+			from, dirs = &project{call.Env, root, o.Refuse}, append([]string{root}, b.levels(root, file)...)
 		}
-		for _, dir := range append(slices.Clip(b.above), b.levels(call.Env.WorkDir(), file)...) {
+		if dirs == nil {
+			dirs = append(slices.Clip(b.above), b.levels(call.Env.WorkDir(), file)...)
+		}
+		for _, dir := range dirs {
 			if ctx.Err() != nil {
 				return
 			}
-			for _, d := range b.due(ctx, call, o, dir, file) {
+			for _, d := range b.due(ctx, call, o, from, dir, file) {
 				if err := give(ctx, call.Session, &d); err != nil {
 					if ctx.Err() == nil {
 						o.warn([]Mistake{{File: d.Path, Text: "it cannot be given to the model: " + err.Error()}})
@@ -106,6 +112,16 @@ func (b *below) tell(ctx context.Context, call *tool.Call, o *Options, files []s
 			}
 		}
 	}
+}
+
+// rootOf returns the innermost of the further directories that a file is in, or "".
+func (o *Options) rootOf(file string) (innermost string) {
+	for _, root := range o.Roots {
+		if _, in := relative(root, file); in && len(root) > len(innermost) {
+			innermost = root
+		}
+	}
+	return innermost
 }
 
 // open finds the place of the session, once.
@@ -153,7 +169,7 @@ func (b *below) levels(work, file string) (dirs []string) {
 
 // due returns the documents of a directory that apply to a file and that the model does not have. It reads them when the directory is new, or
 // when a compaction has replaced one.
-func (b *below) due(ctx context.Context, call *tool.Call, o *Options, dir, file string) []Document {
+func (b *below) due(ctx context.Context, call *tool.Call, o *Options, from *project, dir, file string) []Document {
 	notes := call.Session.Notes()
 	missing := func(d *Document) bool {
 		note, ok := notes[d.note()]
@@ -163,7 +179,7 @@ func (b *below) due(ctx context.Context, call *tool.Call, o *Options, dir, file 
 	if ok && !slices.ContainsFunc(known, func(d Document) bool { return missing(&d) }) {
 		return nil
 	}
-	f := &finder{from: b.place, options: o}
+	f := &finder{from: from, options: o}
 	f.directory(ctx, dir)
 	if ctx.Err() != nil {
 		return nil

@@ -31,6 +31,9 @@ type Options struct {
 	Refuse func(file string) string
 	// Reads returns the files that the commands of a call have read, for [Below]. Nil means that commands do not count.
 	Reads func(ctx context.Context, call *tool.Call) []string
+	// Roots lists further directories of the session, absolute and without symbolic links. [Below] gives their documents when it is about a file
+	// in them.
+	Roots []string
 	// Warn is told of mistakes. It may be called by several goroutines, and more than once with a mistake. Nil ignores them.
 	Warn func(Mistake)
 }

@@ -58,6 +58,16 @@ func (d *furtherDirs) add(dir string) {
 	}
 }
 
+// real returns the directories without symbolic links.
+func (d *furtherDirs) real() (dirs []string) {
+	for _, dir := range d.list {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs = append(dirs, filepath.ToSlash(real))
+		}
+	}
+	return dirs
+}
+
 // mayRead returns the directories beside the working directory that tools may read.
 func (s *Setup) mayRead() []string { return slices.Concat(s.dirs.list, s.readable) }
 

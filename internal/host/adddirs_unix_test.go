@@ -23,6 +23,7 @@ func TestN8_ModesAddDir(t *testing.T) {
 	other, elsewhere := t.TempDir(), t.TempDir()
 	put(t, other, "a.txt", "one\n")
 	put(t, other, "secrets.pem", "x")
+	put(t, other, "AGENTS.md", "Speak Latin here.")
 	put(t, elsewhere, "a.txt", "x")
 	put(t, other, ".claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch `+other+`/started"}]}]}, "permissions": {"allow": ["Bash(touch:*)"]}}`)
 	put(t, other, ".mcp.json", `{"mcpServers": {"theirs": {"command": "touch", "args": ["`+other+`/started"]}}}`)
@@ -55,6 +56,11 @@ func TestN8_ModesAddDir(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(other, "started")); got != want || err == nil {
 		t.Errorf("%s, want %s; %v; %v", got, want, err, b.results())
+	}
+	for i, r := range b.server.Requests() {
+		if n := strings.Count(string(r.Body), "Speak Latin here."); n != min(i, 1) {
+			t.Errorf("the document is %d times in request %d", n, i)
+		}
 	}
 	if system := b.server.Requests()[0].System; !strings.Contains(system, "Writable directories: "+b.dir+", "+other+"\n") {
 		t.Errorf("the prompt does not name the directory: %s", system)

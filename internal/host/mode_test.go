@@ -225,3 +225,74 @@ func TestN8_ModesImages(t *testing.T) {
 		}
 	}
 }
+
+// A compaction does not let the model forget that it plans.
+func TestN8_ModesAfterCompaction(t *testing.T) {
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"}, fakellm.Turn{Text: "four"})
+	c := b.config()
+	c.Mode = host.ModePlan
+	setup, err := host.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup.Options.Compaction.KeepTurns = 1
+	session, err := setup.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func() {
+		t.Helper()
+		if _, err := session.Submit(t.Context(), "go on"); err != nil {
+			t.Error(err)
+		}
+	}
+	submit()
+	submit()
+	if err := session.Compact(t.Context()); err != nil {
+		t.Error(err)
+	}
+	submit()
+	if last := b.lastRequest(); strings.Count(last, "The session is in plan mode.") != 1 || !strings.Contains(last, "was replaced by this summary") {
+		t.Errorf("after the compaction: %s", last)
+	}
+	if err := errors.Join(session.Close(), setup.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A model that a person chooses while a command's model works stays when the command is done.
+func TestN8_ModesSetModelDuringACommand(t *testing.T) {
+	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
+	b.config.Interactive = true
+	setup, err := host.Open(t.Context(), b.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choose := true
+	setup.Options.OnEvent = func(ev agent.Event) {
+		if _, is := ev.(*agent.AssistantTextEnd); is && choose {
+			choose = false
+			if err := setup.SetModel(context.Background(), "", "claude-chosen"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	session, err := setup.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []string
+	for _, line := range []string{"/do", "go on", "/do"} {
+		if _, err := setup.Submit(t.Context(), session, line); err != nil {
+			t.Error(err)
+		}
+		requests := b.server.Requests()
+		used = append(used, requests[len(requests)-1].Model)
+	}
+	if _, model, _ := setup.Model(); !strings.Contains(used[0], "haiku") || used[1] != "claude-chosen" || used[2] != used[0] || model != "claude-chosen" {
+		t.Errorf("%v, then %s", used, model)
+	}
+	if err := errors.Join(session.Close(), setup.Close()); err != nil {
+		t.Error(err)
+	}
+}

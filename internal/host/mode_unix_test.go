@@ -256,3 +256,24 @@ func TestN8_ModesLeavingPlan(t *testing.T) {
 		})
 	}
 }
+
+// The summary of a conversation repeats the plan.
+func TestN8_ModesPlanIsKept(t *testing.T) {
+	b := planning(t, yes)
+	setup, err := host.Open(t.Context(), b.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup.Options.Questions, setup.Options.Compaction.KeepTurns = answering, 1
+	session, err := setup.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = session.Submit(t.Context(), "the task")
+	if err := errors.Join(err, session.Compact(t.Context()), session.Close(), setup.Close()); err != nil {
+		t.Error(err)
+	}
+	if last := b.lastRequest(); !strings.Contains(last, "repeat the newest plan word for word") || !strings.Contains(last, "1. Make late.txt.") {
+		t.Errorf("the request for the summary: %s", last)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -85,6 +86,19 @@ func (s *Setup) leavePlan(m Mode) {
 	if s.Gate.Mode() != m {
 		s.enter(m)
 	}
+}
+
+// keepPlan returns what the summary of turns has to say about a plan, or "".
+func keepPlan(about *agent.Compacting) string {
+	for i := range about.Turns {
+		for _, part := range about.Turns[i].Message.Parts {
+			if call, ok := part.(llm.ToolCall); ok && call.Name == ExitPlanMode {
+				return "The agent has shown the user a plan, by " + ExitPlanMode + ". Say whether the user approved it, and repeat the newest plan word for word, as far as " +
+					"it is not carried out."
+			}
+		}
+	}
+	return ""
 }
 
 // planRequest returns the plan of a call of exit_plan_mode that a person has to decide about. refusal says why nobody is asked.

@@ -230,7 +230,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.hooks != nil {
 		s.listenForHooks()
 	}
-	s.keepSkills()
+	s.keepInSummaries()
 	s.withoutDenied()
 	s.maskDoors()
 	s.listenForCompactions()

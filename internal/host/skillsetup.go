@@ -87,9 +87,11 @@ func (s *Setup) listingBudget() int {
 	return min(ext.DefaultListing, facts.Window*bytesPerToken/share)
 }
 
-// keepSkills adds to BeforeCompact, which a program or hooks may have set, that summaries name the skills whose text they replace.
-func (s *Setup) keepSkills() {
-	if s.Skills == nil || len(s.Skills.List) == 0 {
+// keepInSummaries adds to BeforeCompact, which a program or hooks may have set, that summaries name the skills whose text they replace and
+// repeat the plan.
+func (s *Setup) keepInSummaries() {
+	skills := s.Skills != nil && len(s.Skills.List) > 0
+	if !skills && !s.plans {
 		return
 	}
 	before := s.Options.BeforeCompact
@@ -97,7 +99,10 @@ func (s *Setup) keepSkills() {
 		if before != nil {
 			keep, err = before(ctx, about)
 		}
-		return strings.TrimSpace(keep + "\n\n" + s.Skills.keep(&about)), err
+		if skills {
+			keep += "\n\n" + s.Skills.keep(&about)
+		}
+		return strings.TrimSpace(strings.TrimSpace(keep) + "\n\n" + keepPlan(&about)), err
 	}
 }
 
