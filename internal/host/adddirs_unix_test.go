@@ -127,3 +127,22 @@ func TestN8_ModesToolRules(t *testing.T) {
 		}
 	}
 }
+
+// A server cannot offer a tool later that is denied.
+func TestN8_ModesDeniedLater(t *testing.T) {
+	b := newTeam(t, nil, calls(t, "mcp__mill__retool", object{}), fakellm.Turn{Text: "done"})
+	b.config.MCP, b.config.DenyTools = []string{b.trustedMill()}, []string{"mcp__mill__sieve"}
+	b.open(func(s *host.Setup, session *agent.Session) {
+		if _, err := session.Submit(t.Context(), "the task"); err != nil {
+			t.Error(err)
+		}
+		for _, tool := range session.Tools() {
+			if tool.Name == "mcp__mill__sieve" {
+				t.Errorf("the session has %s", tool.Name)
+			}
+		}
+	})
+	if got := fate(b.results()["call_0_0"], false); got != "r" {
+		t.Errorf("%s: %v", got, b.results())
+	}
+}

@@ -72,6 +72,16 @@ func TestN8_ModesChange(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.dir, "three")); err != nil || !slices.Equal(told, []host.Mode{host.ModePlan, host.ModeFull}) || setup.Mode() != host.ModeFull {
 		t.Errorf("%v; told %v, then %s", err, told, setup.Mode())
 	}
+	c.Mode = host.ModeReadOnly
+	if setup, err = host.Open(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := setup.SetMode(t.Context(), host.ModeFull); !errors.Is(err, host.ErrConfig) || setup.Mode() != host.ModeReadOnly {
+		t.Errorf("a read-only session is now in the mode %s: %v", setup.Mode(), err)
+	}
+	if err := setup.Close(); err != nil {
+		t.Error(err)
+	}
 	if n := strings.Count(b.lastRequest(), "The session is in plan mode."); n != 1 || !strings.Contains(b.lastRequest(), "Plan mode is over.") || len(meter.Breaks()) > 0 {
 		t.Errorf("told %d times; %v; %s", n, meter.Breaks(), b.lastRequest())
 	}
@@ -174,6 +184,18 @@ func TestN8_ModesSetModel(t *testing.T) {
 	}
 	if err := setup.SetEffort(t.Context(), setup.Efforts()[0]); err != nil {
 		t.Error(err)
+	}
+	level := setup.Efforts()[len(setup.Efforts())-1]
+	lacking := slices.IndexFunc(setup.Models(), func(m host.Model) bool { return m.Efforts != nil && !slices.Contains(m.Efforts, level) })
+	if lacking < 0 {
+		t.Fatalf("every model has the effort %s", level)
+	}
+	m := setup.Models()[lacking]
+	if err := errors.Join(setup.SetEffort(t.Context(), level), setup.SetModel(t.Context(), m.Provider, m.ID)); err != nil {
+		t.Error(err)
+	}
+	if provider, model, effort := setup.Model(); provider != m.Provider || model != m.ID || effort != "" {
+		t.Errorf("%s of %s with the effort %q, which it lacks", model, provider, effort)
 	}
 	if err := setup.SetModel(t.Context(), "openai", "gpt-unknown"); err != nil {
 		t.Error(err)
