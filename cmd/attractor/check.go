@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"slices"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
@@ -28,9 +29,17 @@ var limitActions = map[string]agent.OnLimit{"stop": agent.EndOnLimit, "summarize
 
 // check returns an error if the flags contradict each other, before anything is opened or asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {
-	if f.timeout < 0 {
+	switch {
+	case f.timeout < 0:
 		return fail(exitUsage, "--timeout cannot be negative")
+	case f.answerTimeout < 0:
+		return fail(exitUsage, "--answer-timeout cannot be negative")
+	case f.input == inputText && f.answerTimeout > 0:
+		return fail(exitUsage, "--answer-timeout needs --input json")
+	case f.input == inputJSON && f.ask:
+		return fail(exitUsage, "--ask asks on the terminal; with --input json the client is asked")
 	}
+	f.json = f.json || f.input == inputJSON
 	if err := f.startFlags.check(f.noJournal); err != nil {
 		return err
 	}
@@ -39,6 +48,17 @@ func (f *runFlags) check() (err error) {
 	}
 	f.schema, err = readSchema(f.outputSchema)
 	return err
+}
+
+// checkInput returns an error for a form of input that does not exist, and for a prompt that cannot be read beside the lines.
+func (f *runFlags) checkInput(args []string) error {
+	switch {
+	case f.input != inputText && f.input != inputJSON:
+		return fail(exitUsage, "--input must be text or json, not %q", f.input)
+	case f.input == inputJSON && slices.Equal(args, []string{"-"}):
+		return fail(exitUsage, "standard input has the lines of --input json, so the prompt cannot be -; send it as a line")
+	}
+	return nil
 }
 
 // check is like the check of all flags, for those of every session.

@@ -15,10 +15,10 @@ type permission struct {
 	*console // nil if nobody is asked
 }
 
-// permission returns the person on the terminal, unless the flags leave no questions.
-func (f *sessionFlags) permission(t terminal) (*permission, error) {
+// permission returns the person on the terminal, unless the flags leave no questions or a client answers them.
+func (f *sessionFlags) permission(t terminal, client bool) (*permission, error) {
 	mode := f.chosenMode()
-	if mode == host.ModeFull || mode == host.ModeReadOnly {
+	if mode == host.ModeFull || mode == host.ModeReadOnly || client {
 		return &permission{}, nil
 	}
 	p := &permission{openConsole(t)}

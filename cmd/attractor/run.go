@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -25,8 +26,11 @@ type runFlags struct {
 	outputSchema string
 	schema       json.RawMessage // the content of the file
 	json         bool
+	input        string
 	typed        bool // the prompt is on the command line
 	timeout      time.Duration
+	// answerTimeout bounds the wait for a client's answers.
+	answerTimeout time.Duration
 }
 
 func newRun(t terminal) *cobra.Command {
@@ -54,6 +58,11 @@ plan, in which only what reads runs until you have approved of the model's plan;
 --read-only no commands run and nothing changes. Without a terminal nobody is asked, and calls that would need
 an answer are refused. A rule that denies counts in all modes.
 
+With --input json, a program keeps the session open: it sends one JSON object per line, such as
+{"type":"user","text":"..."}, and gets one event per line. It is asked instead of a person and answers by id, and
+the prompt is optional. The session ends when standard input does and all is done, with the exit code for the
+last prompt. docs/protocol.md describes it.
+
 Exit codes:
   0      the task is done
   1      the session failed, the model refused, or the answer is incomplete
@@ -64,11 +73,15 @@ Exit codes:
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
   git diff | attractor run --read-only -
+  printf '%s\n' '{"type":"user","text":"fix the test"}' | attractor run --input json --yes
   attractor run --continue "and now the documentation"
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := ""
-			if len(args) > 0 || f.resume == "" && !f.last { // a resumed session may continue without one
+			if err := f.checkInput(args); err != nil {
+				return err
+			}
+			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON { // a resumed session may continue without one
 				var err error
 				if prompt, err = readPrompt(args, t.in); err != nil {
 					return err
@@ -89,6 +102,9 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
+	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
+		"session goes on; it implies --json")
+	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0, "with --input json: deny what nobody has answered after this `duration`; 0 means to wait")
 }
 
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
@@ -112,12 +128,17 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
-	perm, err := f.permission(t)
+	perm, err := f.permission(t, f.input == inputJSON)
 	if err != nil {
 		return err
 	}
 	defer perm.Close() // nothing is written to it
 	config.Asker = perm.asker()
+	var c *client
+	if f.input == inputJSON {
+		c = newClient(f.answerTimeout)
+		config.Asker, config.Interactive = c.asks.Approve, true
+	}
 	if f.debug {
 		config.HookRan = tellHookRun(t)
 	}
@@ -134,8 +155,11 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		setup.Options.Policy.Result = &agent.ResultPolicy{Schema: f.schema}
 	}
 	setup.Options.Questions = perm.questions()
+	if c != nil {
+		c.join(setup)
+	}
 	tellOpened(t, setup)
-	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images}
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
 	}
@@ -160,6 +184,7 @@ type runner struct {
 	commands bool
 	images   []llm.Part // of the first prompt
 	input    *inputLine // of the console; nil if nobody is asked
+	client   *client    // with --input json
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -178,6 +203,9 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		view.keepClear(r.input)
 	}
 	r.Options.OnEvent = view.show
+	if r.client != nil {
+		r.client.listen(r.Setup, view)
+	}
 	session, err := r.Start(ctx)
 	if err != nil {
 		closeErr := r.Close()
@@ -186,6 +214,9 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	view.onFailure(session.Abort)
 	r.stopper.began(func() { r.StopCommand(); session.Abort() }, r.KillNow)
 	result, err := r.work(ctx, session, prompt)
+	if result == nil { // no input was begun
+		result = &agent.Result{Reason: agent.ReasonCompleted}
+	}
 	closeErr := errors.Join(closeAll(session), r.Close())
 	if code := r.stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
@@ -223,6 +254,8 @@ func (r *runner) ended(result *agent.Result) error {
 	switch {
 	case result.Reason.Limit():
 		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished%s", result.Reason, r.howToGoOn())
+	case result.Reason == agent.ReasonInterrupted:
+		return fail(exitFailed, "the last input was interrupted, so the task is not finished%s", r.howToGoOn())
 	case result.Reason == agent.ReasonRefused:
 		return fail(exitFailed, "the model or its provider refused to answer (%s)", why)
 	case result.Reason == agent.ReasonIncomplete && result.Finish.Reason == llm.FinishStop:
@@ -253,13 +286,18 @@ func closeAll(session *agent.Session) error {
 
 // work submits the prompt, or without one continues the session's input.
 func (r *runner) work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
-	if prompt == "" {
+	var result *agent.Result
+	var err error
+	switch {
+	case r.client != nil:
+		result, err = r.client.run(ctx, session, r.terminal, prompt, r.images)
+	case prompt == "":
 		return session.Continue(ctx)
-	}
-	if !r.commands {
+	case !r.commands:
 		return session.Submit(ctx, prompt, r.images...)
+	default:
+		result, err = r.Submit(ctx, session, prompt, r.images...)
 	}
-	result, err := r.Submit(ctx, session, prompt, r.images...)
 	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
 		return nil, hostError(err)
 	}
@@ -280,6 +318,10 @@ func (r *runner) outcome(err error) error {
 		return nil
 	case errors.As(err, new(*exitError)):
 		return err
+	case errors.Is(err, protocol.ErrNoInput):
+		return fail(exitUsage, "%w", err)
+	case errors.Is(err, protocol.ErrClosed):
+		return fail(exitFailed, "%w%s", err, r.howToGoOn())
 	case errors.Is(err, errTimeout):
 		return fail(exitLimit, "%w (--timeout); the task may be unfinished%s", err, r.howToGoOn())
 	case errors.Is(err, agent.ErrFull):

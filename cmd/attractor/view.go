@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
@@ -52,6 +53,16 @@ func (v *view) show(ev agent.Event) {
 		return
 	}
 	if v.failed = writeEvent(v.events, ev); v.failed != nil && v.abort != nil {
+		v.abort()
+	}
+}
+
+// showOwn shows an event of the host to a program.
+func (v *view) showOwn(ev host.Event) {
+	if v.failed != nil {
+		return
+	}
+	if v.failed = pieces.Encode(v.events, ev); v.failed != nil && v.abort != nil {
 		v.abort()
 	}
 }

@@ -60,7 +60,7 @@ const (
 // ApprovalRequested asks whether a tool call may run. [Inbox.Decide] answers it.
 type ApprovalRequested struct {
 	agent.EventHeader
-	ID     string `json:"id"` // of the ask
+	ID     string `json:"ask"`
 	CallID string `json:"call_id"`
 	// AgentID names the subagent that made the call. It is empty for the session itself.
 	AgentID string `json:"agent_id,omitempty"`
@@ -75,6 +75,7 @@ type ApprovalRequested struct {
 	Dir     string   `json:"dir,omitempty"`
 	Links   []Link   `json:"links,omitempty"`
 	Refused []string `json:"refused,omitempty"`
+	Plan    string   `json:"plan,omitempty"`
 	Problem string   `json:"problem,omitempty"`
 	// Text tells a person all of this.
 	Text string `json:"text,omitempty"`
@@ -83,7 +84,7 @@ type ApprovalRequested struct {
 // QuestionAsked asks a question of the model, or of what Source names. [Inbox.Reply] answers it. The fields are those of [tool.Question].
 type QuestionAsked struct {
 	agent.EventHeader
-	ID       string          `json:"id"` // of the ask
+	ID       string          `json:"ask"`
 	CallID   string          `json:"call_id"`
 	Question string          `json:"question"`
 	Options  []string        `json:"options,omitempty"`
@@ -95,7 +96,7 @@ type QuestionAsked struct {
 // AskEnded tells that an ask has ended.
 type AskEnded struct {
 	agent.EventHeader
-	ID  string `json:"id"`
+	ID  string `json:"ask"`
 	End AskEnd `json:"how"`
 }
 
@@ -146,7 +147,7 @@ func (a *Inbox) Open() []Event {
 func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
 	ev := &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, CallID: q.Call.ID, AgentID: q.AgentID, Tool: q.Call.Name,
 		Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason, Allow: q.Allow, Dir: q.Dir, Links: q.Links,
-		Refused: q.Refused, Problem: q.Problem}
+		Refused: q.Refused, Plan: q.Plan, Problem: q.Problem}
 	if a.describe != nil {
 		ev.Text = a.describe(q)
 	}
@@ -195,6 +196,8 @@ func (a *Inbox) Decide(id string, answer Answer) error {
 			return fmt.Errorf("the ask %q is a question, not about a tool call", id)
 		case answer.Verdict == tool.Ask:
 			return errors.New("a decision allows or denies")
+		case answer.Mode != "" && asked.Plan == "":
+			return fmt.Errorf("a mode follows the approval of a plan, and the ask %q is not about one", id)
 		case answer.Remember && asked.Allow == nil:
 			return fmt.Errorf("there is nothing to remember: the ask %q names no rules that would allow such calls", id)
 		}

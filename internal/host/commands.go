@@ -192,30 +192,19 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 // Submit gives a session what a person has written, which may be a command, and returns the result. The parts follow it. If the command asks
 // for a model, the session has it for this input.
 func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string, more ...llm.Part) (result *agent.Result, err error) {
-	c, arguments, err := s.find(line)
-	if err != nil {
+	c, text, parts, err := s.message(ctx, line)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if c == nil {
-		return session.Submit(ctx, line, more...)
-	}
-	for _, problem := range c.problems[:min(len(c.problems), maxTold)] {
-		s.warnings.add("commands", problem.Error())
-	}
-	parts, err := s.fill(ctx, c, arguments)
-	if err != nil {
-		return nil, err
+	case c == nil:
+		return session.Submit(ctx, text, more...)
 	}
 	restore, err := s.changeModel(ctx, session, c)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	parts = append(parts, more...)
-	if text, ok := parts[0].(llm.Text); ok {
-		return session.Submit(ctx, text.Text, parts[1:]...)
-	}
-	return session.Submit(ctx, "", parts...)
+	return session.Submit(ctx, text, append(parts, more...)...)
 }
 
 // changeModel gives a session the model and the effort of a command, as far as its provider has them. restore gives it back what it had.

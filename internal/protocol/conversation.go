@@ -1,0 +1,338 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// The bounds of what waits: replies that are not written yet, and lines with work. The program that reads no events is not read itself then.
+const (
+	maxReplies = 1024
+	maxLines   = 64
+	maxBytes   = 64 << 20
+)
+
+// The errors of Run.
+var (
+	// ErrClosed means that the program closed the session while an input was running.
+	ErrClosed = errors.New("the session was closed while an input was running")
+	// ErrNoInput means that no line was understood.
+	ErrNoInput = errors.New("no line of the input was understood")
+)
+
+// errEnding answers lines that come too late.
+var errEnding = errors.New("the session is ending")
+
+// Conversation is a session that a program keeps open. See [New].
+type Conversation struct {
+	setup   *host.Setup
+	asks    *host.Inbox
+	keep    func(ctx context.Context, rules []string) (file string, err error)
+	session *agent.Session
+	stop    context.CancelCauseFunc // ends Run
+
+	replies chan struct{} // has a token for each reply that waits to be written
+	over    chan struct{} // closed when the session has ended
+
+	lane        chan *input // what brings work
+	bytes       atomic.Int64
+	room        chan struct{}
+	interrupted atomic.Int64 // the number of the last line that interrupts
+
+	understood, refused int // lines; of the goroutine that reads
+
+	giving   sync.Mutex     // held while the session is given work
+	running  bool           // the worker has work
+	rested   chan struct{}  // closed when it has none any more
+	accepted int            // how often it was given some
+	begun    bool           // an input is open that it has to continue
+	restore  []func() error // for when the session is at rest
+	wake     chan struct{}
+
+	ended   atomic.Bool   // the program was told of the end of the input that ran last
+	resumed chan struct{} // gets a token when ended becomes false
+
+	compacting sync.Mutex
+
+	result *agent.Result // of the last input; nil before the first
+	err    error
+}
+
+// New prepares a conversation with a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup, which the
+// caller has set. Asks is the [host.Inbox] of the session. Keep keeps rules for later sessions and returns the name of the file.
+func New(setup *host.Setup, asks *host.Inbox, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
+	c := &Conversation{setup: setup, asks: asks, keep: keep, replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
+		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		resumed: make(chan struct{}, 1)}
+	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
+	setup.Options.OnEvent = func(ev agent.Event) {
+		c.follow(ev)
+		show(ev)
+		if _, is := ev.(*agent.SessionEnd); is {
+			close(c.over)
+		}
+	}
+	setup.OnOwnEvent = func(ev host.Event) {
+		tell(ev)
+		if _, is := ev.(*Reply); is {
+			<-c.replies
+		}
+	}
+	setup.OnMode = func(m host.Mode) {
+		setup.Tell(&ModeChanged{EventHeader: agent.EventHeader{Kind: KindModeChanged}, Mode: m})
+		if change != nil {
+			change(m)
+		}
+	}
+	return c
+}
+
+// Run works on a prompt with its parts, unless it is empty, and on what the lines of in say, until in ends and all work is done, or until ctx, the session or
+// the program ends it. It returns the outcome of the last input, or nil without one. The caller closes the session.
+//
+// A read of in may still go on when Run returns; what it brings is ignored.
+func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Reader, prompt string, parts ...llm.Part) (*agent.Result, error) {
+	ctx, c.stop = context.WithCancelCause(ctx)
+	defer c.stop(nil)
+	c.session = session
+	if prompt != "" {
+		if _, err := c.give(ctx, &input{Type: TypeUser, Text: prompt, parts: parts}); err != nil {
+			return nil, err
+		}
+	}
+	go c.read(ctx, in)
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
+		c.takeAll(ctx)
+	}()
+	for {
+		select {
+		case <-c.wake:
+			c.work(ctx)
+			continue
+		case <-taken:
+		case <-ctx.Done():
+		case <-c.over:
+			c.stop(errEnding)
+		}
+		<-taken
+		select {
+		case <-c.wake:
+			c.work(ctx)
+		default:
+		}
+		return c.outcome(ctx)
+	}
+}
+
+// follow notes whether an input runs, as the program sees it by the events.
+func (c *Conversation) follow(ev agent.Event) {
+	switch ev.(type) {
+	case *agent.ProcessingEnd:
+		c.ended.Store(true)
+	case *agent.UserInput:
+		c.ended.Store(false)
+		select {
+		case c.resumed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// outcome returns what Run returns.
+func (c *Conversation) outcome(ctx context.Context) (*agent.Result, error) {
+	switch cause := context.Cause(ctx); {
+	case c.err != nil || c.result != nil && cause == nil:
+		return c.result, c.err
+	case cause != nil && cause != ErrClosed && cause != errEnding: // the caller's, such as a time limit
+		return c.result, cause
+	case c.result == nil && c.refused > 0 && c.understood == 0:
+		return nil, fmt.Errorf("%w: %d lines were refused; the REPLY events say why", ErrNoInput, c.refused)
+	}
+	return c.result, nil
+}
+
+// read reads lines until they end or one closes the session.
+func (c *Conversation) read(ctx context.Context, r io.Reader) {
+	defer close(c.lane)
+	lines := newLineReader(r, MaxLine)
+	for {
+		line, err := lines.next()
+		in := &input{}
+		switch {
+		case errors.Is(err, errTooLong):
+		case err != nil:
+			if !errors.Is(err, io.EOF) {
+				c.setup.Tell(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: "input", Text: "cannot read the input: " + err.Error()})
+			}
+			c.asks.Close("the input has ended")
+			return
+		case len(bytes.TrimSpace(line)) == 0:
+			continue
+		default:
+			in, err = decode(line)
+		}
+		in.number = int64(lines.n)
+		if err != nil {
+			c.refused++
+			c.reply(in, Reply{}, err)
+			continue
+		}
+		c.understood++
+		if !c.control(ctx, in) {
+			c.enqueue(ctx, in)
+		}
+		if in.Type == TypeClose {
+			return
+		}
+	}
+}
+
+// enqueue gives a line to the goroutine that takes work. It waits while too much waits already.
+func (c *Conversation) enqueue(ctx context.Context, in *input) {
+	for c.bytes.Load() > maxBytes && ctx.Err() == nil {
+		select {
+		case <-c.room:
+		case <-ctx.Done():
+		}
+	}
+	c.bytes.Add(int64(in.size))
+	select {
+	case c.lane <- in:
+	case <-ctx.Done():
+		c.reply(in, Reply{}, errEnding)
+	}
+}
+
+// takeAll takes the lines with work, one after the other.
+func (c *Conversation) takeAll(ctx context.Context) {
+	for {
+		select {
+		case in, ok := <-c.lane:
+			if !ok {
+				return
+			}
+			c.take(ctx, in)
+			continue
+		default:
+		}
+		select {
+		case in, ok := <-c.lane:
+			if !ok {
+				return
+			}
+			c.take(ctx, in)
+		case <-ctx.Done():
+			if len(c.lane) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// take gives the session what a line says, and replies.
+func (c *Conversation) take(ctx context.Context, in *input) {
+	var queued bool
+	err := error(errEnding)
+	switch {
+	case ctx.Err() != nil:
+	case in.Type != TypeSet && c.interrupted.Load() > in.number:
+		err = errors.New("an interrupt came before the line was taken, so it was not")
+	default:
+		queued, err = c.give(ctx, in)
+	}
+	c.bytes.Add(-int64(in.size))
+	select {
+	case c.room <- struct{}{}:
+	default:
+	}
+	c.reply(in, Reply{Queued: queued && err == nil}, err)
+}
+
+// control does what a line says that controls what runs. It returns false for lines that bring work.
+func (c *Conversation) control(ctx context.Context, in *input) bool {
+	var reply Reply
+	var err error
+	switch in.Type {
+	case TypeInterrupt:
+		c.interrupted.Store(in.number)
+		c.setup.StopCommand()
+		c.session.Interrupt()
+	case TypeAnswer:
+		err = c.asks.Reply(in.Ask, tool.Answer{Action: tool.Action(in.Action), Text: in.Text, Content: in.Content})
+	case TypeApprove:
+		err = c.approve(ctx, in)
+	case TypeStatus:
+		reply.Status = c.status()
+	case TypeClose:
+		c.asks.Close("the session is closed")
+		c.setup.StopCommand()
+	default:
+		return false
+	}
+	c.reply(in, reply, err)
+	if in.Type == TypeClose {
+		c.stop(ErrClosed)
+	}
+	return true
+}
+
+// approve answers an ask about a call.
+func (c *Conversation) approve(ctx context.Context, in *input) error {
+	if in.Decision == "deny" {
+		reason := "the user said no."
+		if in.Reason != "" {
+			reason += " " + in.Reason
+		}
+		return c.asks.Decide(in.Ask, host.Answer{Verdict: tool.Deny, Reason: reason})
+	}
+	answer := host.Answer{Verdict: tool.Allow, Remember: in.Remember != "", Args: string(in.Args)}
+	if in.Mode != nil {
+		answer.Mode = host.Mode(*in.Mode)
+	}
+	if in.Remember == "always" {
+		for _, ev := range c.asks.Open() {
+			if asked, ok := ev.(*host.ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil {
+				if _, err := c.keep(ctx, asked.Allow); err != nil {
+					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
+				}
+			}
+		}
+	}
+	return c.asks.Decide(in.Ask, answer)
+}
+
+// status describes the session.
+func (c *Conversation) status() *Status {
+	s := &Status{State: c.session.Status(), Mode: c.setup.Mode(), Usage: c.session.Usage(), Asks: c.asks.Open()}
+	s.Provider, s.Model, s.Effort = c.setup.Model()
+	if s.Asks == nil {
+		s.Asks = []host.Event{}
+	}
+	return s
+}
+
+// reply tells what became of a line, with the error's text. It waits while too many replies wait to be written.
+func (c *Conversation) reply(in *input, r Reply, err error) {
+	r.EventHeader = agent.EventHeader{Kind: KindReply}
+	r.Line, r.ReplyTo, r.Type, r.OK = in.number, in.ID, in.Type, err == nil
+	if err != nil {
+		r.Error = plain(err)
+	}
+	select {
+	case c.replies <- struct{}{}:
+		c.setup.Tell(&r)
+	case <-c.over: // there are no events any more
+	}
+}

@@ -1,0 +1,53 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// The kinds of events that are not the session's, besides those of package host about asks.
+const (
+	KindReply       agent.Kind = "REPLY"
+	KindModeChanged agent.Kind = "MODE_CHANGED"
+)
+
+// Reply says what became of a line. There is one for each line that was read, except for empty ones.
+type Reply struct {
+	agent.EventHeader
+	Line    int64           `json:"line"`               // its number, from 1
+	ReplyTo json.RawMessage `json:"reply_to,omitempty"` // its id, if it has one
+	Type    Type            `json:"type,omitempty"`     // its type, if that is known
+	OK      bool            `json:"ok"`
+	Error   string          `json:"error,omitempty"`
+	// Queued says that the text waits for the end of the input that runs.
+	Queued bool `json:"queued,omitempty"`
+	// Status answers status.
+	Status *Status `json:"status,omitempty"`
+}
+
+// Status describes a session.
+type Status struct {
+	State    agent.Status `json:"state"`
+	Mode     host.Mode    `json:"mode"`
+	Provider string       `json:"provider"`
+	Model    string       `json:"model"`
+	Effort   string       `json:"effort,omitempty"`
+	Usage    llm.Usage    `json:"usage"`
+	// Asks holds the events of the asks that wait for an answer.
+	Asks []host.Event `json:"asks"`
+}
+
+// ModeChanged tells the new permission mode.
+type ModeChanged struct {
+	agent.EventHeader
+	Mode host.Mode `json:"mode"`
+}
+
+// Head implements [host.Event].
+func (e *Reply) Head() *agent.EventHeader { return &e.EventHeader }
+
+// Head implements [host.Event].
+func (e *ModeChanged) Head() *agent.EventHeader { return &e.EventHeader }

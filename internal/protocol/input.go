@@ -1,0 +1,332 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Type says what a line is.
+type Type string
+
+// The types of lines.
+const (
+	TypeUser      Type = "user"
+	TypeSteer     Type = "steer"
+	TypeFollowUp  Type = "follow_up"
+	TypeContinue  Type = "continue"
+	TypeCompact   Type = "compact"
+	TypeSet       Type = "set"
+	TypeInterrupt Type = "interrupt"
+	TypeAnswer    Type = "answer"
+	TypeApprove   Type = "approve"
+	TypeStatus    Type = "status"
+	TypeClose     Type = "close"
+)
+
+// Types returns the types of lines.
+func Types() []Type {
+	return []Type{TypeUser, TypeSteer, TypeFollowUp, TypeContinue, TypeCompact, TypeSet, TypeInterrupt, TypeAnswer, TypeApprove, TypeStatus, TypeClose}
+}
+
+// Members returns the members that a line of a type can have, besides type and id.
+func Members(t Type) []string {
+	switch t {
+	case TypeUser, TypeSteer, TypeFollowUp:
+		return []string{"text", "images", "key"}
+	case TypeSet:
+		return []string{"provider", "model", "effort", "mode", "max_rounds", "max_turns", "budget_tokens", "budget_usd", "answer_timeout"}
+	case TypeAnswer:
+		return []string{"ask", "text", "content", "action"}
+	case TypeApprove:
+		return []string{"ask", "decision", "remember", "args", "mode", "reason"}
+	}
+	return nil
+}
+
+// input is a line.
+type input struct {
+	number int64 // of the line
+	size   int
+	Type   Type
+	ID     json.RawMessage // of the client, a string or a number
+
+	Text   string
+	Images []image
+	parts  []llm.Part // those of a prompt that is no line
+	Key    string
+
+	Ask      string
+	Decision string
+	Remember string
+	Args     json.RawMessage
+	Reason   string
+	Content  json.RawMessage
+	Action   string
+
+	settings
+}
+
+// image is an image in Base64 or in a file.
+type image struct {
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
+	Path      string `json:"path"`
+}
+
+// settings are the members of set. Mode is one of approve, too.
+type settings struct {
+	Provider, Model, Effort, Mode  *string
+	MaxRounds, MaxTurns, MaxTokens *int
+	MaxUSD                         *float64
+	AnswerTimeout                  *string
+	limit                          time.Duration // AnswerTimeout
+}
+
+// maxID limits a client's id, in bytes.
+const maxID = 256
+
+// decode returns the input of a line. If the error is about its members, the input has the type and the id, as far as they are known.
+func decode(line []byte) (in *input, err error) {
+	in = &input{size: len(line)}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line, &members); err != nil || members == nil {
+		return in, notAnObject(line, err)
+	}
+	if in.ID = members["id"]; string(in.ID) == "null" {
+		in.ID = nil
+	}
+	if in.ID != nil {
+		if c := in.ID[0]; len(in.ID) > maxID || c != '"' && c != '-' && (c < '0' || c > '9') {
+			in.ID = nil
+			return in, fmt.Errorf("id must be a string or a number of at most %d bytes", maxID)
+		}
+	}
+	if err := set(&in.Type, members["type"], "type"); err != nil {
+		return in, err
+	}
+	if !slices.Contains(Types(), in.Type) {
+		t := in.Type
+		in.Type = ""
+		if t == "" {
+			return in, fmt.Errorf("the line has no type; the types are %s", list(Types()))
+		}
+		return in, fmt.Errorf("there is no type %q; the types are %s", shortened(string(t)), list(Types()))
+	}
+	known := Members(in.Type)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name == "id" || name == "type" {
+			continue
+		}
+		if !slices.Contains(known, name) {
+			return in, fmt.Errorf("%s has no member %q; its members are %s", in.Type, shortened(name), list(append([]string{"type", "id"}, known...)))
+		}
+		if err := set(in.field(name), members[name], string(in.Type)+": "+name); err != nil {
+			return in, err
+		}
+	}
+	return in, in.check()
+}
+
+// notAnObject returns the error for a line that is no JSON object.
+func notAnObject(line []byte, err error) error {
+	if err == nil || json.Valid(line) {
+		return errors.New(`the line is JSON, but no object; send one such as {"type":"user","text":"..."}`)
+	}
+	return fmt.Errorf(`the line is not JSON (%w); send one object a line, such as {"type":"user","text":"..."}`, err)
+}
+
+// field returns where a member is stored.
+func (in *input) field(name string) any {
+	switch name {
+	case "text":
+		return &in.Text
+	case "images":
+		return &in.Images
+	case "key":
+		return &in.Key
+	case "ask":
+		return &in.Ask
+	case "decision":
+		return &in.Decision
+	case "remember":
+		return &in.Remember
+	case "args":
+		return &in.Args
+	case "reason":
+		return &in.Reason
+	case "content":
+		return &in.Content
+	case "action":
+		return &in.Action
+	case "provider":
+		return &in.Provider
+	case "model":
+		return &in.Model
+	case "effort":
+		return &in.Effort
+	case "mode":
+		return &in.Mode
+	case "max_rounds":
+		return &in.MaxRounds
+	case "max_turns":
+		return &in.MaxTurns
+	case "budget_tokens":
+		return &in.MaxTokens
+	case "budget_usd":
+		return &in.MaxUSD
+	case "answer_timeout":
+		return &in.AnswerTimeout
+	}
+	return nil
+}
+
+// set decodes a member, named name in errors. Null and a member that is not there change nothing.
+func set(field any, value json.RawMessage, name string) error {
+	if value == nil || string(value) == "null" {
+		return nil
+	}
+	err := json.Unmarshal(value, field)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		name += "." + wrong.Field
+	}
+	switch field.(type) {
+	case *json.RawMessage:
+		if value[0] != '{' {
+			return fmt.Errorf("%s must be an object", name)
+		}
+	case *string, **string, *Type:
+		if err != nil {
+			return fmt.Errorf("%s must be a string", name)
+		}
+	case **int:
+		if err != nil {
+			return fmt.Errorf("%s must be a whole number", name)
+		}
+	case **float64:
+		if err != nil {
+			return fmt.Errorf("%s must be a number", name)
+		}
+	case *[]image:
+		if err != nil {
+			return fmt.Errorf("%s must be a list of objects, each with media_type and data, or with path", name)
+		}
+	}
+	return err
+}
+
+// check returns an error for members that lack or contradict each other.
+func (in *input) check() error {
+	switch in.Type {
+	case TypeUser, TypeSteer, TypeFollowUp:
+		if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
+			return fmt.Errorf("%s needs a text or images", in.Type)
+		}
+		for i, image := range in.Images {
+			if (image.Path == "") == (image.Data == "") {
+				return fmt.Errorf("images[%d] needs either data, in Base64, or path", i)
+			}
+		}
+	case TypeAnswer:
+		return in.checkAnswer()
+	case TypeApprove:
+		return in.checkApproval()
+	case TypeSet:
+		return in.checkSettings()
+	}
+	return nil
+}
+
+func (in *input) checkAnswer() error {
+	given := 0
+	for _, is := range []bool{in.Text != "", in.Content != nil, in.Action != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case in.Ask == "":
+		return errors.New("answer needs ask, which names the question")
+	case in.Action != "" && in.Action != string(tool.ActionDecline) && in.Action != string(tool.ActionCancel):
+		return fmt.Errorf("action must be decline or cancel, not %q", shortened(in.Action))
+	case given == 0 || given > 1 && (in.Action == "" || in.Content != nil):
+		return errors.New("answer needs either text, content for a form, or action; a text beside action says why")
+	}
+	return nil
+}
+
+func (in *input) checkApproval() error {
+	switch allows := in.Decision == "allow"; {
+	case in.Ask == "":
+		return errors.New("approve needs ask, which names the question")
+	case !allows && in.Decision != "deny":
+		return fmt.Errorf("decision must be allow or deny, not %q", shortened(in.Decision))
+	case in.Remember != "" && in.Remember != "session" && in.Remember != "always":
+		return fmt.Errorf("remember must be session or always, not %q", shortened(in.Remember))
+	case !allows && (in.Remember != "" || in.Args != nil || in.Mode != nil):
+		return errors.New("remember, args and mode are only for the decision allow")
+	case allows && in.Reason != "":
+		return errors.New("reason is only for the decision deny")
+	case in.Remember != "" && in.Args != nil:
+		return errors.New("remember and args cannot be used together, because the rules to remember are about the call as it was")
+	}
+	return in.checkMode()
+}
+
+func (in *input) checkSettings() (err error) {
+	if in.settings == (settings{}) {
+		return fmt.Errorf("set needs one of %s", list(Members(TypeSet)))
+	}
+	for name, n := range map[string]*int{"max_rounds": in.MaxRounds, "max_turns": in.MaxTurns, "budget_tokens": in.MaxTokens} {
+		if n != nil && *n < 0 {
+			return fmt.Errorf("%s cannot be negative", name)
+		}
+	}
+	if in.MaxUSD != nil && *in.MaxUSD < 0 {
+		return errors.New("budget_usd cannot be negative")
+	}
+	if in.AnswerTimeout != nil {
+		if in.limit, err = time.ParseDuration(*in.AnswerTimeout); err != nil || in.limit < 0 {
+			return fmt.Errorf("answer_timeout must be a duration such as 90s or 10m, or 0 for no limit, not %q", shortened(*in.AnswerTimeout))
+		}
+	}
+	return in.checkMode()
+}
+
+func (in *input) checkMode() error {
+	if in.Mode == nil {
+		return nil
+	}
+	m, err := host.ParseMode(*in.Mode)
+	if err == nil && m == host.ModePlan && in.Type == TypeApprove {
+		return errors.New("mode must be ask, accept-edits or full: the approval of a plan ends plan mode")
+	}
+	return err
+}
+
+// list returns names as an enumeration.
+func list[T ~string](names []T) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, string(name))
+	}
+	return strings.Join(all, ", ")
+}
+
+// shortened returns the beginning of a text of the client, for an error.
+func shortened(text string) string {
+	const most = 64
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}

@@ -1,0 +1,290 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// give gives the session the work of a line. queued says that it waits for the end of the input that runs.
+func (c *Conversation) give(ctx context.Context, in *input) (queued bool, err error) {
+	c.giving.Lock()
+	defer c.giving.Unlock()
+	c.settle(ctx)
+	switch in.Type {
+	case TypeUser, TypeFollowUp, TypeSteer:
+		return c.giveText(ctx, in)
+	case TypeContinue:
+		return false, c.giveContinue()
+	case TypeCompact:
+		c.compacting.Lock()
+		defer c.compacting.Unlock()
+		return false, c.session.Compact(ctx)
+	default:
+		return false, c.change(ctx, in)
+	}
+}
+
+// settle waits until the worker is at rest or works on the next input, if the program already knows that the input before has ended. Then
+// what the program sends does not depend on how fast it is. c.giving is held, but not while settle waits.
+func (c *Conversation) settle(ctx context.Context) {
+	for c.running && c.ended.Load() && ctx.Err() == nil {
+		rested := c.rested
+		c.giving.Unlock()
+		select {
+		case <-rested:
+		case <-c.resumed:
+		case <-ctx.Done():
+		}
+		c.giving.Lock()
+	}
+}
+
+// giveText begins an input, queues it behind the running one, or steers that.
+func (c *Conversation) giveText(ctx context.Context, in *input) (queued bool, err error) {
+	if in.Type == TypeSteer && !c.running {
+		return false, errors.New("no input is running that could be steered; send user")
+	}
+	more, err := in.options()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case in.Type == TypeSteer:
+		err = c.session.Steer(ctx, in.Text, more...)
+	case c.running:
+		queued, err = true, c.setup.FollowUp(ctx, c.session, in.Text, more...)
+	default:
+		err = c.begin(ctx, in, more)
+	}
+	if err == nil && (queued || c.begun) {
+		c.awaken()
+	}
+	return queued, err
+}
+
+// begin begins an input. One that an earlier process has left open ends first.
+func (c *Conversation) begin(ctx context.Context, in *input, more []agent.SendOption) error {
+	if c.session.Status() == agent.StatusProcessing {
+		c.session.Interrupt()
+		if err := c.rest(ctx); err != nil {
+			return err
+		}
+	}
+	restore, err := c.setup.Begin(ctx, c.session, in.Text, more...)
+	if err != nil {
+		return err
+	}
+	c.restore = append(c.restore, restore)
+	if c.session.Status() != agent.StatusProcessing { // the key is known: the session has had this input
+		return c.restoreAll()
+	}
+	c.begun = true
+	if c.interrupted.Load() > in.number { // by a line that came meanwhile
+		c.session.Interrupt()
+	}
+	return nil
+}
+
+// giveContinue goes on with an input that did not come to its end.
+func (c *Conversation) giveContinue() error {
+	last := c.session.Result()
+	switch {
+	case c.running:
+		return errors.New("an input is running already")
+	case c.session.Status() == agent.StatusProcessing: // left open by an earlier process
+	case last == nil:
+		return errors.New("there is no input to continue; send user")
+	case last.Reason == agent.ReasonCompleted || last.Reason == agent.ReasonDone:
+		return errors.New("the last input is complete; send user")
+	}
+	c.begun = true
+	c.awaken()
+	return nil
+}
+
+// awaken tells the worker that there is work.
+func (c *Conversation) awaken() {
+	c.accepted++
+	if !c.running {
+		c.running, c.rested = true, make(chan struct{})
+		c.ended.Store(false)
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// work works until there is nothing to do. What is given to the session meanwhile is done as well.
+func (c *Conversation) work(ctx context.Context) {
+	for {
+		c.giving.Lock()
+		running, accepted, begun := c.running, c.accepted, c.begun
+		c.begun = false
+		c.giving.Unlock()
+		if !running { // the worker has done already what it was awakened for
+			return
+		}
+		if begun {
+			c.note(c.session.Continue(ctx))
+		}
+		if err := c.rest(ctx); err != nil {
+			c.note(c.session.Result(), err)
+		}
+		if c.atRest(accepted) {
+			return
+		}
+	}
+}
+
+// atRest ends the work, unless there is more since the worker looked last.
+func (c *Conversation) atRest(accepted int) bool {
+	c.giving.Lock()
+	defer c.giving.Unlock()
+	if c.accepted != accepted && c.session.Status() != agent.StatusClosed {
+		return false
+	}
+	c.running = false
+	defer close(c.rested)
+	if err := c.restoreAll(); err != nil && !errors.Is(err, agent.ErrClosed) {
+		c.note(c.result, err)
+	}
+	return true
+}
+
+// restoreAll undoes what commands have changed. c.giving is held.
+func (c *Conversation) restoreAll() (err error) {
+	for _, restore := range c.restore {
+		err = errors.Join(err, restore())
+	}
+	c.restore = nil
+	return err
+}
+
+// rest works until the session is at rest: on queued inputs, and on an open one, step by step.
+func (c *Conversation) rest(ctx context.Context) error {
+	for {
+		step, err := c.session.Advance(ctx)
+		switch {
+		case errors.Is(err, agent.ErrBusy): // a compaction
+			c.compacting.Lock()
+			c.compacting.Unlock() //nolint:staticcheck // this only waits
+		case err != nil && ctx.Err() != nil && c.session.Status() == agent.StatusProcessing:
+			return err // the input stays open
+		case err != nil || step.Act == agent.ActRest:
+			return err
+		case step.Act == agent.ActBeginInput:
+			c.note(c.session.Continue(ctx))
+		case step.Act == agent.ActWait:
+			if err := sleep(ctx, time.Until(step.Until)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sleep waits for a time.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// note keeps the outcome of an input.
+func (c *Conversation) note(result *agent.Result, err error) { c.result, c.err = result, err }
+
+// options returns what a line has beside its text.
+func (in *input) options() (more []agent.SendOption, err error) {
+	parts := in.parts
+	for i, image := range in.Images {
+		read := func() (llm.Media, error) { return host.DecodeImage(image.MediaType, image.Data) }
+		if image.Path != "" {
+			read = func() (llm.Media, error) { return host.ReadImage(image.Path) }
+		}
+		media, err := read()
+		if err != nil {
+			return nil, fmt.Errorf("images[%d]: %w", i, err)
+		}
+		parts = append(parts, media)
+	}
+	if in.Key != "" {
+		more = append(more, agent.Key(in.Key))
+	}
+	if parts != nil {
+		more = append(more, agent.Attach(parts...))
+	}
+	return more, nil
+}
+
+// change changes settings. If one cannot be changed, those after it stay, and the error says which were changed.
+func (c *Conversation) change(ctx context.Context, in *input) error {
+	var changed []string
+	for _, step := range []struct {
+		name   string
+		wanted bool
+		do     func() error
+	}{
+		{"model", in.Model != nil || in.Provider != nil, func() error { return c.changeModel(ctx, in) }},
+		{"effort", in.Effort != nil, func() error { return c.setup.SetEffort(ctx, *in.Effort) }},
+		{"limits", in.MaxRounds != nil || in.MaxTurns != nil || in.MaxTokens != nil || in.MaxUSD != nil, func() error { return c.changeLimits(ctx, in) }},
+		{"answer_timeout", in.AnswerTimeout != nil, func() error { c.asks.SetLimit(in.limit); return nil }},
+		{"mode", in.Mode != nil, func() error { return c.setup.SetMode(ctx, host.Mode(*in.Mode)) }},
+	} {
+		if !step.wanted {
+			continue
+		}
+		if err := step.do(); err != nil {
+			if changed != nil {
+				return fmt.Errorf("%w (%s was changed before that)", err, strings.Join(changed, ", "))
+			}
+			return err
+		}
+		changed = append(changed, step.name)
+	}
+	return nil
+}
+
+func (c *Conversation) changeModel(ctx context.Context, in *input) error {
+	if in.Model == nil {
+		return errors.New("another provider has other models: set model with provider")
+	}
+	provider := ""
+	if in.Provider != nil {
+		provider = *in.Provider
+	}
+	return c.setup.SetModel(ctx, provider, *in.Model)
+}
+
+func (c *Conversation) changeLimits(ctx context.Context, in *input) error {
+	p := c.session.Policy()
+	for _, limit := range []struct{ to, from *int }{{&p.MaxToolRounds, in.MaxRounds}, {&p.MaxTurns, in.MaxTurns}, {&p.Budget.Tokens, in.MaxTokens}} {
+		if limit.from != nil {
+			*limit.to = *limit.from
+		}
+	}
+	if in.MaxUSD != nil {
+		p.Budget.USD = *in.MaxUSD
+	}
+	return c.session.Set(ctx, agent.Settings{Policy: &p})
+}
+
+// plain returns an error's text without the names of packages.
+func plain(err error) string {
+	text := err.Error()
+	for _, name := range []string{"agent: ", "json: ", "llm: "} {
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
+	}
+	return text
+}
