@@ -92,7 +92,7 @@ var rooms = map[string]room{
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
 	"acp":               {built, []string{"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
-	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint"}},
+	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/jsonlines", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint"}},
 	"internal/dialog":   {built, []string{"internal/host", "internal/render", "tool"}},
 	"internal/protocol": {built, []string{"agent", "internal/host", "llm", "tool"}},
 	"internal/tty":      {built, []string{"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"}},

@@ -1,6 +1,9 @@
 package trust
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -53,6 +56,11 @@ func jsonEffects(f *File) (all []Effect) {
 			all = append(all, e)
 		}
 	}
+	if f.Name == settings {
+		for _, e := range settingEffects(f) {
+			add(e.What, e.Text)
+		}
+	}
 	err := eachString(f.Data, func(keys []string, value string) {
 		last := ""
 		for _, k := range keys {
@@ -84,6 +92,25 @@ func jsonEffects(f *File) (all []Effect) {
 	})
 	if err != nil {
 		add("is not JSON", err.Error())
+	}
+	return all
+}
+
+// settings is the file of a project's settings.
+const settings = ".attractor/config.json"
+
+// settingEffects returns the members of a file of settings, in the order of their names.
+func settingEffects(f *File) (all []Effect) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf")), &members) != nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		var text bytes.Buffer
+		if json.Compact(&text, members[key]) != nil {
+			continue // cannot happen: it was decoded
+		}
+		all = append(all, Effect{f.Name, "sets " + key, text.String()})
 	}
 	return all
 }

@@ -50,7 +50,12 @@ Exit codes:
   2      the command line is wrong
   128+n  the signal n ended the command`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serveACP(cmd.Context(), t, cmd.Flags().Changed) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.readSettings(cmd.Flags(), false); err != nil {
+				return err
+			}
+			return f.serveACP(cmd.Context(), t, cmd.Flags().Changed)
+		},
 	}
 	f.register(cmd.Flags())
 	return cmd

@@ -13,19 +13,17 @@ func (f *sessionFlags) apply(s *host.Setup) {
 	o := &s.Options
 	fallbacks := o.Fallbacks
 	o.Policy = f.policy()
+	s.Limit(&o.Policy)
 	o.Fallbacks = fallbacks
 	o.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 }
 
 // policy returns what the flags say about limits and budgets.
 func (f *sessionFlags) policy() agent.Policy {
-	return agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: limitActions[f.onLimit],
+	return agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: host.LimitActions()[f.onLimit],
 		Budget:     agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
 		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
 }
-
-// limitActions holds the values of --on-limit.
-var limitActions = map[string]agent.OnLimit{"stop": agent.EndOnLimit, "summarize": agent.SummarizeOnLimit}
 
 // check returns an error if the flags contradict each other, before anything is opened or asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {
@@ -88,7 +86,7 @@ func (f *sessionFlags) checkValues() error {
 	if err := f.checkMode(); err != nil {
 		return err
 	}
-	if _, ok := limitActions[f.onLimit]; !ok {
+	if _, ok := host.LimitActions()[f.onLimit]; !ok {
 		return fail(exitUsage, "--on-limit must be stop or summarize, not %q", f.onLimit)
 	}
 	if u, err := url.Parse(f.baseURL); f.baseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {

@@ -75,6 +75,7 @@ type sessionFlags struct {
 	idleTimeout                                                      time.Duration
 	limits                                                           limitsFlag
 	sandbox                                                          sandboxFlags
+	settings                                                         *host.Settings // of the user; nil before readSettings
 }
 
 // register adds the flags.
@@ -88,7 +89,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
 	flags.StringVar(&f.effort, "effort", "", "reason with this `level` of effort, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
-	flags.IntVar(&f.maxRounds, "max-rounds", 200, "stop after `n` rounds of tool calls; 0 means no limit")
+	flags.IntVar(&f.maxRounds, "max-rounds", host.DefaultRounds, "stop after `n` rounds of tool calls; 0 means no limit")
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
 	flags.StringVar(&f.onLimit, "on-limit", "stop", "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
 	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before the session and its subagents spend more than this `amount` of US dollars")

@@ -12,28 +12,38 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// config returns the configuration that the flags choose.
+// config returns the configuration that the flags choose, and what was chosen elsewhere for those that are not given.
 func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err error) {
-	c = host.Config{Mode: f.chosenMode(), AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Profile: f.profile, BaseURL: f.baseURL, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
-		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits}
+	c = host.Config{AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
+		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits,
+		Settings: f.settings}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
 		return c, err
 	}
-	if given("provider") {
-		c.Provider = &f.provider
-	}
-	if given("model") {
-		c.Model = &f.model
-	}
-	if given("effort") {
-		c.Effort = &f.effort
-	}
-	if given("native") {
-		c.Native = &f.native
-	}
-	if c.Fallbacks, err = f.fallbackModels(); err != nil {
+	fallbacks, err := f.fallbackModels()
+	if err != nil {
 		return c, err
 	}
+	d := &c.Defaults
+	choose := func(flag string, chosen func(), or func()) {
+		if given(flag) {
+			chosen()
+		} else {
+			or()
+		}
+	}
+	if mode := f.settings.Get("mode"); mode != nil && mode.Origin.Place != host.PlaceFlag {
+		d.Mode = f.chosenMode()
+	} else {
+		c.Mode = f.chosenMode()
+	}
+	choose("provider", func() { c.Provider = &f.provider }, func() { d.Provider = f.provider })
+	choose("model", func() { c.Model = &f.model }, func() { d.Model = f.model })
+	choose("effort", func() { c.Effort = &f.effort }, func() { d.Effort = f.effort })
+	choose("native", func() { c.Native = &f.native }, func() { d.Native = f.native })
+	choose("profile", func() { c.Profile = f.profile }, func() { d.Profile = f.profile })
+	choose("base-url", func() { c.BaseURL = f.baseURL }, func() { d.BaseURL = f.baseURL })
+	choose("fallback", func() { c.Fallbacks = fallbacks }, func() { d.Fallbacks = fallbacks })
 	if f.noJournal {
 		return c, nil
 	}
@@ -44,11 +54,11 @@ func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err 
 // fallbackModels returns the models that --fallback names, nil where it is not given.
 func (f *sessionFlags) fallbackModels() (models []agent.FallbackModel, err error) {
 	for _, name := range f.fallbacks {
-		provider, model, ok := strings.Cut(name, "/")
-		if !ok || provider == "" || model == "" {
-			return nil, fail(exitUsage, "--fallback must be a provider and a model, such as openai/gpt-6.1-sol, not %q", name)
+		m, err := host.ParseFallback(name)
+		if err != nil {
+			return nil, fail(exitUsage, "--fallback %w", err)
 		}
-		models = append(models, agent.FallbackModel{Provider: provider, Model: model})
+		models = append(models, m)
 	}
 	return models, nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/env"
@@ -18,8 +20,14 @@ func (l *limitsFlag) register(flags *pflag.FlagSet) {
 // Set implements [pflag.Value].
 func (l *limitsFlag) Set(text string) error { return host.ParseLimits(&l.Limits, text) }
 
-// String implements [pflag.Value]. It returns no default.
-func (l *limitsFlag) String() string { return "" }
+// String implements [pflag.Value].
+func (l *limitsFlag) String() string { return host.FormatLimits(l.Limits) }
+
+// add replaces those limits that the other ones set.
+func (l *limitsFlag) add(o env.Limits) {
+	l.Processes, l.Memory = cmp.Or(o.Processes, l.Processes), cmp.Or(o.Memory, l.Memory)
+	l.FileSize, l.OpenFiles = cmp.Or(o.FileSize, l.FileSize), cmp.Or(o.OpenFiles, l.OpenFiles)
+}
 
 // Type implements [pflag.Value].
 func (l *limitsFlag) Type() string { return "limits" }

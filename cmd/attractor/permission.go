@@ -25,12 +25,20 @@ func (f *sessionFlags) permission(t terminal, client bool) (*permission, error) 
 	switch {
 	case p.console != nil:
 	case mode == host.ModeAsk:
-		return nil, fail(exitUsage, "--ask needs a terminal to ask on")
+		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
 		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
 			"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
 	return p, nil
+}
+
+// askedBy names what has chosen that a person is asked.
+func (f *sessionFlags) askedBy() string {
+	if v := f.settings.Get("mode"); v != nil && v.Origin.Name != "--ask" {
+		return v.Origin.String() + ": the mode ask"
+	}
+	return "--ask"
 }
 
 // asker returns the function that asks about tool calls, or nil if nobody is asked.

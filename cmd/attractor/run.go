@@ -87,6 +87,9 @@ Exit codes:
 					return err
 				}
 			}
+			if err := f.readSettings(cmd.Flags(), f.resumes()); err != nil {
+				return err
+			}
 			f.typed = len(args) > 0 && args[0] != "-"
 			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
 		},

@@ -38,6 +38,10 @@ type Config struct {
 	// Fallbacks lists the models to use, in order, when calls of the chosen model fail for good. Nil means the resumed session's fallbacks, as
 	// far as their keys are in the environment.
 	Fallbacks []agent.FallbackModel
+	// Settings holds what the user has set, by flags and otherwise. The settings of the project are added to it. Defaults has what files and
+	// variables choose of the fields below: a resumed session keeps its own.
+	Settings *Settings
+	Defaults Defaults
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
@@ -54,7 +58,7 @@ type Config struct {
 	// Sandbox confines commands. The zero value does not.
 	Sandbox sandbox.Options
 	// Mode says what becomes of calls that the rules ask about. Empty means ModePlan for a resumed session that was in plan mode, else
-	// ModeAsk. Asker asks a person; nil means that there is nobody to ask.
+	// the Defaults' or ModeAsk. Asker asks a person; nil means that there is nobody to ask.
 	Mode  Mode
 	Asker Asker
 	// Interactive says that a person or a client can change mode and model while the session runs. The model then has the tool that leaves
@@ -93,6 +97,14 @@ type Config struct {
 	Getenv func(string) string
 
 	continued, inUse string // the directory of Continue, and which newer session of it is open elsewhere
+}
+
+// Defaults holds choices for new sessions.
+type Defaults struct {
+	Provider, Model, Effort, Profile, BaseURL string
+	Native                                    bool
+	Fallbacks                                 []agent.FallbackModel
+	Mode                                      Mode // also for a resumed session that was not in plan mode
 }
 
 // Check returns an error if a provider, profile, session or directory does not exist. It opens nothing. It chooses the session to continue.
@@ -154,10 +166,38 @@ func (c *Config) reaches(provider string) bool {
 	return set || provider == value(c.Provider)
 }
 
+// useDefaults completes the configuration of a new session.
+func (c *Config) useDefaults() {
+	d := &c.Defaults
+	for _, choice := range []struct {
+		chosen **string
+		or     *string
+	}{{&c.Provider, &d.Provider}, {&c.Model, &d.Model}, {&c.Effort, &d.Effort}} {
+		if *choice.chosen == nil && *choice.or != "" {
+			*choice.chosen = choice.or
+		}
+	}
+	if c.Native == nil && d.Native {
+		c.Native = &d.Native
+	}
+	if c.Fallbacks == nil {
+		c.Fallbacks = d.Fallbacks
+	}
+	c.Profile, c.BaseURL = cmp.Or(c.Profile, d.Profile), cmp.Or(c.BaseURL, d.BaseURL)
+}
+
+// place completes the directory: that of the resumed session, if there is one, or the current one.
+func (c *Config) place(was *agent.State) {
+	if was != nil {
+		c.Dir = cmp.Or(c.Dir, was.Dir())
+	}
+	c.Dir = cmp.Or(c.Dir, ".")
+}
+
 // fillIn completes the configuration with the settings of the resumed session, if there is one.
 func (c *Config) fillIn(was *agent.State) error {
 	if was == nil {
-		c.Dir = cmp.Or(c.Dir, ".")
+		c.useDefaults()
 		return nil
 	}
 	provider, model := was.Provider, was.Model
@@ -176,7 +216,9 @@ func (c *Config) fillIn(was *agent.State) error {
 	if c.Fallbacks == nil {
 		c.Fallbacks = slices.DeleteFunc(slices.Clone(was.Policy.Fallbacks.Models), func(m agent.FallbackModel) bool { return !c.reaches(m.Provider) })
 	}
-	c.Dir = cmp.Or(c.Dir, was.Dir())
+	if c.BaseURL == "" && c.Defaults.Provider == *c.Provider {
+		c.BaseURL = c.Defaults.BaseURL
+	}
 	if c.Profile == "" {
 		c.Profile = was.Header.Profile
 	}

@@ -37,6 +37,23 @@ func ParseLimits(l *env.Limits, text string) error {
 	return nil
 }
 
+// FormatLimits returns limits as ParseLimits reads them. Those that have their default are left out.
+func FormatLimits(l env.Limits) string {
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		value int64
+	}{{"processes", l.Processes}, {"memory", l.Memory}, {"file-size", l.FileSize}, {"open-files", l.OpenFiles}} {
+		switch {
+		case part.value < 0:
+			parts = append(parts, part.name+"=none")
+		case part.value > 0:
+			parts = append(parts, part.name+"="+strconv.FormatInt(part.value, 10))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
 // parseLimit reads the value of a limit, which may be a size. It returns -1 for none.
 func parseLimit(name, value string, size bool) (int64, error) {
 	digits, factor, form := strings.ToLower(strings.TrimSpace(value)), int64(1), "a number from 1 on, such as 500, or none"

@@ -68,7 +68,7 @@ func notedMode(was *agent.State) (m Mode, lost bool) {
 func (s *Setup) chooseMode(c *Config, was *agent.State) error {
 	told, lost := notedMode(was)
 	if c.Mode == "" {
-		c.Mode = ModeAsk
+		c.Mode = cmp.Or(c.Defaults.Mode, ModeAsk)
 		if told == ModePlan {
 			c.Mode = ModePlan
 		}

@@ -25,7 +25,8 @@ type Setup struct {
 	// Local is the environment that Options.Env wraps.
 	Local *env.Local
 	// Project holds what the directory brings that may start or allow something.
-	Project *Project
+	Project  *Project
+	settings *Settings // also those of the project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
 	// Gate decides about the session's tool calls. A program adds its hooks before it starts the session.
@@ -109,6 +110,11 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		s.warnings.add("continue", c.inUse)
 	}
 	moved := was != nil && c.Dir != ""
+	c.place(was)
+	if err := s.openProject(&c); err != nil {
+		return s, err
+	}
+	s.useProjectSettings(&c)
 	if err := c.fillIn(was); err != nil {
 		return s, err
 	}
@@ -123,9 +129,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	}
 	s.openSecrets(&c)
 	s.openChoice(&c, was)
-	if err := s.openTeam(&c); err != nil {
-		return s, err
-	}
+	s.openTeam(&c)
 	if err := s.openDir(&c); err != nil {
 		return s, err
 	}
@@ -181,15 +185,11 @@ func (s *Setup) openModel(c *Config) error {
 	return nil
 }
 
-// openTeam reads the files of the project, and the skills, commands and agents in them and of the user.
-func (s *Setup) openTeam(c *Config) error {
-	if err := s.openProject(c); err != nil {
-		return err
-	}
+// openTeam reads the skills, commands and agents of the user and of the project.
+func (s *Setup) openTeam(c *Config) {
 	s.openSkills(c)
 	s.openCommands(c)
 	s.openAgents(c)
-	return nil
 }
 
 // openGate puts the gate in front of the tool calls of the session.

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// oneOf returns an error unless a text is one of the choices.
+func oneOf(text string, choices []string) error {
+	if slices.Contains(choices, text) {
+		return nil
+	}
+	last := len(choices) - 1
+	return fmt.Errorf("must be %s or %s, not %q", strings.Join(choices[:last], ", "), choices[last], text)
+}
+
+func isProvider(text string) error { return oneOf(text, providers.Names()) }
+
+func isProfile(text string) error { return oneOf(text, ProfileNames()) }
+
+func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
+
+func isMode(text string) error {
+	var names []string
+	for _, m := range Modes() {
+		names = append(names, string(m))
+	}
+	return oneOf(text, names)
+}
+
+func isOnLimit(text string) error { return oneOf(text, []string{"stop", "summarize"}) }
+
+func isLimit(text string) error {
+	if err := ParseLimits(new(env.Limits), text); err != nil {
+		return fmt.Errorf("is wrong: %w", err)
+	}
+	return nil
+}
+
+func isPositive(text string) error {
+	if strings.Trim(text, "0") == "" {
+		return errors.New("must be at least 1")
+	}
+	return nil
+}
+
+// isURL does not quote the text, which may have a password.
+func isURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("must be an http or https URL")
+	}
+	return nil
+}
+
+func isFallback(text string) error {
+	m, err := ParseFallback(text)
+	if err != nil {
+		return err
+	}
+	return isProvider(m.Provider)
+}
+
+// ParseFallback returns the model that provider/model names.
+func ParseFallback(text string) (agent.FallbackModel, error) {
+	provider, model, ok := strings.Cut(text, "/")
+	if !ok || provider == "" || model == "" {
+		return agent.FallbackModel{}, fmt.Errorf("must be a provider and a model, such as openai/gpt-6.1-sol, not %q", text)
+	}
+	return agent.FallbackModel{Provider: provider, Model: model}, nil
+}
+
+// findSetting returns the setting of a key, or an error that says what else may be meant.
+func findSetting(key string) (*Setting, error) {
+	all := AllSettings()
+	var keys []string
+	for i := range all {
+		if all[i].Key == key {
+			return &all[i], nil
+		}
+		keys = append(keys, all[i].Key)
+	}
+	for name, instead := range onlyFlags() {
+		if names.Folded(name) == names.Folded(key) {
+			return nil, fmt.Errorf("%s cannot be set here: %s", names.Shown(key), instead)
+		}
+	}
+	if near := names.Near(key, keys); len(near) > 0 {
+		return nil, fmt.Errorf("there is no setting %s; do you mean %s?", shownKey(key), strings.Join(near, " or "))
+	}
+	return nil, fmt.Errorf("there is no setting %s; attractor config lists all", shownKey(key))
+}
+
+// shownKey returns a key of a file, which may be of any length.
+func shownKey(key string) string {
+	if len(key) > 80 {
+		key = key[:80] + "..."
+	}
+	return names.Shown(key)
+}

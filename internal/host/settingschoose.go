@@ -1,0 +1,125 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/attractor-go/attractor/env/sandbox"
+)
+
+// Settings holds the values of all places and knows which of them count.
+type Settings struct{ values []Value }
+
+// ChooseSettings decides which values count: of a setting, those of the highest place. The values of flags are among them. Resumes says that
+// the session is an earlier one or a fork.
+func ChooseSettings(values []Value, resumes bool) *Settings {
+	s := &Settings{slices.Clone(values)}
+	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
+	for i := range s.values {
+		v := &s.values[i]
+		if set, err := findSetting(v.Key); err == nil && set.Joins {
+			continue
+		}
+		if higher := s.Get(v.Key); higher != v {
+			v.Unused = higher.Origin.String() + " counts"
+		}
+	}
+	s.dropOfOtherProviders()
+	s.dropContradicted(resumes)
+	return s
+}
+
+// Get returns the value of a setting that counts, or the first of several. It returns nil for the default.
+func (s *Settings) Get(key string) *Value {
+	if s == nil {
+		return nil
+	}
+	for i := range s.values {
+		if v := &s.values[i]; v.Key == key && v.Unused == "" {
+			return v
+		}
+	}
+	return nil
+}
+
+// Counting returns the values of a setting that count, those of the highest place first.
+func (s *Settings) Counting(key string) (all []Value) {
+	for _, v := range s.All(key) {
+		if v.Unused == "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// All returns the values of a setting, those of the highest place first.
+func (s *Settings) All(key string) (all []Value) {
+	if s == nil {
+		return nil
+	}
+	for _, v := range s.values {
+		if v.Key == key {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// add adds a value of a project, which may displace one of the user's.
+func (s *Settings) add(v Value) {
+	i := slices.IndexFunc(s.values, func(o Value) bool { return o.Origin.Place < v.Origin.Place })
+	if i < 0 {
+		i = len(s.values)
+	}
+	if set, err := findSetting(v.Key); err == nil && !set.Joins && v.Unused == "" {
+		for j := range s.values {
+			if o := &s.values[j]; o.Key == v.Key && o.Unused == "" {
+				o.Unused = v.Origin.String() + " counts"
+			}
+		}
+	}
+	s.values = slices.Insert(s.values, i, v)
+}
+
+// dropOfOtherProviders drops models, profiles and URLs that stand in a lower place than the provider, unless the provider there is the same:
+// they belong to another one, whose requests must not go there.
+func (s *Settings) dropOfOtherProviders() {
+	chosen := s.Get("provider")
+	if chosen == nil {
+		return
+	}
+	for i := range s.values {
+		v := &s.values[i]
+		if v.Unused != "" || v.Origin.Place >= chosen.Origin.Place || v.Key != "model" && v.Key != "profile" && v.Key != "base_url" {
+			continue
+		}
+		same := slices.ContainsFunc(s.values, func(o Value) bool {
+			return o.Key == "provider" && o.Origin.Place == v.Origin.Place && o.one() == chosen.one()
+		})
+		if !same {
+			v.Unused = chosen.Origin.String() + " chooses the provider, and no provider or another one stands beside this value"
+		}
+	}
+}
+
+// dropContradicted drops what files and variables choose where it cannot be used together with what counts. A flag is kept: its user is told.
+func (s *Settings) dropContradicted(resumes bool) {
+	drop := func(why string, keys ...string) {
+		for i := range s.values {
+			if v := &s.values[i]; slices.Contains(keys, v.Key) && v.Origin.Place != PlaceFlag && v.Unused == "" {
+				v.Unused = why
+			}
+		}
+	}
+	if level := s.Get("sandbox"); level == nil || level.one() == string(sandbox.Off) {
+		drop("commands run without a sandbox", "network", "allow_host", "allow_socket")
+	}
+	if resumes {
+		drop("an earlier session is continued", "no_journal")
+	}
+	if kept := s.Get("keep_outputs"); kept != nil && kept.Origin.Place == PlaceFlag {
+		drop(kept.Origin.Name+" keeps the session", "no_journal")
+	}
+	if gone := s.Get("no_journal"); gone != nil && gone.one() == "true" {
+		drop("the session is not kept", "keep_outputs")
+	}
+}

@@ -1,0 +1,270 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/jsonlines"
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// projectSettings is the file of a project's settings.
+const projectSettings = ".attractor/config.json"
+
+// The limits of a file of settings.
+const (
+	maxSettingsFile = 1 << 20
+	maxItems        = 1_000 // of a list
+	maxMistakes     = 20    // that are told
+)
+
+// SettingsFile returns the file of the user's settings: $XDG_CONFIG_HOME/attractor/config.json, else ~/.config/attractor/config.json.
+func SettingsFile(getenv func(string) string) (string, error) {
+	dir, err := configDir(getenv)
+	return filepath.Join(dir, "config.json"), err
+}
+
+// UserSettings returns the values in the user's file and in variables of the environment. The error names every mistake.
+func UserSettings(getenv func(string) string) ([]Value, error) {
+	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
+	var values []Value
+	var mistakes []error
+	if name, err := SettingsFile(getenv); err == nil { // without a home directory there is no file
+		data, err := readRegular(name, maxSettingsFile+1)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fail(ErrConfig, "cannot read your settings: %w", err)
+		}
+		if err == nil {
+			values, mistakes = parseSettings(name, data, PlaceUser, home)
+		}
+	}
+	all := AllSettings()
+	for i := range all {
+		s := &all[i]
+		text := getenv(s.Variable())
+		if text == "" { // as if it were not set
+			continue
+		}
+		v, err := s.fromVariable(text, home)
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s %w", s.Variable(), err))
+		}
+		values = append(values, v)
+	}
+	mistakes = append(mistakes, lonelyURL(values)...)
+	if len(mistakes) > 0 {
+		return nil, fail(ErrConfig, "%w", errors.Join(mistakes...))
+	}
+	return values, nil
+}
+
+// parseSettings returns the values in a file. Each mistake names the file and the line; a value with a mistake is left out.
+func parseSettings(name string, data []byte, place Place, home string) (values []Value, mistakes []error) {
+	wrong := func(line int, err error) {
+		if len(mistakes) < maxMistakes {
+			mistakes = append(mistakes, fmt.Errorf("%s, line %d: %w", names.Shown(name), line, err))
+		}
+	}
+	if len(data) > maxSettingsFile {
+		return nil, []error{fmt.Errorf("%s has more than %d MiB", names.Shown(name), maxSettingsFile>>20)}
+	}
+	root, err := jsonlines.Read(data)
+	if err != nil {
+		return nil, []error{fmt.Errorf("%s, %w", names.Shown(name), err)}
+	}
+	if root.Kind != jsonlines.Object {
+		wrong(root.Line, fmt.Errorf(`it must be an object, such as {"model": "claude-sonnet-5-5"}, not %s`, root.Is()))
+		return nil, mistakes
+	}
+	seen := map[string]bool{}
+	for i := range root.Members {
+		m := &root.Members[i]
+		if m.Name == "$schema" {
+			continue
+		}
+		s, err := findSetting(m.Name)
+		switch {
+		case err != nil:
+		case seen[m.Name]:
+			err = fmt.Errorf("%s is there twice: remove one", m.Name)
+		default:
+			seen[m.Name] = true
+			v := Value{Key: s.Key, Origin: Origin{place, name, m.Line}}
+			if v.Text, err = s.fromNode(&m.Node); err == nil && place == PlaceUser {
+				err = s.resolve(v.Text, filepath.Dir(name), home)
+			}
+			if err == nil {
+				values = append(values, v)
+				continue
+			}
+			err = fmt.Errorf("%s %w", s.Key, err)
+		}
+		wrong(m.Line, err)
+	}
+	return values, mistakes
+}
+
+// fromNode returns a value of a file as texts.
+func (s *Setting) fromNode(n *jsonlines.Node) (list []string, err error) {
+	wanted := fmt.Errorf("must be %s, not %s", s.Kind, n.Is())
+	if s.Kind == KindList || s.Kind == KindFiles {
+		if n.Kind != jsonlines.Array {
+			return nil, wanted
+		}
+		if len(n.Items) > maxItems {
+			return nil, fmt.Errorf("has more than %d items", maxItems)
+		}
+		for i := range n.Items {
+			text, ok := n.Items[i].Value.(string)
+			if !ok || n.Items[i].Kind != jsonlines.Scalar {
+				return nil, fmt.Errorf("must be %s, but on line %d is %s", s.Kind, n.Items[i].Line, n.Items[i].Is())
+			}
+			list = append(list, text)
+		}
+	} else {
+		var ok bool
+		var text string
+		switch value := n.Value.(type) {
+		case string:
+			text, ok = value, s.Kind == KindText || s.Kind == KindDuration || s.Kind == KindPrompt
+		case json.Number:
+			text, ok = value.String(), s.Kind == KindNumber || s.Kind == KindAmount
+		case bool:
+			text, ok = strconv.FormatBool(value), s.Kind == KindSwitch
+		}
+		if !ok {
+			return nil, wanted
+		}
+		list = []string{text}
+	}
+	return list, s.checkAll(list)
+}
+
+// fromVariable returns a value of a variable. A list has commas between its items, or is a JSON array.
+func (s *Setting) fromVariable(text, home string) (v Value, err error) {
+	v = Value{Key: s.Key, Text: []string{text}, Origin: Origin{Place: PlaceEnvironment, Name: s.Variable()}}
+	if s.Kind == KindList || s.Kind == KindFiles {
+		if v.Text = strings.Split(text, ","); strings.HasPrefix(text, "[") {
+			v.Text = nil
+			if json.Unmarshal([]byte(text), &v.Text) != nil {
+				return v, errors.New(`must have commas between its items, or be a JSON array of strings, such as ["a", "b"]`)
+			}
+		}
+	}
+	if err := s.checkAll(v.Text); err != nil {
+		return v, err
+	}
+	return v, s.resolve(v.Text, "", home)
+}
+
+// checkAll returns an error unless all texts are values of the setting.
+func (s *Setting) checkAll(list []string) error {
+	for _, text := range list {
+		if err := s.checkOne(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Setting) checkOne(text string) error {
+	wanted := fmt.Errorf("must be %s, not %q", s.Kind, text)
+	switch s.Kind {
+	case KindNumber:
+		if n, err := strconv.ParseInt(text, 0, 64); err != nil || n < 0 || n > 1<<53 { // a float64 holds each of them
+			return wanted
+		}
+	case KindAmount:
+		if n, err := strconv.ParseFloat(text, 64); err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
+			return wanted
+		}
+	case KindSwitch:
+		if _, err := strconv.ParseBool(text); err != nil {
+			return wanted
+		}
+	case KindDuration:
+		if d, err := time.ParseDuration(text); err != nil || d < 0 {
+			return wanted
+		}
+	default:
+		if strings.TrimSpace(text) == "" {
+			return errors.New("must not be empty; leave it out")
+		}
+	}
+	if s.check != nil {
+		return s.check(text)
+	}
+	return nil
+}
+
+// resolve makes names of files absolute, from a directory or, where they begin with ~/, from the home directory. Without a directory they have to be
+// absolute: those in a variable would otherwise be files of whichever project a session works in.
+func (s *Setting) resolve(list []string, dir, home string) error {
+	for i, text := range list {
+		name, isFile := text, s.Kind == KindFiles
+		if s.Kind == KindPrompt {
+			name, isFile = strings.CutPrefix(text, "@")
+		}
+		rest, inHome := strings.CutPrefix(name, "~/")
+		switch {
+		case !isFile || filepath.IsAbs(name):
+			continue
+		case inHome && home != "":
+			name = filepath.Join(home, filepath.FromSlash(rest))
+		case dir == "" || inHome:
+			return fmt.Errorf("must have absolute paths, or paths that begin with ~/, not %q", name)
+		default:
+			name = filepath.Join(dir, filepath.FromSlash(name))
+		}
+		if list[i] = name; s.Kind == KindPrompt {
+			list[i] = "@" + name
+		}
+	}
+	return nil
+}
+
+// lonelyURL returns an error for each place that has a base URL and no provider, because the key of any provider could be sent there.
+func lonelyURL(values []Value) (mistakes []error) {
+	var urls, names [PlaceFlag + 1]string
+	for _, v := range values {
+		switch v.Key {
+		case "base_url":
+			urls[v.Origin.Place] = v.Origin.String()
+		case "provider":
+			names[v.Origin.Place] = v.one()
+		}
+	}
+	for place, origin := range urls {
+		if origin != "" && names[place] == "" {
+			mistakes = append(mistakes, fmt.Errorf("%s: base_url needs the provider in the same place, because its key is sent there", origin))
+		}
+	}
+	return mistakes
+}
+
+// StrayVariables returns a line for each variable whose name resembles that of a setting.
+func StrayVariables(environ []string) (lines []string) {
+	var known []string
+	for _, s := range AllSettings() {
+		known = append(known, s.Variable())
+	}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, "ATTRACTOR_") || slices.Contains(known, name) {
+			continue
+		}
+		if near := names.Near(name, known); len(near) > 0 {
+			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing; do you mean %s?", name, near[0]))
+		}
+	}
+	return lines
+}
