@@ -73,8 +73,14 @@ const patience = time.Minute
 // newEditor starts attractor acp in the user's home with an editor. It ends with the test.
 func (h *home) newEditor(args ...string) *scriptedEditor {
 	h.Helper()
+	return h.newEditorWith([]string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + h.url}, args...)
+}
+
+// newEditorWith is newEditor with variables.
+func (h *home) newEditorWith(vars []string, args ...string) *scriptedEditor {
+	h.Helper()
 	cmd := attractor(h.T, append([]string{"acp"}, args...)...)
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home), vars...)
 	return startEditor(h.T, cmd)
 }
 

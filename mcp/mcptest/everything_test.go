@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -37,46 +34,9 @@ func overEach(t *testing.T, test func(*testing.T, mcp.Server)) {
 	t.Run("http", func(t *testing.T) {
 		t.Parallel()
 		server := server
-		server.URL = serveHTTP(t, program)
+		server.URL = peer.ServeEverything(t)
 		test(t, server)
 	})
-}
-
-// serveHTTP runs server-everything for streamable HTTP until the end of the test, and returns its address.
-func serveHTTP(t *testing.T, program string) string {
-	t.Helper()
-	var said string
-	for range 5 { // the port may be taken by another program in between
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(program, "streamableHttp")
-		cmd.Env = append(os.Environ(), fmt.Sprint("PORT=", port))
-		stderr, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				t.Error(err)
-			}
-			_ = cmd.Wait() // killed
-		})
-		lines := bufio.NewReader(stderr)
-		if said, err = lines.ReadString('\n'); err == nil && strings.Contains(said, "listening") {
-			return fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
-		}
-	}
-	t.Fatalf("server-everything does not listen: %s", said)
-	return ""
 }
 
 // Every tool of server-everything that needs no person, once.
