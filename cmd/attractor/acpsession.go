@@ -33,12 +33,6 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	config.Files = func(local env.Environment) env.Environment {
 		return o.Client.Files(ctx, local, append([]string{o.Dir}, o.Dirs...)...)
 	}
-	switch {
-	case e.yes:
-		config.Mode = host.ModeFull
-	case e.readOnly:
-		config.Mode = host.ModeReadOnly
-	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
 	setup, err := host.Open(life, config)

@@ -38,3 +38,24 @@ func TestN8_ModesAddDirInASandbox(t *testing.T) {
 		})
 	}
 }
+
+// Commands in a sandbox also work if a further directory is in the working directory or around it. Protected files stay protected.
+func TestN8_ModesAddDirNestedInASandbox(t *testing.T) {
+	peer.Need(t, "bwrap")
+	for name, added := range map[string]string{"the same": ".", "inside": "sub", "around": ".."} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, calls(t, "shell", object{"command": "echo x >sub/made; echo x >.mcp.json; echo x >../.mcp.json; echo x >../beside; echo the end"}), fakellm.Turn{Text: "done"})
+			top := b.dir
+			b.dir = filepath.Join(top, "work")
+			put(t, b.dir, "sub/a", "x")
+			c := b.config()
+			c.AddDirs, c.Sandbox = []string{filepath.Join(b.dir, added)}, sandbox.Options{Level: sandbox.Workspace, Cache: t.TempDir(), State: t.TempDir()}
+			b.submit(c, "the task")
+			for file, made := range map[string]bool{"work/sub/made": true, "work/.mcp.json": false, ".mcp.json": false, "beside": added == ".."} {
+				if _, err := os.Stat(filepath.Join(top, file)); (err == nil) != made {
+					t.Errorf("%s: %v; %s", file, err, b.lastResults())
+				}
+			}
+		})
+	}
+}

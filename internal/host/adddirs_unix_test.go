@@ -62,8 +62,8 @@ func TestN8_ModesAddDir(t *testing.T) {
 			t.Errorf("the document is %d times in request %d", n, i)
 		}
 	}
-	if system := b.server.Requests()[0].System; !strings.Contains(system, "Writable directories: "+b.dir+", "+other+"\n") {
-		t.Errorf("the prompt does not name the directory: %s", system)
+	if _, named, _ := strings.Cut(b.server.Requests()[0].System, "Writable directories: "); !strings.Contains(named, b.dir+", ") || !strings.Contains(named, other+"\n") {
+		t.Errorf("the prompt does not name the directory: %s", named)
 	}
 
 	b.config.Resume, b.config.AddDirs = id, nil
@@ -144,5 +144,25 @@ func TestN8_ModesDeniedLater(t *testing.T) {
 	})
 	if got := fate(b.results()["call_0_0"], false); got != "r" {
 		t.Errorf("%s: %v", got, b.results())
+	}
+}
+
+// A further directory may be the working directory, and be in it or around it.
+func TestN8_ModesAddDirNested(t *testing.T) {
+	for name, added := range map[string]string{"the same": ".", "inside": "sub", "around": ".."} {
+		t.Run(name, func(t *testing.T) {
+			b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "sub/made", "content": "x"}), fakellm.Turn{Text: "done"})
+			b.dir = filepath.Join(b.dir, "work")
+			put(t, b.dir, "sub/AGENTS.md", "Speak Latin here.")
+			b.config.Dir, b.config.Mode, b.config.AddDirs = b.dir, host.ModeAcceptEdits, []string{filepath.Join(b.dir, added)}
+			b.open(func(s *host.Setup, session *agent.Session) {
+				if _, err := session.Submit(t.Context(), "the task"); err != nil {
+					t.Error(err)
+				}
+			})
+			if _, err := os.Stat(filepath.Join(b.dir, "sub/made")); err != nil || strings.Count(b.lastRequest(), "Speak Latin here.") != 1 || len(b.told) > 0 {
+				t.Errorf("%v, told %q: %s", err, b.told, b.lastRequest())
+			}
+		})
 	}
 }

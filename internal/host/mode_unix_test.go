@@ -60,11 +60,14 @@ var sessionCalls = []struct {
 // The call that the agent in sessionCalls makes.
 const partCall, partFate = "call_part", "qrdr"
 
+// claudeModes are the modes as hooks know them.
+var claudeModes = []string{"default", "acceptEdits", "plan", "bypassPermissions", "plan"}
+
 // modeFiles are the rules and hooks of the test.
 var modeFiles = map[string]string{
 	"ordinary.txt": "one\n", "src/a.txt": "x\n", "secrets.pem": "x\n", "closed.txt": "x\n", "curious.txt": "x\n",
 	"~/.state/attractor/rules.json": `{"permissions": {"deny": ["Edit(denied.txt)", "Read(closed.txt)"], "ask": ["Edit(asked.txt)", "Read(curious.txt)"], "allow": ["Bash(mkdir:*)"]}}`,
-	"~/hook.sh": `input=$(cat); case $input in
+	"~/hook.sh": `input=$(cat); echo "$input" >>"$0.inputs"; case $input in
 *hooked.txt*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}';;
 *forbidden.txt*) echo 'not this one' >&2; exit 2;;
 esac`,
@@ -107,6 +110,9 @@ func TestN8_ModesDecide(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
+			if inputs, err := os.ReadFile(filepath.Join(b.home, "hook.sh.inputs")); err != nil || !strings.Contains(string(inputs), `"permission_mode":"`+claudeModes[m]+`"`) {
+				t.Errorf("the hooks got %s, %v", inputs, err)
+			}
 			for i, c := range sessionCalls {
 				id := fmt.Sprintf("call_%d_0", i)
 				if got := fate(b.results()[id], asked[id]); got != c.fate[m:m+1] {
