@@ -182,6 +182,7 @@ func TestM7_ShellCommandsUnderRules(t *testing.T) {
 		"asked and allowed": {host.ModeAsk, "", tool.Allow, 1, ""},
 		"asked and denied":  {host.ModeAsk, "", tool.Deny, 1, "not now"},
 		"read-only":         {host.ModeReadOnly, "", tool.Allow, 0, "this session is read-only"},
+		"planning":          {host.ModePlan, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Allow, 0, "the session is in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{".claude/commands/do.md": "---\nallowed-tools: Bash(touch:*)\n---\nDone: !`touch made`"}

@@ -166,6 +166,14 @@ func TestL11_Order(t *testing.T) {
 		"yes to all, hook asks":   {mode: host.ModeFull, before: host.Asks, want: "rrrd"},
 		"yes to all, hook denies": {mode: host.ModeFull, before: host.Denies, want: "dddd"},
 		"read only":               {mode: host.ModeReadOnly, want: "dddd"},
+		"plan":                    {mode: host.ModePlan, want: "rdad"},
+		"plan, hook allows":       {mode: host.ModePlan, before: host.Allows, want: "rdad"},
+		"plan, request allows":    {mode: host.ModePlan, request: host.Allows, want: "rdad"},
+		"plan, hook asks":         {mode: host.ModePlan, before: host.Asks, want: "adad"},
+		"plan, nobody":            {mode: host.ModePlan, nobody: true, want: "rddd"},
+		"edits":                   {mode: host.ModeAcceptEdits, want: "raad"},
+		"edits, hook allows":      {mode: host.ModeAcceptEdits, before: host.Allows, want: "rrad"},
+		"edits, nobody":           {mode: host.ModeAcceptEdits, nobody: true, want: "rddd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, someRules)
