@@ -34,6 +34,9 @@ func NewWriter(w io.Writer, form Form) *Writer { return &Writer{w: w, form: form
 // In returns a Writer to the same destination in another form, for callers that sanitize a part of the text themselves.
 func (w *Writer) In(form Form) *Writer { return NewWriter(w.w, form) }
 
+// Below returns the writer that gets the cleaned text.
+func (w *Writer) Below() io.Writer { return w.w }
+
 // Write sanitizes and writes p. An incomplete character at its end waits for the next call.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()

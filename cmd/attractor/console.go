@@ -23,6 +23,7 @@ type console struct {
 	out  io.Writer
 	line inputLine
 	turn chan struct{} // full while somebody asks
+	bell func()        // rings when somebody is asked; may be nil
 
 	tty      *os.File // the controlling terminal; nil if there is none
 	terminal *os.File // in, if that is a terminal
@@ -79,6 +80,9 @@ func (c *console) Take(ctx context.Context) (release func(), err error) {
 	if ctx.Err() != nil {
 		<-c.turn
 		return nil, context.Cause(ctx)
+	}
+	if c.bell != nil {
+		c.bell()
 	}
 	return func() { <-c.turn }, nil
 }

@@ -75,12 +75,13 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	if !asJSON {
 		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
 	}
+	t, live := withLiveLine(t, !asJSON, os.Getenv)
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, stopper: stopper, json: asJSON}
+	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, stopper: stopper, json: asJSON, live: live}
 	if err := r.run(ctx, demoTask); err != nil {
 		return err
 	}

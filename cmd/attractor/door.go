@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -23,6 +24,16 @@ func inForm(w io.Writer, as sanitize.Form) io.Writer {
 		return d.In(as)
 	}
 	return w
+}
+
+// widthOf returns how many columns a line on a terminal may have.
+func widthOf(stream any) int {
+	f := terminalFile(stream)
+	if f == nil {
+		return 0
+	}
+	width, _ := tty.Size(f)
+	return width - 1
 }
 
 // isTerminal reports whether a stream is a terminal or writes to one.

@@ -14,6 +14,7 @@ type inputLine struct {
 	w     io.Writer
 	label string // what the line begins with; empty while nobody is asked
 	left  bool   // text without a line end has been written below the line
+	typed func() // is told that a person has ended the line; may be nil
 }
 
 // begin writes the label of the line to w.
@@ -30,6 +31,8 @@ func (l *inputLine) end(typed bool) {
 	defer l.mu.Unlock()
 	if !typed {
 		fmt.Fprintln(l.w)
+	} else if l.typed != nil {
+		l.typed()
 	}
 	l.label = ""
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -47,6 +48,10 @@ If several are set, choose with --provider.
 
 Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
 pipe, the answer is printed once. With --json, standard output has one event per line instead.
+
+On a terminal, answers are rendered as Markdown, changes of files are shown as diffs, and the last line shows what
+runs, for how long and what it has cost. NO_COLOR turns colours off, ATTRACTOR_ACCESSIBLE=1, ACCESSIBLE=1 and
+TERM=dumb all of it but the text, and CI=true the last line.
 
 Reading in the directory, and commands that only read, need no permission. Before a tool call does anything
 else, run asks on the terminal. The answers: y allows this call; a allows the pattern that the question shows
@@ -131,6 +136,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
+	t, live := withLiveLine(t, !f.json, os.Getenv)
 	perm, err := f.permission(t, f.input == inputJSON)
 	if err != nil {
 		return err
@@ -162,9 +168,10 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		c.join(setup)
 	}
 	tellOpened(t, setup)
-	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c}
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c, live: live}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
+		perm.bell, perm.line.typed = live.bell, live.typed
 	}
 	return r.run(ctx, prompt)
 }
@@ -188,6 +195,7 @@ type runner struct {
 	images   []llm.Part // of the first prompt
 	input    *inputLine // of the console; nil if nobody is asked
 	client   *client    // with --input json
+	live     *liveLine  // nil without one
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -200,8 +208,11 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		defer cancel()
 	}
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
-	view := newView(r.terminal, r.json)
-	view.warnings = r.err
+	view := newView(r.terminal, r.json, r.Options.Policy.Result == nil)
+	view.warnings, view.live = r.err, r.live
+	if view.rich && r.Options.Limits.Diffs == 0 {
+		r.Options.Limits.Diffs = shownDiffs
+	}
 	if r.input != nil {
 		view.keepClear(r.input)
 	}
@@ -209,18 +220,21 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	if r.client != nil {
 		r.client.listen(r.Setup, view)
 	}
+	r.live.start(r.Options.Client.Models)
+	defer r.live.stop()
 	session, err := r.Start(ctx)
 	if err != nil {
 		closeErr := r.Close()
 		return errors.Join(r.stopper.or(r.refusal(err)), closeErr)
 	}
 	view.onFailure(session.Abort)
-	r.stopper.began(func() { r.StopCommand(); session.Abort() }, r.KillNow)
+	r.stopper.began(func() { r.StopCommand(); session.Abort() }, func() error { r.live.stop(); return r.KillNow() })
 	result, err := r.work(ctx, session, prompt)
 	if result == nil { // no input was begun
 		result = &agent.Result{Reason: agent.ReasonCompleted}
 	}
 	closeErr := errors.Join(closeAll(session), r.Close())
+	r.live.stop()
 	if code := r.stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}

@@ -251,13 +251,13 @@ func describeTurn(parts llm.Parts) string {
 
 func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 	out := bufio.NewWriter(inForm(t.out, sanitize.JSON))
-	v := newView(terminal{out: out, err: t.err}, true)
+	v := newView(terminal{out: out, err: t.err}, true, false)
 	return errors.Join(agent.Project(ctx, r, masked.Events(environmentSecrets(), v.show)), v.failed, out.Flush())
 }
 
 // replaySession replays a session and shows it as run did.
 func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
-	v := newView(t, false)
+	v := newView(t, false, true)
 	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: masked.Events(environmentSecrets(), v.show)}); err != nil {
 		return err
 	}

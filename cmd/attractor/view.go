@@ -22,18 +22,36 @@ type view struct {
 	// warnings gets the warnings with --json, for a person beside the events. Nil shows none.
 	warnings io.Writer
 	// once suppresses an answer that progress has shown, because both go to the same place.
-	once   bool
-	abort  func()
-	failed error // the first write that failed
+	once bool
+	live *liveLine // nil without one
+	// rich and richOut say that progress and the answer are for a screen.
+	rich, richOut bool
+	abort         func()
+	failed        error // the first write that failed
 }
 
-func newView(t terminal, asJSON bool) *view {
+// shownDiffs is how many bytes of diffs of a call a person sees, unless --diffs says more.
+const shownDiffs = 16 << 10
+
+// styleOf returns how text looks on a stream.
+func styleOf(stream any, getenv func(string) string) render.Style {
+	return render.Style{Colour: isTerminal(stream) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+}
+
+// newView returns a view of a session. Answers are rendered as Markdown on a screen if they are known to be for people.
+func newView(t terminal, asJSON, markdown bool) *view {
 	v := &view{stdout: t.out}
 	if asJSON {
 		v.events = inForm(t.out, sanitize.JSON)
 		return v
 	}
-	v.progress = render.NewSession(render.Style{Colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == ""})
+	style := styleOf(t.err, os.Getenv)
+	if v.rich = markdown && hasScreen(t.err, os.Getenv); v.rich {
+		style.Rich = true
+		style.Width = widthOf(t.err)
+	}
+	v.progress = render.NewSession(style)
+	v.richOut = markdown && hasScreen(t.out, os.Getenv)
 	v.w = inForm(t.err, sanitize.Coloured)
 	v.once = samePlace(t.out, t.err)
 	return v
@@ -41,7 +59,13 @@ func newView(t terminal, asJSON bool) *view {
 
 func (v *view) show(ev agent.Event) {
 	if v.events == nil {
-		if text := v.progress.Event(ev); text != "" {
+		v.live.event(ev)
+		if width := v.live.width(); width > 0 && v.rich {
+			v.progress.Resize(width)
+		}
+		text := v.progress.Event(ev)
+		v.live.unfinished(v.progress.Rest())
+		if text != "" {
 			fmt.Fprint(v.w, text) // errors are ignored: progress is best effort
 		}
 		return
@@ -108,6 +132,13 @@ func (v *view) answer(result *agent.Result) error {
 	if v.events != nil || v.once && v.progress.HasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
 		return nil
 	}
-	_, err := fmt.Fprintln(v.stdout, result.Text)
+	text := result.Text + "\n"
+	if v.richOut {
+		style := styleOf(v.stdout, os.Getenv)
+		style.Width = widthOf(v.stdout)
+		m := render.NewMarkdown(style)
+		text = m.Add(text) + m.End()
+	}
+	_, err := io.WriteString(inForm(v.stdout, sanitize.Coloured), text)
 	return err
 }

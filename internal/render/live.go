@@ -161,8 +161,8 @@ func (l *Live) Line(style Style, now time.Time, frame int) string {
 	}
 	what, since := l.what(now)
 	took := " · " + liveTime(now.Sub(since))
-	if since != l.began && len(l.calls) > 0 {
-		took += " of " + liveTime(now.Sub(l.began))
+	if all := liveTime(now.Sub(l.began)); len(l.calls) > 0 && all != liveTime(now.Sub(since)) {
+		took += " of " + all
 	}
 	spent := ""
 	if l.tokens.Input+l.tokens.Output > 0 {

@@ -69,6 +69,9 @@ func (s Style) wrap(text []piece, width int) []string {
 	return w.lines
 }
 
+// Wrap returns the lines of a text, which is clean, at the style's width. It has no emphasis.
+func (s Style) Wrap(text string) []string { return s.wrap([]piece{{text: text}}, s.Width) }
+
 // add takes a piece of text.
 func (w *wrapper) add(p piece) {
 	for p.text != "" {

@@ -17,6 +17,9 @@ func Changes() (changes <-chan os.Signal, stop func()) {
 	return c, func() { signal.Stop(c) }
 }
 
+// NotifyStop sends the signal of Ctrl-Z to the channel instead of stopping the process.
+func NotifyStop(stops chan<- os.Signal) { signal.Notify(stops, syscall.SIGTSTP) }
+
 // suspendWait bounds the wait for a stop that does not come, as in a process group that no shell controls.
 const suspendWait = 300 * time.Millisecond
 
