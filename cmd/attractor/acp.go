@@ -104,7 +104,7 @@ const keyMethod = "environment"
 
 // agent returns what the editor can run.
 func (e *editor) agent() *acp.Agent {
-	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: versionText(), Open: e.open, RemoteServers: []string{"http"},
+	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: versionText(), Open: e.open, Dirs: true, RemoteServers: []string{"http"},
 		Auth: []acp.AuthMethod{{ID: keyMethod, Name: "API key in the environment",
 			Description: "Set " + orList(providers.Variables()) + " in the environment of the agent, in the editor's settings, and restart it."}},
 		Authenticate: e.authenticate}

@@ -333,3 +333,76 @@ func (e *editorProcess) checkCalls(want ...string) {
 		e.Errorf("calls %q, want %q", got, want)
 	}
 }
+
+// Further directories are the session's, and are gone in another one.
+func TestN1_AdditionalDirectories(t *testing.T) {
+	other := t.TempDir()
+	write := use("write_file", map[string]any{"file_path": filepath.Join(other, "a.txt"), "content": "x"})
+	url, _ := serve(t, nil, say("", write), say("Done."))
+	h := newHome(t, url)
+	e := newEditor(t, h, "--mode", "accept-edits")
+	e.onAsk = func(string, json.RawMessage) any {
+		return map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
+	}
+	e.initialize()
+	for _, dirs := range [][]string{{}, {other}} {
+		var s struct{ SessionID string }
+		if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{}, "additionalDirectories": dirs}), &s); err != nil {
+			t.Fatal(err)
+		}
+		e.call("session/prompt", promptOf(s.SessionID, "write"))
+		if _, err := os.Stat(filepath.Join(other, "a.txt")); (err == nil) != (len(dirs) > 0) {
+			t.Errorf("with the directories %q: %v", dirs, err)
+		}
+	}
+	e.refused(-32602, "session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{}, "additionalDirectories": []string{"here"}})
+	e.wait(0)
+}
+
+// The sessions of a directory are listed page by page, also those that other commands have begun, and deleted.
+func TestN1_List(t *testing.T) {
+	url, _ := serve(t, nil, say("Hello."))
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "a task of run")
+	e := newEditor(t, h)
+	e.initialize()
+	for range 51 {
+		e.call("session/prompt", promptOf(e.open(), "a task"))
+	}
+	var all []string
+	for cursor := ""; ; {
+		var page struct {
+			Sessions   []struct{ SessionID, Cwd, Title, UpdatedAt string }
+			NextCursor string
+		}
+		params := map[string]any{"cwd": h.dir}
+		if cursor != "" {
+			params["cursor"] = cursor
+		}
+		if err := json.Unmarshal(e.call("session/list", params), &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Sessions {
+			if all = append(all, s.SessionID); !sameDir(s.Cwd, h.dir) || !strings.HasPrefix(s.Title, "a task") || s.UpdatedAt == "" {
+				t.Errorf("%+v", s)
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if once := slices.Compact(slices.Sorted(slices.Values(all))); len(once) != 52 || len(all) != 52 {
+		t.Errorf("%d sessions, %d different", len(all), len(once))
+	}
+	e.call("session/load", map[string]any{"sessionId": all[51], "cwd": h.dir, "mcpServers": []any{}})
+	if got := e.said("user_message_chunk"); got != "a task of run" {
+		t.Errorf("loaded %q", got)
+	}
+	e.call("session/delete", map[string]any{"sessionId": all[51]})
+	e.refused(-32002, "session/load", map[string]any{"sessionId": all[51], "cwd": h.dir, "mcpServers": []any{}})
+	e.refused(-32002, "session/load", map[string]any{"sessionId": all[0][:8], "cwd": h.dir, "mcpServers": []any{}})
+	if got := string(e.call("session/list", map[string]any{"cwd": t.TempDir()})); got != `{"sessions":[]}` {
+		t.Error(got)
+	}
+	e.wait(0)
+}

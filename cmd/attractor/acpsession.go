@@ -27,12 +27,18 @@ const editorDiffs = 256 << 10
 
 // open opens a session for the editor.
 func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err error) {
+	if o.Resume != "" {
+		if err := e.known(ctx, o.Resume); err != nil {
+			return nil, err
+		}
+	}
 	config := e.config
 	config.Dir, config.Resume, config.Asker, config.Servers = o.Dir, o.Resume, e.asker(o.Client), editorServers(o.Servers)
 	config.Interactive = true
 	config.Files = func(local env.Environment) env.Environment {
 		return o.Client.Files(ctx, local, append([]string{o.Dir}, o.Dirs...)...)
 	}
+	config.AddDirs = slices.Concat(config.AddDirs, o.Dirs)
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
 	setup, err := host.Open(life, config)
@@ -41,9 +47,6 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		return nil, editorError(err)
 	}
 	closeSetup := func() error { end(); return setup.Close() }
-	if o.Resume != "" && setup.Options.ID != o.Resume { // the ids of sessions can be shortened elsewhere
-		return nil, errors.Join(acp.Errorf(acp.CodeNotFound, "there is no session %q", o.Resume), closeSetup())
-	}
 	e.apply(setup)
 	options := &setup.Options
 	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(), agent.StayOnFailure
@@ -267,6 +270,9 @@ func (e *editor) list(ctx context.Context, dir, cursor string) (page []acp.Liste
 	if err != nil {
 		return nil, "", err
 	}
+	slices.SortFunc(all, func(a, b host.Summary) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
+	})
 	for _, s := range all {
 		at := s.Modified.UnixNano()
 		if s.Problem != "" || s.Parent != "" || s.Dir == "" || dir != "" && !sameDir(s.Dir, dir) || cursor != "" && (at > before || at == before && s.ID <= last) {
@@ -308,8 +314,16 @@ func sameDir(a, b string) bool {
 
 // remove removes a session.
 func (e *editor) remove(ctx context.Context, id string) error {
+	if err := e.known(ctx, id); err != nil {
+		return err
+	}
+	return e.config.Store.Remove(ctx, id)
+}
+
+// known returns an error if there is no session with the id, which is not shortened here as a person may elsewhere.
+func (e *editor) known(ctx context.Context, id string) error {
 	if found, err := host.Find(ctx, e.config.Store, id); err != nil || found != id {
 		return acp.Errorf(acp.CodeNotFound, "there is no session %q", id)
 	}
-	return e.config.Store.Remove(ctx, id)
+	return nil
 }
