@@ -52,6 +52,18 @@ func TestN8_ModesOfRun(t *testing.T) {
 			t.Errorf("files %q; %s", h.made(), told)
 		}
 	})
+	t.Run("resumed", func(t *testing.T) {
+		url, server := serve(t, nil, say("A plan."), say("", touch("a")), say("Done."), say("", touch("b")), say("Done."))
+		h := newHome(t, url)
+		h.run(0, "run", "--mode", "plan", "make a")
+		if out := h.run(0, "run", "--continue", "--allow-tool", "Bash", "go"); h.made() != "" || !strings.Contains(out.stderr, "in plan mode; to leave it, pass another mode") {
+			t.Errorf("files %q; %s", h.made(), out.stderr)
+		}
+		h.run(0, "run", "--continue", "--mode", "full", "go")
+		if requests := server.Requests(); h.made() != "b" || !strings.Contains(string(requests[len(requests)-1].Body), "Plan mode is over.") {
+			t.Errorf("files %q", h.made())
+		}
+	})
 	t.Run("nobody, accept edits", func(t *testing.T) {
 		url, _ := serve(t, nil, say("", touch("a"), write), say("Done."))
 		h := newHome(t, url)

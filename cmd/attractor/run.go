@@ -168,6 +168,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		c.join(setup)
 	}
 	tellOpened(t, setup)
+	tellPlan(t, setup)
 	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c, live: live}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line

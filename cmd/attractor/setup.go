@@ -42,6 +42,13 @@ func tellAbandoned(t terminal, local *env.Local) {
 	}
 }
 
+// tellPlan tells a person that a resumed session is still in plan mode.
+func tellPlan(t terminal, setup *host.Setup) {
+	if setup.Resumed && setup.Mode() == host.ModePlan {
+		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
+	}
+}
+
 // readInstructions returns the text, or the content of the file in @file.
 func readInstructions(value string) (string, error) {
 	name, isFile := strings.CutPrefix(value, "@")

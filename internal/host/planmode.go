@@ -23,7 +23,7 @@ const planRules = "You can read and search files and run commands that only read
 
 // howToLeave says how the model ends its planning.
 func (g *Gate) howToLeave() string {
-	if g.Ask == nil {
+	if g.Ask == nil || g.leave == nil {
 		return "Work out a plan and give it as your answer."
 	}
 	return "Work out a plan. When it is ready, call " + ExitPlanMode + " with it, and a person decides whether you carry it out."

@@ -221,6 +221,9 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.Gate != nil && s.Gate.answers() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != ModeReadOnly) {
 		s.Options.Approve = s.Gate.Approve
 	}
+	if s.Gate != nil && s.Options.Questions == nil { // the tool that leaves plan mode is not offered
+		s.Gate.leave = nil
+	}
 	if s.Servers != nil {
 		if err := s.Servers.Ready(ctx); err != nil {
 			return nil, fail(ErrServer, "%w", err)
