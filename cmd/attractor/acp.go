@@ -119,6 +119,9 @@ func (e *editor) agent() *acp.Agent {
 
 // authenticate checks that there is a key.
 func (e *editor) authenticate(context.Context, string) error {
+	if kind, err := providers.Find(e.provider); err == nil && kind.Local { // it needs none
+		return nil
+	}
 	for _, name := range providers.Variables() {
 		if os.Getenv(name) != "" {
 			return nil

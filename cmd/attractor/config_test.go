@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -307,8 +309,64 @@ func TestN8_ConfigShows(t *testing.T) {
 	if out := h.run(0, "trust", "--list"); out.code != 0 {
 		t.Error(out)
 	}
-	if out := h.run(exitUsage, "trust"); !strings.Contains(out.stdout, "sets model: \"theirs\"") || !strings.Contains(out.stdout, "sets max_turns: 3") {
+	if out := h.run(exitUsage, "trust"); !strings.Contains(out.stdout, "sets model: \"theirs\" (no effect: it decides what a session costs)") || !strings.Contains(out.stdout, "sets max_turns: 3") {
 		t.Errorf("trust shows %s", out.stdout)
+	}
+}
+
+// Every command with the flags of sessions reads the settings, and so do the commands that show servers and rules.
+func TestN8_ConfigEveryCommand(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "")
+	h.writeFile(".config/attractor/config.json", "{\n\"modell\": \"x\"}")
+	sessions := 0
+	for _, cmd := range newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Commands() {
+		if cmd.Flags().Lookup("max-rounds") == nil {
+			continue
+		}
+		sessions++
+		args := []string{cmd.Name()}
+		if cmd.Name() == "run" {
+			args = append(args, "x")
+		}
+		if out := h.run(exitUsage, args...); !strings.Contains(out.stderr, "config.json, line 2: there is no setting modell") {
+			t.Errorf("%s: %s", cmd.Name(), out.stderr)
+		}
+	}
+	if sessions < 3 {
+		t.Errorf("%d commands have the flags of sessions", sessions)
+	}
+	h.writeFile("more.json", `{"mcpServers":{"mine":{"command":"false"}}}`)
+	h.writeFile("rules.json", `{"permissions":{"deny":["Bash(rm:*)"]}}`)
+	h.writeFile(".config/attractor/config.json", `{"mcp": ["~/more.json"], "rules": ["../../rules.json"]}`)
+	if out := h.run(0, "mcp", "list"); !strings.Contains(out.stdout, "mine") {
+		t.Errorf("mcp list: %s%s", out.stdout, out.stderr)
+	}
+	if out := h.run(20, "rules", "check", "rm x"); !strings.Contains(out.stdout, "rm") {
+		t.Errorf("rules check: %s%s", out.stdout, out.stderr)
+	}
+}
+
+// Limits of all places count together, and of one limit that of the highest place. Lists of files are joined, the highest place first.
+func TestN8_ConfigJoins(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("ATTRACTOR_LIMIT", "processes=10,memory=2g")
+	t.Setenv("ATTRACTOR_RULES", `["/a,b.json"]`)
+	t.Setenv("ATTRACTOR_FALLBACK", "openai/a,openai/b")
+	t.Setenv("ATTRACTOR_IDLE_TIMEOUT", "7s")
+	var f sessionFlags
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.register(flags)
+	if err := flags.Parse([]string{"--limit", "processes=50", "--rules", "/c.json", "--fallback", "gemini/c"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.readSettings(flags, false); err != nil {
+		t.Fatal(err)
+	}
+	if f.limits.Processes != 50 || f.limits.Memory != 2<<30 || !slices.Equal(f.rules, []string{"/c.json", "/a,b.json"}) || !slices.Equal(f.fallbacks, []string{"gemini/c"}) ||
+		f.idleTimeout != 7*time.Second {
+		t.Errorf("limits %+v, rules %v, fallbacks %v, idle timeout %v", f.limits, f.rules, f.fallbacks, f.idleTimeout)
 	}
 }
 

@@ -66,6 +66,7 @@ func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
 	cmd.ValidArgsFunction = f.completeServers
+	fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
 }
 
 // register adds the flags to those of a command that starts servers.

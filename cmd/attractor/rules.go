@@ -86,6 +86,7 @@ Exit codes:
 	cmd.Flags().StringArrayVar(&f.files, "rules", nil, "also use the rules in this `file`; can be repeated")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a line of JSON")
 	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "decide as if the project were trusted")
+	fromSettings(cmd, "rules")
 	return cmd
 }
 

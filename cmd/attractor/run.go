@@ -44,7 +44,7 @@ If the prompt is -, run reads it from standard input. A prompt /NAME with argume
 that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
-If several are set, choose with --provider.
+If several are set, choose with --provider. Files and variables can set what flags do (attractor config --help).
 
 Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
 pipe, the answer is printed once. With --json, standard output has one event per line instead.

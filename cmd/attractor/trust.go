@@ -142,7 +142,7 @@ func showProject(t terminal, p *host.Project) {
 		fmt.Fprintf(t.out, "  %s (%s, %d bytes%s)\n", render.OneLine(f.Name), f.Kind, len(f.Data), modeOf(&f))
 		for _, e := range effects {
 			if e.File == f.Name && e.Text != "" {
-				fmt.Fprintf(t.out, "    %s: %s\n", render.OneLine(e.What), render.OneLine(e.Text))
+				fmt.Fprintf(t.out, "    %s: %s%s\n", render.OneLine(e.What), render.OneLine(e.Text), hasNoEffect(e))
 			}
 		}
 	}
@@ -162,6 +162,17 @@ func showProject(t terminal, p *host.Project) {
 	for _, c := range p.Decision.Changes {
 		fmt.Fprintf(t.out, "  %s %s\n    %s\n", c.What, render.OneLine(c.Name), strings.ReplaceAll(strings.TrimRight(sanitize.Text(c.Diff), "\n"), "\n", "\n    "))
 	}
+}
+
+// hasNoEffect returns why a setting of the project has no effect, in parentheses, or "".
+func hasNoEffect(e trust.Effect) string {
+	key, is := strings.CutPrefix(e.What, "sets ")
+	for _, s := range host.AllSettings() {
+		if is && s.Key == key && s.Why != "" {
+			return " (no effect: " + s.Why + ")"
+		}
+	}
+	return ""
 }
 
 // modeOf returns what is special about a file, for a person.
