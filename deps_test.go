@@ -72,7 +72,8 @@ var allowed = map[string][]string{
 	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
 	"internal/authserver":  {},                                                    // for tests
 
-	"examples/remoteenv": {"env"},
+	"examples/remoteenv":     {"env"},
+	"examples/jsonclient/go": {},
 }
 
 // rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room. Planned rooms do not

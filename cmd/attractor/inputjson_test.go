@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -661,5 +663,273 @@ func TestN2_FailedModelCall(t *testing.T) {
 	p.close()
 	if said := p.end(4); !strings.Contains(said, "API key") {
 		t.Errorf("stderr %q", said)
+	}
+}
+
+// The clients of examples/jsonclient run a task and a second one against the command: edits are approved, commands are refused, a question is
+// answered, and the texts are printed.
+func TestN2_ExampleClients(t *testing.T) {
+	t.Parallel()
+	builder := exec.Command("go", "build", "-o", filepath.Join(t.TempDir(), "client"), "../../examples/jsonclient/go")
+	if out, err := builder.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	script, err := filepath.Abs("../../examples/jsonclient/client.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		command []string
+		answer  string
+	}{
+		"python": {[]string{peer.Need(t, "python3"), script}, "red"},
+		"go":     {[]string{builder.Args[3]}, "as you like"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, server := serve(t, nil, say("I write. ", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
+				say("I run. ", use("shell", map[string]any{"command": "touch b.txt"})),
+				say("I ask. ", use("ask_user", map[string]any{"question": "Which?", "options": []string{"red", "blue"}})),
+				say("The first. "), say("The second. "))
+			h, bin := newHome(t, url), t.TempDir()
+			if err := os.Symlink(self, filepath.Join(bin, "attractor")); err != nil {
+				t.Fatal(err)
+			}
+			cmd := attractor(t)
+			cmd.Path, cmd.Args, cmd.Dir = c.command[0], append(c.command, "do it", "do more"), h.dir
+			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+				"ANTHROPIC_BASE_URL="+url)
+			out := runCommand(t, cmd)
+			if out.code != 0 || out.stderr != "" {
+				t.Errorf("exit code %d, stderr %s", out.code, out.stderr)
+			}
+			for _, text := range []string{"I write.", "I run.", "I ask.", "The first.", "The second."} {
+				if !strings.Contains(out.stdout, text) {
+					t.Errorf("%q was not printed: %s", text, out.stdout)
+				}
+			}
+			_, wrote := os.Stat(filepath.Join(h.dir, "a.txt"))
+			if _, ran := os.Stat(filepath.Join(h.dir, "b.txt")); wrote != nil || ran == nil {
+				t.Errorf("a.txt: %v, b.txt: %v", wrote, ran)
+			}
+			requests := server.Requests()
+			if told := string(requests[len(requests)-1].Body); !strings.Contains(told, `"`+c.answer+`"`) || !strings.Contains(told, "do more") || !strings.Contains(told, "the user said no.") {
+				t.Errorf("the model was told: %s", told)
+			}
+		})
+	}
+}
+
+// A hundred thousand lines get as many replies, also if the program reads none of them at first. An interrupt reaches the session while the
+// program does not read.
+func TestN2_ManyLines(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "")
+	fifo := h.fifo("gate")
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": deaf(fifo)})), say("Finished."))
+	h.url = url
+	p := h.converse("--yes")
+	p.say("user", map[string]any{"text": "go"})
+	ended := h.waitFor(fifo)
+	const unread, all = 1000, 100_000
+	p.send(strings.Repeat("garbage\n", unread)) // whose replies are more than a pipe holds
+	p.say("interrupt", nil)
+	ended() // although nothing was read yet
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(p.in, strings.Repeat("{\"type\":\"status\"}\n", all))
+		wrote <- err
+	}()
+	for line := int64(1); line <= all+unread+2; line++ {
+		if r := p.next("REPLY"); r.Line != line || r.OK != (line == 1 || line > unread+1) {
+			t.Fatalf("reply %d: %s", line, r.raw)
+		}
+		p.seen = nil
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if end := p.next("PROCESSING_END"); end.Reason != "interrupted" {
+		t.Errorf("%s", end.raw)
+	}
+	p.close()
+	p.end(1)
+}
+
+// An oversized line is skipped, whatever it holds, and the session goes on. So it does after a line without a newline for long.
+func TestN2_OversizedInput(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("Well."))
+	p := newHome(t, url).converse()
+	p.send(`{"type":"user","text":"` + strings.Repeat("x", 33<<20) + `"}` + "\n")
+	p.reply(1, "longer than 32 MiB")
+	p.say("user", map[string]any{"text": "and now?"})
+	p.reply(2, "")
+	p.close()
+	if end := p.next("PROCESSING_END"); end.Text != "Well." {
+		t.Errorf("%s", end.raw)
+	}
+	p.end(0)
+}
+
+// Images reach the model, in Base64 and from files. A text that the session has had under its key is not taken again, also by another process.
+func TestN2_ImagesAndKeys(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("Seen."), say("Two."))
+	h := newHome(t, url)
+	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	data, err := base64.StdEncoding.DecodeString(pixel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, "a.png"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := h.converse()
+	input := map[string]any{"text": "what is it?", "key": "task-1", "images": []map[string]any{{"media_type": "image/png", "data": pixel}, {"path": "a.png"}}}
+	p.say("user", input)
+	p.reply(1, "")
+	p.next("PROCESSING_END")
+	p.say("user", input)
+	p.reply(2, "")
+	p.close()
+	p.end(0)
+	if n := strings.Count(string(server.Requests()[0].Body), pixel); n != 2 || len(server.Requests()) != 1 {
+		t.Errorf("%d images, %d requests", n, len(server.Requests()))
+	}
+	p = h.converse("--resume", h.sessions()[0].ID)
+	p.say("user", input)
+	p.say("user", map[string]any{"text": "more", "key": "task-2"})
+	p.reply(1, "")
+	p.reply(2, "")
+	if end := p.next("PROCESSING_END"); end.Text != "Two." {
+		t.Errorf("%s", end.raw)
+	}
+	p.close()
+	p.end(0)
+}
+
+// With --output-schema each input has a result that fits. Steering reaches the input that runs.
+func TestN2_SchemaAndSteering(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "true; touch x"})), say(`{"n":1}`), say(`{"n":2}`))
+	h := newHome(t, url)
+	schema := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := h.converse("--output-schema", schema)
+	p.say("user", map[string]any{"text": "first"})
+	ask := p.next("APPROVAL_REQUESTED")
+	p.say("steer", map[string]any{"text": "Mind the gap."})
+	p.reply(1, "")
+	p.reply(2, "")
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "remember": "session"})
+	if end := p.next("PROCESSING_END"); end.Text != `{"n":1}` {
+		t.Errorf("%s", end.raw)
+	}
+	p.say("user", map[string]any{"text": "second"})
+	if end := p.next("PROCESSING_END"); end.Text != `{"n":2}` {
+		t.Errorf("%s", end.raw)
+	}
+	p.say("steer", map[string]any{"text": "Too late."})
+	p.reply(3, "")
+	p.reply(4, "")
+	p.reply(5, "no input is running")
+	p.close()
+	p.end(0)
+	if told := string(server.Requests()[1].Body); !strings.Contains(told, "Mind the gap.") || p.count("STEERING_INJECTED") != 1 {
+		t.Errorf("the model was told: %s", told)
+	}
+}
+
+// What is remembered holds: for the session, or for later sessions too. Plan mode ends with an approval that names the next mode.
+func TestN2_RememberedAndPlanned(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})), say("", use("shell", map[string]any{"command": "touch b"})), say("One."),
+		say("", use("exit_plan_mode", map[string]any{"plan": "I write c."})), say("", use("write_file", map[string]any{"file_path": "c", "content": "x"})), say("Two."))
+	h := newHome(t, url)
+	p := h.converse()
+	p.say("user", map[string]any{"text": "go"})
+	p.reply(1, "")
+	ask := p.next("APPROVAL_REQUESTED")
+	if !slices.Equal(ask.Allow, []string{"Bash(touch:*)"}) {
+		t.Errorf("%s", ask.raw)
+	}
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "mode": "full"})
+	p.reply(2, "not about one")
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "remember": "always"})
+	p.reply(3, "")
+	p.next("PROCESSING_END")
+	if p.count("APPROVAL_REQUESTED") != 1 {
+		t.Errorf("asked again: %s", p.transcript())
+	}
+	p.say("set", map[string]any{"mode": "plan"})
+	p.say("user", map[string]any{"text": "plan"})
+	p.reply(4, "")
+	p.reply(5, "")
+	ask = p.next("APPROVAL_REQUESTED")
+	if ask.Plan != "I write c." {
+		t.Errorf("%s", ask.raw)
+	}
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "mode": "accept-edits"})
+	p.reply(6, "")
+	if end := p.next("PROCESSING_END"); end.Text != "Two." {
+		t.Errorf("%s", end.raw)
+	}
+	if n := p.count("MODE_CHANGED"); n != 2 {
+		t.Errorf("%d changes of the mode", n)
+	}
+	p.close()
+	p.end(0)
+	if out := h.run(0, "rules", "check", "touch d"); !strings.Contains(out.stdout, "allow") {
+		t.Errorf("%s", out.stdout)
+	}
+}
+
+// Who gives up the session by close gets an exit code that says whether an input was cut off. Another program goes on with it, and then with
+// what was queued.
+func TestN2_Close(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "")
+	fifo := h.fifo("gate")
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": deaf(fifo)})), say("Finished."), say("The queued one."))
+	h.url = url
+	p := h.converse("--yes")
+	p.say("user", map[string]any{"text": "go"})
+	ended := h.waitFor(fifo)
+	p.say("user", map[string]any{"text": "later"})
+	p.reply(1, "")
+	p.reply(2, "")
+	p.say("close", nil)
+	ended()
+	if said := p.end(1); !strings.Contains(said, "closed while an input was running") {
+		t.Errorf("stderr %q", said)
+	}
+	p = h.converse("--resume", h.sessions()[0].ID, "--yes")
+	p.say("continue", nil)
+	for _, text := range []string{"Finished.", "The queued one."} {
+		if end := p.next("PROCESSING_END"); end.Text != text {
+			t.Errorf("%s", end.raw)
+		}
+	}
+	p.say("close", nil)
+	p.end(0)
+}
+
+// Without anybody who asks for more, --timeout ends the session.
+func TestN2_Timeout(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("One."))
+	p := newHome(t, url).converse("--timeout", "300ms", "go")
+	if said := p.end(3); !strings.Contains(said, "--timeout") {
+		t.Errorf("stderr %q", said)
+	}
+	if last := p.seen[len(p.seen)-1]; last.Kind != "SESSION_END" {
+		t.Errorf("%s", last.raw)
 	}
 }

@@ -30,7 +30,7 @@ func (r *lineReader) next() (line []byte, err error) {
 	tooLong := false
 	for {
 		piece, err := r.in.ReadSlice('\n')
-		if !tooLong && len(line)+len(piece) > r.max+1 { // with the end of the line
+		if !tooLong && len(line)+len(bytes.TrimSuffix(piece, []byte("\n"))) > r.max {
 			tooLong, line = true, nil
 		}
 		if !tooLong {

@@ -135,7 +135,8 @@ func (c *Conversation) work(ctx context.Context) {
 		if begun {
 			c.note(c.session.Continue(ctx))
 		}
-		if err := c.rest(ctx); err != nil {
+		err := c.rest(ctx)
+		if cut := ctx.Err() != nil && c.session.Status() != agent.StatusProcessing; err != nil && !cut { // else the last input came to its end before
 			c.note(c.session.Result(), err)
 		}
 		if c.atRest(accepted) {
