@@ -110,7 +110,7 @@ const planned, built = true, false
 
 // ofTests holds the packages that the tests of a package may import, for tests that use only doors.
 var ofTests = map[string][]string{
-	"internal/doors": {"llm", "llm/llmtest", "llm/fakellm", "llm/anthropic", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
+	"internal/doors": {"llm", "llm/llmtest", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
 		"internal/peer", "internal/orphans", "go.uber.org/goleak"},
 	"mcp/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer", "internal/orphans",
 		"go.uber.org/goleak"},

@@ -17,6 +17,7 @@ const (
 	maxRequests = 64              // that run at a time
 	maxWaiting  = 64              // messages to the editor that wait to be written
 	endTime     = 5 * time.Second // for messages while the connection ends
+	deafTime    = time.Minute     // for an editor that sends but does not read
 )
 
 var null = json.RawMessage("null")
@@ -63,6 +64,7 @@ type handler interface {
 // Errors of a connection.
 var (
 	errGone             = errors.New("the editor has closed the connection")
+	errDeaf             = errors.New("the editor sends messages but reads none")
 	errRequestCancelled = errors.New("the editor has cancelled the request")
 )
 
@@ -150,7 +152,7 @@ func (c *conn) read() error {
 		line, err := c.in.next()
 		switch {
 		case errors.Is(err, errTooLong):
-			c.fail(idOf(line), Errorf(CodeInvalidRequest, "%w", err))
+			c.complain(idOf(line), Errorf(CodeInvalidRequest, "%w", err))
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -170,11 +172,11 @@ func (c *conn) receive(line []byte) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		switch begin := bytes.TrimSpace(line)[0]; {
 		case !json.Valid(line):
-			c.fail(null, Errorf(CodeParse, "the line is not JSON: %v", err))
+			c.complain(null, Errorf(CodeParse, "the line is not JSON: %v", err))
 		case begin == '[':
-			c.fail(null, Errorf(CodeInvalidRequest, "batches are not supported; send each message on a line of its own"))
+			c.complain(null, Errorf(CodeInvalidRequest, "batches are not supported; send each message on a line of its own"))
 		default:
-			c.fail(idOf(line), Errorf(CodeInvalidRequest, "the message is not a request, a notification or a response"))
+			c.complain(idOf(line), Errorf(CodeInvalidRequest, "the message is not a request, a notification or a response"))
 		}
 		return
 	}
@@ -182,13 +184,13 @@ func (c *conn) receive(line []byte) {
 	case m.Method == "" && m.ID != nil:
 		c.answered(&m)
 	case m.Method == "":
-		c.fail(null, Errorf(CodeInvalidRequest, "the message has neither a method nor an id"))
+		c.complain(null, Errorf(CodeInvalidRequest, "the message has neither a method nor an id"))
 	case m.ID == nil && m.Method == methodCancelRequest:
 		c.cancel(m.Params)
 	case m.ID == nil:
 		c.on.notified(m.Method, m.Params)
 	case !validID(m.ID):
-		c.fail(null, Errorf(CodeInvalidRequest, "the id must be a string or a number"))
+		c.complain(null, Errorf(CodeInvalidRequest, "the id must be a string or a number"))
 	default:
 		c.request(&m)
 	}
@@ -229,7 +231,7 @@ func (c *conn) request(m *message) {
 	ctx, end := context.WithCancelCause(c.ctx)
 	if err := c.begin(id, end); err != nil {
 		end(nil)
-		c.fail(m.ID, err)
+		c.complain(m.ID, err)
 		return
 	}
 	run, err := c.on.requested(m.Method, m.Params)
@@ -279,6 +281,14 @@ func (c *conn) run(ctx context.Context, f work) (result any, after func(), err e
 		err = Errorf(CodeCancelled, "the request was cancelled")
 	}
 	return result, after, err
+}
+
+// complain sends an error from where messages are read. An editor that does not read for long, while it sends what is wrong, loses the
+// connection: otherwise nobody would see the end of the input.
+func (c *conn) complain(id json.RawMessage, err *Error) {
+	timer := time.AfterFunc(deafTime, func() { c.end(errDeaf) })
+	defer timer.Stop()
+	c.fail(id, err)
 }
 
 // fail sends an error.

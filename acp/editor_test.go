@@ -64,7 +64,8 @@ type editor struct {
 	in   *io.PipeWriter // to the agent
 	out  *bufio.Reader
 	gone *io.PipeReader
-	over chan error // of Serve
+	read *io.PipeReader // of the agent
+	over chan error     // of Serve
 	dir  string
 	n    int
 
@@ -90,7 +91,7 @@ func connectWith(ctx context.Context, t *testing.T, a *acp.Agent) *editor {
 	t.Helper()
 	toAgent, in := io.Pipe()
 	out, fromAgent := io.Pipe()
-	e := &editor{T: t, in: in, out: bufio.NewReader(out), gone: out, over: make(chan error, 1), dir: t.TempDir()}
+	e := &editor{T: t, in: in, out: bufio.NewReader(out), gone: out, read: toAgent, over: make(chan error, 1), dir: t.TempDir()}
 	go func() {
 		err := a.Serve(ctx, toAgent, fromAgent)
 		_ = fromAgent.Close() // never fails

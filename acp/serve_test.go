@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,39 @@ func TestN1_EditorThatDoesNotRead(t *testing.T) {
 			t.Errorf("the end took %v", took)
 		}
 		_ = e.gone.Close() // for the write that was left behind
+	})
+}
+
+// An editor that sends what is wrong and never reads loses the connection.
+func TestN1_DeafEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := connect(t, newProgram().agent())
+		go func() {
+			for {
+				if _, err := io.WriteString(e.in, "nonsense\n"); err != nil {
+					return
+				}
+			}
+		}()
+		if err := <-e.over; err == nil || !strings.Contains(err.Error(), "reads none") {
+			t.Errorf("Serve returned %v", err)
+		}
+		_ = e.gone.Close() // for what was left behind; never fails
+		_ = e.read.Close()
+	})
+}
+
+// A prompt can be cancelled while the editor does not read.
+func TestN1_CancelUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := connect(t, newProgram(llmtest.Answer(llm.Text{Text: strings.Repeat("many words ", 100_000)})).agent())
+		session := e.open(`{}`)
+		id := e.request("session/prompt", prompt(session, "talk"))
+		synctest.Wait() // nothing moves
+		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": session}})
+		synctest.Wait()
+		e.stops(e.response(id), "cancelled")
+		e.end()
 	})
 }
 

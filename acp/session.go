@@ -23,10 +23,12 @@ type session struct {
 	shown  *view
 	known  atomic.Bool // the editor knows the session, so it can be asked for files
 
-	mu     sync.Mutex
+	mu     sync.Mutex              // is never held while something is sent
 	stop   context.CancelCauseFunc // of the prompt that runs
 	closed bool
-	told   told
+
+	telling sync.Mutex // held while the editor is told of changes
+	told    told
 }
 
 // told holds what the editor knows of a session's options and commands, as JSON.
@@ -49,9 +51,9 @@ func (o *session) update(u any) {
 // begin sends what has been shown since the session was started: the editor did not know its id before.
 func (o *session) begin() {
 	if o.host.Options != nil {
-		o.mu.Lock()
+		o.telling.Lock()
 		o.told.mode, o.told.options = o.current()
-		o.mu.Unlock()
+		o.telling.Unlock()
 	}
 	o.shown.open()
 	o.tellCommands()
@@ -256,8 +258,8 @@ func (o *session) changed() {
 	if o.host == nil || o.host.Options == nil {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.telling.Lock()
+	defer o.telling.Unlock()
 	if o.told.options == "" { // the editor gets them with the session
 		return
 	}
@@ -286,8 +288,11 @@ func (o *session) tellCommands() {
 	}
 	encoded, _ := json.Marshal(commands) // cannot fail
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.told.commands != string(encoded) && !o.closed {
+	closed := o.closed
+	o.mu.Unlock()
+	o.telling.Lock()
+	defer o.telling.Unlock()
+	if o.told.commands != string(encoded) && !closed {
 		o.told.commands = string(encoded)
 		o.update(commandsUpdate{"available_commands_update", commands})
 	}

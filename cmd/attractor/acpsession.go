@@ -35,10 +35,14 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	config := e.config
 	config.Dir, config.Resume, config.Asker, config.Servers = o.Dir, o.Resume, e.asker(o.Client), editorServers(o.Servers)
 	config.Interactive = true
-	config.Files = func(local env.Environment) env.Environment {
-		return o.Client.Files(ctx, local, append([]string{o.Dir}, o.Dirs...)...)
-	}
 	config.AddDirs = slices.Concat(config.AddDirs, o.Dirs)
+	dirs := []string{o.Dir}
+	for _, dir := range config.AddDirs {
+		if abs, err := filepath.Abs(dir); err == nil { // otherwise host.Open fails
+			dirs = append(dirs, abs)
+		}
+	}
+	config.Files = func(local env.Environment) env.Environment { return o.Client.Files(ctx, local, dirs...) }
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
 	setup, err := host.Open(life, config)

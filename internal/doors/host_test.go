@@ -23,13 +23,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// role is the environment variable that turns the test binary into one of the programs in roles, such as a server for a sketch.
-const role = "DOORS_ROLE"
-
 func TestMain(m *testing.M) {
-	if program := roles()[os.Getenv(role)]; program != nil {
-		os.Exit(program())
-	}
 	orphans.Adopt()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
