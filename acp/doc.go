@@ -28,6 +28,19 @@
 // not offered, and one that closes the question, are refusals. Later answers are ignored. The model's questions are forms where the editor
 // has these, else texts that end the prompt; the next prompt answers.
 //
+// # Files
+//
+// [Client.Files] makes the editor's text files those of the session, in the directories that the editor names, if the editor lets others read
+// them. What is not saved is then what the model reads, what a person approves, and what an edit is based on. Writes go through the editor if
+// it offers that, too. The file on the disk is compared afterwards, and written if the editor has not saved it, because commands read it there.
+// Line endings, the byte order mark and the final newline are those of the file, since editors keep them apart from the text. What a formatter
+// of the editor changes stays.
+//
+// Searches and commands see the disk: the protocol cannot list unsaved files. A model that reads one is told so. The disk also has what is
+// not UTF-8 or larger than 8 MiB, what is in .git, and what the editor refuses to give, which the person is told once. An editor that does
+// not answer within 10 seconds, or 30 for a write, is not asked for a minute. Unsaved changes are never passed over: without the editor,
+// such a file is not written. A file that only the editor has does not exist.
+//
 // # Bounds
 //
 // A message has at most 32 MiB, a prompt's images included. A longer one is skipped and answered with an error. A connection has at most

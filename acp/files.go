@@ -212,18 +212,18 @@ func asInFile(text string, disk []byte) []byte {
 	if plain(text) == plain(string(disk)) {
 		return disk // in all its details, such as mixed line endings
 	}
-	lines := bytes.Count(disk, []byte("\n"))
+	lines, end := bytes.Count(disk, []byte("\n")), "\n"
 	if lines > 0 && bytes.Count(disk, []byte("\r\n")) == lines && !strings.Contains(text, "\r") {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
+		end = "\r\n"
+		text = strings.ReplaceAll(text, "\n", end)
+	}
+	if strings.Contains(text, "\r\n") {
+		end = "\r\n"
 	}
 	if text != "" && bytes.HasSuffix(disk, []byte("\n")) && !strings.HasSuffix(text, "\n") {
-		end := "\n"
-		if strings.Contains(text, "\r\n") {
-			end = "\r\n"
-		}
 		text += end
 	}
-	if bytes.HasPrefix(disk, []byte(bom)) && !strings.HasPrefix(text, bom) {
+	if text != "" && bytes.HasPrefix(disk, []byte(bom)) && !strings.HasPrefix(text, bom) {
 		text = bom + text
 	}
 	return []byte(text)
@@ -231,7 +231,7 @@ func asInFile(text string, disk []byte) []byte {
 
 // plain returns a text without what editors keep apart from it.
 func plain(text string) string {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, bom), "\r\n", "\n")
+	text = strings.ReplaceAll(strings.TrimLeft(text, bom), "\r\n", "\n")
 	return strings.TrimSuffix(text, "\n")
 }
 
