@@ -248,6 +248,9 @@ func TestN8_ConfigMistakes(t *testing.T) {
 			t.Errorf("%s is told as %s, want %s", variable, out.stderr, want)
 		}
 	}
+	if out := h.runWith(exitUsage, []string{"ATTRACTOR_BUDGET_USD=5"}, "run", "--yes", "--model", "unheard-of", "x"); !strings.Contains(out.stderr, "prices are not known") || !strings.Contains(out.stderr, "run: attractor config") {
+		t.Errorf("a budget that cannot be used: %s", out.stderr)
+	}
 	if len(server.Requests()) > 0 || len(h.sessions()) > 0 {
 		t.Error("something has begun in spite of a mistake")
 	}

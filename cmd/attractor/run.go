@@ -290,7 +290,11 @@ func (r *runner) refused(err error) error {
 	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
 		return r.outcome(err)
 	}
-	return fail(exitUsage, "%w", err)
+	hint := ""
+	if r.HasSettings() {
+		hint = "\nFiles or variables choose something, too. To see what counts, run: attractor config"
+	}
+	return fail(exitUsage, "%w%s", err, hint)
 }
 
 // closeAll closes a session and waits until all its events are shown, because a reader may be slow or paused.

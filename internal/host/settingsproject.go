@@ -239,6 +239,11 @@ func (s *Setup) Limit(p *agent.Policy) {
 	}
 }
 
+// HasSettings reports whether files or variables have chosen something for the session.
+func (s *Setup) HasSettings() bool {
+	return s.settings != nil && slices.ContainsFunc(s.settings.values, func(v Value) bool { return v.Unused == "" && v.Origin.Place != PlaceFlag })
+}
+
 // SettingsState says whether the project's settings count, for a person.
 func (p *Project) SettingsState() string {
 	switch {
