@@ -69,6 +69,10 @@ func (s *Setup) openDir(c *Config) (err error) {
 	if state, err := stateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}
+	if dir, err := configDir(c.getenv); err == nil { // nor choose what later sessions may do
+		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
+		protection.Ask = append(protection.Ask, filepath.ToSlash(dir))
+	}
 	if o.Env = env.Protect(files, protection); c.Mode == ModeReadOnly {
 		o.Env = env.ReadOnly(files)
 	}
