@@ -392,7 +392,7 @@ func TestN8_ConfigHasAllFlags(t *testing.T) {
 	})
 }
 
-var update = flag.Bool("update", false, "rewrite the table of settings in docs/configuration.md")
+var update = flag.Bool("update", false, "rewrite the table of settings in docs/configuration.md and the screens in testdata/screens")
 
 // The table in the documentation is that of the code.
 func TestN8_ConfigDocs(t *testing.T) {

@@ -96,6 +96,9 @@ func newRoot(t terminal) *cobra.Command {
 			if version {
 				return printVersion(t)
 			}
+			if in, _ := bothTerminals(t); in != nil {
+				return chatAlone(cmd.Context(), t)
+			}
 			return cmd.Help()
 		},
 	}
@@ -106,7 +109,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	for _, cmd := range []*cobra.Command{newRun(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t),
+	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t),
 		newCompletion(t), newVersion(t)} {
 		strict(cmd)
 		complete(cmd, flagValues(cmd))

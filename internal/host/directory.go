@@ -66,7 +66,7 @@ func (s *Setup) openDir(c *Config) (err error) {
 		files = c.Files(files)
 	}
 	protection := s.box.Protection()
-	if state, err := stateDir(c.getenv); err == nil { // a session must not trust its own project
+	if state, err := StateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}
 	if dir, err := configDir(c.getenv); err == nil { // nor choose what later sessions may do

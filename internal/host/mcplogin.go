@@ -16,7 +16,7 @@ import (
 
 // MCPTokens returns the user's logins at MCP servers: $XDG_STATE_HOME/attractor/mcp/tokens, else ~/.local/state/attractor/mcp/tokens.
 func MCPTokens(getenv func(string) string) (*mcp.FileTokens, error) {
-	state, err := stateDir(getenv)
+	state, err := StateDir(getenv)
 	if err != nil {
 		return nil, fail(ErrConfig, "there is no directory to keep logins in: %w", err)
 	}

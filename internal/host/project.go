@@ -27,7 +27,7 @@ type Project struct {
 
 // TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
 func TrustStore(getenv func(string) string) (*trust.Store, error) {
-	state, err := stateDir(getenv)
+	state, err := StateDir(getenv)
 	if err != nil {
 		return nil, fail(ErrConfig, "there is no directory to keep decisions in: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 // UserRules returns the file of the rules that a person has kept: $XDG_STATE_HOME/attractor/rules.json, else
 // ~/.local/state/attractor/rules.json.
 func UserRules(getenv func(string) string) (string, error) {
-	state, err := stateDir(getenv)
+	state, err := StateDir(getenv)
 	if err != nil {
 		return "", err
 	}

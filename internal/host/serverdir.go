@@ -24,7 +24,7 @@ func (r *serverReader) unplaced(s *mcp.Server) (string, error) {
 	r.Problems = append(r.Problems, &mcp.Problem{File: s.File, Server: s.Name, Err: fmt.Errorf("it starts in an empty directory, because %s would use %s of this "+
 		"directory, which nobody has trusted. A server that needs the directory can have ${CLAUDE_PROJECT_DIR} in its args. To start it in the "+
 		`directory of every session, write "cwd": "."`, program, found)})
-	state, err := stateDir(r.getenv)
+	state, err := StateDir(r.getenv)
 	if err != nil {
 		return "", fmt.Errorf("there is no directory for it: %w", err)
 	}

@@ -17,15 +17,15 @@ import (
 
 // UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
 func UserStore(getenv func(string) string) (*journal.Dir, error) {
-	state, err := stateDir(getenv)
+	state, err := StateDir(getenv)
 	if err != nil {
 		return nil, fail(ErrNoStore, "there is no directory to keep sessions in: %w", err)
 	}
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
 }
 
-// stateDir returns the user's directory for the state of programs.
-func stateDir(getenv func(string) string) (string, error) {
+// StateDir returns the user's directory for the state of programs.
+func StateDir(getenv func(string) string) (string, error) {
 	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) { // the XDG specification requires an absolute path
 		return state, nil
 	}

@@ -112,10 +112,22 @@ func (m *Markdown) Rest() string {
 		lines = m.table.source
 	}
 	if len(m.line) > 0 {
-		lines = append(lines[:len(lines):len(lines)], sanitize.Text(string(m.line)))
+		line := m.line[max(0, len(m.line)-maxRest):]
+		for len(line) > 0 && !utf8.RuneStart(line[0]) {
+			line = line[1:]
+		}
+		lines = append(lines[:len(lines):len(lines)], sanitize.Text(string(line)))
 	}
-	return strings.Join(lines, "\n")
+	from, size := len(lines), 0
+	for from > 0 && size < maxRest {
+		from--
+		size += len(lines[from])
+	}
+	return strings.Join(lines[from:], "\n")
 }
+
+// maxRest limits the bytes of the lines that Rest returns, of which a screen shows a few rows many times a second.
+const maxRest = 16 << 10
 
 // End returns what is not finished as lines. What is added afterwards is a new text.
 func (m *Markdown) End() string {

@@ -337,3 +337,16 @@ func wrapped(text string, width int) (rows []string) {
 	}
 	return append(rows, b.String())
 }
+
+// Shown returns the text with folded pastes as they are shown.
+func (e *Editor) Shown() string {
+	var b strings.Builder
+	for _, c := range e.cells {
+		if c.shown != "" {
+			b.WriteString(c.shown)
+		} else {
+			b.WriteString(c.text)
+		}
+	}
+	return b.String()
+}

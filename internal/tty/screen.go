@@ -68,6 +68,7 @@ func (s *Screen) Draw(above string, live []string, row, column int) error {
 	s.buf.WriteString("\x1b[?2026h\x1b[?25l") // terminals that know it show the whole change at once
 	s.toTop()
 	s.text(strings.ReplaceAll(above, "\n", "\r\n"))
+	s.buf.WriteString("\x1b[?7l") // a row stays one even where the terminal thinks that a character is wider
 	for i, text := range live {
 		if i > 0 {
 			s.buf.WriteString("\r\n")
@@ -81,7 +82,7 @@ func (s *Screen) Draw(above string, live []string, row, column int) error {
 	if column > 0 {
 		fmt.Fprintf(&s.buf, "\x1b[%dC", column)
 	}
-	s.buf.WriteString("\x1b[?25h\x1b[?2026l")
+	s.buf.WriteString("\x1b[?7h\x1b[?25h\x1b[?2026l")
 	s.live, s.row, s.column = slices.Clone(live), row, column
 	return s.flush()
 }
@@ -126,7 +127,8 @@ func (s *Screen) toTop() {
 	if up := min(s.row, s.height-1); up > 0 {
 		fmt.Fprintf(&s.buf, "\x1b[%dA", up)
 	}
-	s.buf.WriteString("\x1b[J")
+	// Erasing all from the first row would make some terminals keep what is erased, as if it had scrolled by.
+	s.buf.WriteString("\x1b[2K\x1b7\x1b[B\x1b[J\x1b8")
 }
 
 func (s *Screen) flush() error {

@@ -1,0 +1,358 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+// command is one of the conversation's own.
+type command struct {
+	name, arguments, about string
+	anytime                bool // also while something runs
+	run                    func(p *program, arguments string)
+}
+
+// commands returns the commands of a conversation, as /help lists them.
+func commands() []command {
+	return []command{
+		{"help", "", "list the commands and the keys", true, (*program).help},
+		{"model", "[[PROVIDER/]MODEL]", "list the models, or change to another one", true, (*program).chooseModel},
+		{"effort", "[LEVEL]", "list the levels of reasoning effort, or change to another one", true, (*program).chooseEffort},
+		{"mode", "[MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three", true, (*program).chooseMode},
+		{"compact", "", "replace the beginning of the conversation by a summary", true, (*program).compact},
+		{"diff", "", "show what the agent's calls have changed in files", true, (*program).diff},
+		{"cost", "", "show the tokens used and what they cost, by model", true, (*program).cost},
+		{"resume", "[ID]", "list the sessions of this directory, or go on with another one", false, (*program).resume},
+		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false, (*program).fork},
+		{"clear", "", "begin a new session", false, (*program).clear},
+		{"mcp", "", "show the MCP servers", true, (*program).mcp},
+		{"skills", "", "list the skills and the commands of files", true, (*program).skills},
+		{"quit", "", "end the conversation; so does Ctrl-D, or Ctrl-C twice", true, func(p *program, _ string) { p.leave() }},
+	}
+}
+
+// command returns the conversation's own command that a line calls.
+func (p *program) command(text string) (run func(*program, string), arguments string, is bool) {
+	name, ok := commandName(text)
+	if !ok {
+		return nil, "", false
+	}
+	arguments = strings.TrimSpace(text[len("/")+len(name):])
+	if name == "exit" {
+		name = "quit"
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return p.allowed(c), arguments, true
+		}
+	}
+	return nil, "", false
+}
+
+// allowed returns what a command does now.
+func (p *program) allowed(c command) func(*program, string) {
+	needs := c.name != "help" && c.name != "quit" && c.name != "resume" && c.name != "clear"
+	switch {
+	case p.task != nil && !c.anytime:
+		return func(p *program, _ string) {
+			p.warn(fmt.Sprintf("/%s waits until nothing runs; Ctrl-C interrupts what does", c.name))
+		}
+	case p.current == nil && needs:
+		return func(p *program, _ string) { p.warn("no session is open: /resume opens one, /clear begins a new one") }
+	}
+	return c.run
+}
+
+// help lists the commands and the keys.
+func (p *program) help(string) {
+	var b strings.Builder
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-28s %s\n", strings.TrimSpace("/"+c.name+" "+c.arguments), c.about)
+	}
+	if p.current != nil && len(p.current.names) > 0 {
+		fmt.Fprintf(&b, "  and %s: /skills lists them\n", render.Count(len(p.current.names), "skill or command"))
+	}
+	b.WriteString(`
+  Enter sends; while the agent works, it gets the message before its next step
+  Alt-Enter, Ctrl-J, or a backslash and Enter begin another line; a long paste is shown folded and sent whole
+  Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for what is in the input
+  Ctrl-C interrupts, and twice ends the conversation; Ctrl-Z stops it, fg goes on
+`)
+	p.say(b.String())
+}
+
+// chooseModel implements /model.
+func (p *program) chooseModel(arguments string) {
+	setup := p.current.setup
+	provider, model, _ := setup.Model()
+	if arguments == "" {
+		var b strings.Builder
+		for _, m := range setup.Models() {
+			mark := " "
+			if m.Provider == provider && m.ID == model {
+				mark = "*"
+			}
+			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, oneLine(m.Provider), oneLine(m.ID), p.Style.Faint(strings.Join(m.Efforts, " ")))
+		}
+		p.say(b.String())
+		return
+	}
+	to := host.Model{ID: arguments}
+	for _, m := range setup.Models() {
+		if m.Provider+"/"+m.ID == arguments || m.ID == arguments && to.Provider != provider {
+			to = m
+		}
+	}
+	if before, after, ok := strings.Cut(arguments, "/"); ok && to.Provider == "" {
+		if _, err := host.FindProvider(before); err == nil {
+			to.Provider, to.ID = before, after
+		}
+	}
+	p.background(func(ctx context.Context) error { return setup.SetModel(ctx, to.Provider, to.ID) }, p.told(func() string {
+		provider, model, _ := setup.Model()
+		return "the model is " + oneLine(provider) + "/" + oneLine(model) + " from the next answer on"
+	}))
+}
+
+// told returns what follows a change: its text, or the error.
+func (p *program) told(text func() string) func(error) {
+	return func(err error) {
+		if err != nil {
+			p.warn(err.Error())
+			return
+		}
+		p.note(text())
+	}
+}
+
+// chooseEffort implements /effort.
+func (p *program) chooseEffort(arguments string) {
+	setup := p.current.setup
+	if arguments == "" {
+		_, model, effort := setup.Model()
+		p.say(fmt.Sprintf("the effort of %s is %s; it has %s", oneLine(model), cmp.Or(oneLine(effort), "the provider's default"),
+			cmp.Or(strings.Join(setup.Efforts(), ", "), "no levels that are known")))
+		return
+	}
+	p.background(func(ctx context.Context) error { return setup.SetEffort(ctx, arguments) }, p.told(func() string {
+		_, _, effort := setup.Model()
+		return "the effort is " + oneLine(effort) + " from the next answer on"
+	}))
+}
+
+// chooseMode implements /mode.
+func (p *program) chooseMode(arguments string) {
+	if arguments == "" {
+		p.say("the mode is " + string(p.current.setup.Mode()))
+		return
+	}
+	p.setMode(host.Mode(arguments))
+}
+
+// setMode changes the mode.
+func (p *program) setMode(m host.Mode) {
+	setup := p.current.setup
+	p.background(func(ctx context.Context) error { return setup.SetMode(ctx, m) }, p.told(func() string { return "the mode is " + string(setup.Mode()) }))
+}
+
+// nextMode goes to the next mode. Full access has to be asked for by name.
+func (p *program) nextMode() {
+	if p.current == nil {
+		return
+	}
+	all := slices.DeleteFunc(host.Modes(), func(m host.Mode) bool { return m == host.ModeFull })
+	at := slices.Index(all, p.current.setup.Mode())
+	p.setMode(all[(at+1)%len(all)])
+}
+
+// modeChanged draws the new mode. Anybody may call it.
+func (p *program) modeChanged() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// compact implements /compact.
+func (p *program) compact(string) {
+	session := p.current.session
+	if p.task != nil {
+		if !p.task.steers {
+			p.warn("nothing can be compacted while the session is " + p.task.what)
+			return
+		}
+		p.background(session.Compact, p.told(func() string { return "the conversation is compacted before the next answer" }))
+		return
+	}
+	p.start(&task{what: "compacting"}, func(ctx context.Context) func() {
+		err := session.Compact(ctx)
+		return func() {
+			switch {
+			case errors.Is(err, context.Canceled):
+				p.note("interrupted; the conversation is compacted with the next message")
+			case err != nil:
+				p.warn(err.Error())
+			}
+		}
+	})
+}
+
+// clear implements /clear.
+func (p *program) clear(string) {
+	c := p.Config
+	c.Resume, c.Fork, c.Turn = "", "", 0
+	if p.current != nil {
+		provider, model, effort := p.current.setup.Model()
+		c.Dir, c.Provider, c.Model, c.Effort = p.current.setup.Local.WorkDir(), &provider, &model, &effort
+	}
+	p.change(c)
+}
+
+// another returns the configuration for a session that exists. It keeps its own directory, provider, model and effort.
+func (p *program) another() host.Config {
+	c := p.Config
+	c.Resume, c.Fork, c.Turn, c.Dir = "", "", 0, ""
+	c.Provider, c.Model, c.Effort, c.Fallbacks = nil, nil, nil, nil
+	return c
+}
+
+// mostListed limits the sessions that /resume lists.
+const mostListed = 15
+
+// resume implements /resume.
+func (p *program) resume(arguments string) {
+	if p.Config.Store == nil {
+		p.warn("sessions are not kept (--no-journal)")
+		return
+	}
+	c := p.another()
+	if arguments == "" {
+		p.background(func(ctx context.Context) error {
+			text, err := p.list(ctx)
+			p.post(func() { p.say(text) })
+			return err
+		}, func(err error) {
+			if err != nil {
+				p.warn(err.Error())
+			}
+		})
+		return
+	}
+	p.find(arguments, func(id string) {
+		if p.current != nil && id == p.current.session.ID() {
+			p.note("this session is open already")
+			return
+		}
+		c.Resume = id
+		p.change(c)
+	})
+}
+
+// find looks for a session by the beginning of its id, before the open one is closed.
+func (p *program) find(prefix string, then func(id string)) {
+	p.start(&task{what: "looking for the session"}, func(ctx context.Context) func() {
+		id, err := host.Find(ctx, p.Config.Store, prefix)
+		return func() {
+			if err != nil {
+				p.warn(err.Error() + "; /resume lists the sessions of this directory")
+				return
+			}
+			then(id)
+		}
+	})
+}
+
+// list returns the sessions of the directory.
+func (p *program) list(ctx context.Context) (string, error) {
+	all, err := host.List(ctx, p.Config.Store, 0)
+	if err != nil {
+		return "", err
+	}
+	dir, _ := filepath.Abs(cmp.Or(p.Config.Dir, "."))
+	var b strings.Builder
+	n := 0
+	for _, s := range all {
+		if s.Dir != dir || s.Parent != "" || s.Task == "" || n == mostListed {
+			continue
+		}
+		n++
+		running := ""
+		if s.Locked {
+			running = " (open)"
+		}
+		fmt.Fprintf(&b, "  %s  %s  %s%s\n", oneLine(shortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.Shorten(s.Task, 60), running)
+	}
+	if n == 0 {
+		return "there are no other sessions of this directory", nil
+	}
+	return b.String() + "  /resume ID goes on with one of them", nil
+}
+
+// fork implements /fork.
+func (p *program) fork(arguments string) {
+	if p.Config.Store == nil {
+		p.warn("sessions are not kept (--no-journal)")
+		return
+	}
+	prefix, number, hasTurn := strings.Cut(arguments, "@")
+	turn := 0
+	if hasTurn {
+		var err error
+		if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
+			p.warn("/fork needs the number of a turn after @, from 1; attractor sessions show lists them")
+			return
+		}
+	}
+	c := p.another()
+	c.Turn = turn
+	if prefix == "" {
+		if !p.current.used {
+			p.warn("this session has nothing to fork yet")
+			return
+		}
+		prefix = p.current.session.ID()
+	}
+	p.find(prefix, func(id string) {
+		c.Fork = id
+		p.change(c)
+	})
+}
+
+// mcp implements /mcp.
+func (p *program) mcp(string) {
+	if p.current.setup.Servers == nil {
+		p.say("there are no MCP servers; attractor mcp --help says how to add some")
+		return
+	}
+	var b strings.Builder
+	for _, s := range p.current.setup.Servers.Status() {
+		fmt.Fprintf(&b, "  %s: %s, %s", oneLine(s.Server.Name), s.State, render.Count(len(s.Tools), "tool"))
+		if s.Err != nil {
+			b.WriteString(": " + render.Shorten(render.Error(s.Err.Error()), 200))
+		}
+		b.WriteByte('\n')
+	}
+	p.say(b.String())
+}
+
+// skills implements /skills.
+func (p *program) skills(string) {
+	if len(p.current.names) == 0 {
+		p.say("there are no skills and no commands; docs/extending.md says how to write some")
+		return
+	}
+	var b strings.Builder
+	for _, c := range p.current.names {
+		fmt.Fprintf(&b, "  %-28s %s\n", "/"+oneLine(c.Name)+" "+render.Shorten(c.Hint, 20), p.Style.Faint(render.Shorten(c.Description, 100)))
+	}
+	p.say(b.String())
+}

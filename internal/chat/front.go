@@ -1,0 +1,249 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/tty"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// openFront opens the terminal and returns what is typed on it.
+func (p *program) openFront() (<-chan tty.Piece, error) {
+	if p.Plain {
+		f := &plain{in: p.In, out: sanitize.NewWriter(p.Out, sanitize.Plain), lines: make(chan tty.Piece)}
+		p.front = f
+		go f.read(p.In, p.ended)
+		return f.lines, nil
+	}
+	terminal, err := tty.Open(p.In, p.Out)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the terminal: %w", err)
+	}
+	width, height := tty.Size(p.Out)
+	p.Style.Width, p.Style.Rich = width-1, true
+	p.front = &rich{program: p, terminal: terminal, screen: tty.NewScreen(p.Out, width, height), width: width, height: height}
+	return terminal.Input(), nil
+}
+
+// rich is a terminal with a live area. Errors of writing are ignored: the terminal is gone, and its hangup ends the conversation.
+type rich struct {
+	*program
+	terminal      *tty.Terminal
+	screen        *tty.Screen
+	width, height int
+	frame         int // counts the drawings of what runs
+}
+
+// The live area takes at most a part of the terminal.
+const (
+	partialRows = 6
+	inputShare  = 3 // a third of the lines, at least
+	leastInput  = 3
+)
+
+// draw implements front.
+func (f *rich) draw(above string, p *program) {
+	f.resize()
+	width := f.width - 1
+	var rows []string
+	if rest := p.rest(); rest != "" {
+		rows = append(rows, lastRows(rest, width, partialRows)...)
+	}
+	if p.task != nil && p.question == nil {
+		rows = append(rows, f.running(p))
+	}
+	prompt := "> "
+	if p.question != nil {
+		prompt = p.question.label
+	}
+	input, row, column := p.editor.Rows(prompt, width, max(leastInput, f.height/inputShare))
+	row += len(rows)
+	rows = append(rows, input...)
+	if last := f.status(p); last != "" {
+		rows = append(rows, last)
+	}
+	_ = f.screen.Draw(above, rows, row, column)
+}
+
+// rest returns the text of an answer that is not finished.
+func (p *program) rest() string {
+	if p.current == nil {
+		return p.partial
+	}
+	return p.partial + p.current.view.Rest()
+}
+
+// lastRows returns the last rows of a text that is not finished.
+func lastRows(text string, width, most int) []string {
+	var e tty.Editor
+	if from := len(text) - width*most*4; from > 0 {
+		text = strings.ToValidUTF8(text[from:], "")
+	}
+	e.Insert(text)
+	rows, _, _ := e.Rows("", width, most)
+	return rows
+}
+
+// running returns the line that says what runs.
+func (f *rich) running(p *program) string {
+	f.frame++
+	if c := p.current; c != nil && p.task.steers && !p.leaving && !p.stopping {
+		if line := c.live.Line(p.Style, time.Now(), f.frame); line != "" {
+			return line
+		}
+	}
+	what := p.task.what
+	switch {
+	case p.leaving:
+		what = "ending"
+	case p.stopping:
+		what = "interrupting"
+	}
+	return fmt.Sprintf("%s · %v", p.Style.Faint(what), time.Since(p.task.began).Truncate(time.Second))
+}
+
+// status returns the line below the input.
+func (f *rich) status(p *program) string {
+	if p.hint != "" {
+		return p.Style.Warning(p.hint)
+	}
+	if p.current == nil || p.question != nil {
+		return ""
+	}
+	_, model, effort := p.current.setup.Model()
+	text := string(p.current.setup.Mode()) + " · " + oneLine(model)
+	if effort != "" {
+		text += " " + oneLine(effort)
+	}
+	return p.Style.Faint("  " + text + " · /help")
+}
+
+func (f *rich) bell() { _ = f.screen.Bell() }
+
+func (f *rich) discard() { f.terminal.Discard() }
+
+// change acts on a new size, and on the end of a stop.
+func (f *rich) change(sig os.Signal) {
+	if isContinue(sig) {
+		_ = f.terminal.Raw()
+		_ = f.screen.Draw("", nil, 0, 0)
+	}
+}
+
+// resize takes a new size into account. The signal that tells of it may come later than the next drawing.
+func (f *rich) resize() {
+	width, height := tty.Size(f.Out)
+	if width == f.width && height == f.height {
+		return
+	}
+	f.width, f.height = width, height
+	f.screen.Resize(width, height)
+	if f.Style.Width = width - 1; f.current != nil {
+		f.current.view.Resize(f.Style.Width)
+	}
+}
+
+// suspend stops the process, as Ctrl-Z does elsewhere.
+func (f *rich) suspend() {
+	_ = f.screen.Clear()
+	if err := f.terminal.Restore(); err == nil {
+		err = tty.Suspend()
+		f.hint = suspendHint(err)
+	}
+	_ = f.terminal.Raw()
+	f.dirty = true
+}
+
+func suspendHint(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "cannot stop: " + err.Error()
+}
+
+// home clears the screen, above which everything is still in the terminal's history.
+func (f *rich) home() { _ = f.screen.Home() }
+
+func (f *rich) close() error {
+	err := f.screen.Clear()
+	err = errors.Join(err, f.terminal.Close())
+	if errors.Is(err, syscall.EIO) { // the terminal is gone
+		return nil
+	}
+	return err
+}
+
+// plain is a terminal of lines.
+type plain struct {
+	in       *os.File
+	out      io.Writer
+	lines    chan tty.Piece
+	prompted bool // the cursor is behind a prompt
+	label    string
+}
+
+// draw implements front.
+func (f *plain) draw(above string, p *program) {
+	if above != "" {
+		if f.prompted {
+			above = "\n" + above
+		}
+		_, _ = io.WriteString(f.out, above)
+		f.prompted = false
+	}
+	label := "> "
+	if p.question != nil {
+		label = p.question.label
+	}
+	if p.hint != "" {
+		if f.prompted {
+			_, _ = io.WriteString(f.out, "\n")
+		}
+		_, _ = io.WriteString(f.out, p.hint+"\n")
+		p.hint, f.prompted = "", false
+	}
+	if p.over || p.leaving || p.question == nil && p.task != nil || f.prompted && label == f.label {
+		return
+	}
+	if f.prompted {
+		label = "\n" + label
+	}
+	_, _ = io.WriteString(f.out, label)
+	f.prompted, f.label = true, strings.TrimPrefix(label, "\n")
+}
+
+// maxLine limits a line that is typed.
+const maxLine = 64 << 10
+
+// read reads lines. The terminal has edited them.
+func (f *plain) read(in io.Reader, ended <-chan struct{}) {
+	defer close(f.lines)
+	lines := bufio.NewReaderSize(in, maxLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		piece := tty.Piece{Data: append(bytes.TrimRight(line, "\r\n"), '\r'), Time: time.Now()}
+		if err == nil || errors.Is(err, bufio.ErrBufferFull) {
+			select {
+			case f.lines <- piece:
+				continue
+			case <-ended:
+				return
+			}
+		}
+		return
+	}
+}
+
+func (f *plain) bell() {}
+
+func (f *plain) discard() { tty.Discard(f.in) }
+
+func (f *plain) close() error { return nil }

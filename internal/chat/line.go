@@ -1,0 +1,239 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/tty"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// enterShown acts on a line that the person has sent: a command, or a message to the model. It returns false if the line has to stay in the input.
+func (p *program) enterShown(text, shown string) bool {
+	if p.leaving {
+		return false
+	}
+	if run, arguments, is := p.command(text); is {
+		p.remember(text)
+		p.echo(shown)
+		run(p, arguments)
+		return true
+	}
+	switch {
+	case p.task != nil && p.task.starts && p.waiting == "": // it is sent when the session has begun
+		p.waiting = text
+		p.echo(shown)
+		return true
+	case p.current == nil || p.task != nil && !p.task.steers:
+		p.hint = "not yet: " + p.doing()
+		if p.current == nil && p.task == nil {
+			p.hint = "no session is open: /resume opens one, /clear begins a new one"
+		}
+		return false
+	case p.unknown(text):
+		return false
+	case p.task != nil && p.callsCommand(text):
+		p.hint = "a command waits for the end of the turn; Ctrl-C interrupts that"
+		return false
+	}
+	p.remember(text)
+	p.echo(shown)
+	if p.task != nil {
+		p.steer(text)
+		return true
+	}
+	p.submit(text)
+	return true
+}
+
+// doing says what runs.
+func (p *program) doing() string {
+	if p.task == nil {
+		return "nothing runs"
+	}
+	return p.task.what
+}
+
+// echo shows what the person has sent.
+func (p *program) echo(shown string) {
+	lines := strings.Split(strings.TrimSpace(sanitize.Text(shown)), "\n")
+	p.say("\n" + p.Style.Bold("> "+strings.Join(lines, "\n  ")))
+}
+
+// remember keeps a line, without secrets, for the arrow keys.
+func (p *program) remember(text string) {
+	if p.current != nil {
+		text = p.current.setup.Secrets.String(text)
+	}
+	if err := p.history.Add(text); err != nil {
+		p.warn("what was typed cannot be kept: " + err.Error())
+		p.history, _ = tty.OpenHistory("") // which reads no file
+	}
+}
+
+// submit gives the session a message and works on it.
+func (p *program) submit(text string) {
+	c, images := p.current, p.Images
+	c.used, p.Images = true, nil
+	t := &task{what: "working", steers: true}
+	p.start(t, func(ctx context.Context) func() {
+		result, err := c.setup.Submit(ctx, c.session, text, images...)
+		return func() { p.submitted(c, t, result, err) }
+	})
+}
+
+// submitted goes on after a turn.
+func (p *program) submitted(c *conversation, t *task, result *agent.Result, err error) {
+	if time.Since(t.began) > longTurn && !p.leaving {
+		p.front.bell()
+	}
+	switch {
+	case err == nil:
+		p.unfinished(result)
+	case errors.Is(err, context.Canceled) && !errors.Is(err, agent.ErrClosed):
+		if result == nil || result.Reason == "" { // nothing has begun that an event could tell of
+			p.note("interrupted")
+		}
+	default:
+		p.warn(err.Error())
+		p.failedTurn(c, err)
+	}
+	if c.steered > 0 && err == nil && !p.leaving { // a message that came when the turn had just ended
+		c.steered = 0
+		p.submit("Go on with my last message.")
+	}
+}
+
+// failedTurn says what can be done about an error.
+func (p *program) failedTurn(c *conversation, err error) {
+	switch {
+	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
+		p.note("Check the API key in the environment, or choose another model: /model")
+	case errors.Is(err, agent.ErrClosed):
+		p.note("The session has ended. /resume " + shortID(c.session.ID()) + " opens it again, /clear begins a new one.")
+	case errors.As(err, new(*llm.Error)):
+		p.note("What you write next goes on from here.")
+	}
+}
+
+// unfinished says why a turn ended before its task was done.
+func (p *program) unfinished(r *agent.Result) {
+	switch {
+	case r == nil:
+	case r.Reason.Limit():
+		p.warn(fmt.Sprintf("stopped at the limit %s; what you write next goes on from here", r.Reason))
+	case r.Reason == agent.ReasonRefused:
+		p.warn("the model or its provider refused to answer")
+	case r.Reason == agent.ReasonIncomplete:
+		p.warn("the last answer is not complete; what you write next goes on from here")
+	}
+}
+
+// steer gives the model a message in the middle of its work.
+func (p *program) steer(text string) {
+	c := p.current
+	c.steered++
+	p.hint = "the agent gets this before its next step"
+	p.background(func(ctx context.Context) error { return c.session.Steer(ctx, text) }, func(err error) {
+		if err != nil {
+			c.steered--
+			p.warn("the message did not reach the agent: " + err.Error())
+		}
+	})
+}
+
+// background does something short beside what runs.
+func (p *program) background(do func(ctx context.Context) error, then func(error)) {
+	go func() {
+		err := do(p.ctx)
+		p.post(func() { then(err) })
+	}()
+}
+
+// callsCommand reports whether a line uses a command of files, a skill or a prompt of a server.
+func (p *program) callsCommand(text string) bool {
+	name, ok := commandName(text)
+	if !ok {
+		return false
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		return true
+	}
+	for _, c := range p.current.names {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// unknown says so if a line names a command that does not exist, and is not about a path.
+func (p *program) unknown(text string) bool {
+	name, ok := commandName(text)
+	if !ok || strings.Contains(name, "/") || p.callsCommand(text) {
+		return false
+	}
+	known := make([]string, 0, len(p.current.names))
+	for _, c := range commands() {
+		known = append(known, c.name)
+	}
+	for _, c := range p.current.names {
+		known = append(known, c.Name)
+	}
+	near := nearest(name, known)
+	switch {
+	case len(near) > 0:
+		p.hint = fmt.Sprintf("there is no /%s; did you mean %s? A space in front sends it as text", render.Shorten(name, 30), strings.Join(near, " or "))
+	case strings.TrimSpace(text) == "/"+name:
+		p.hint = fmt.Sprintf("there is no /%s; /help lists the commands. A space in front sends it as text", render.Shorten(name, 30))
+	default:
+		return false
+	}
+	return true
+}
+
+// nearest returns the commands that a name was probably meant as.
+func nearest(name string, known []string) (near []string) {
+	const far = 3
+	best := far
+	for _, candidate := range known {
+		d := names.Distance([]rune(names.Folded(name)), []rune(names.Folded(candidate)))
+		if strings.HasPrefix(candidate, name) {
+			d = 1
+		}
+		if d > best || d >= far || d >= len(name) {
+			continue
+		}
+		if d < best {
+			best, near = d, nil
+		}
+		near = append(near, "/"+candidate)
+	}
+	return near[:min(len(near), far)]
+}
+
+// commandName returns the name of the command with which a line begins.
+func commandName(text string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(text, "/")
+	if i := strings.IndexAny(name, " \t\n"); i >= 0 {
+		name = name[:i]
+	}
+	return name, ok && name != ""
+}
+
+// shortID returns the beginning of a UUID, which usually identifies a session.
+func shortID(id string) string {
+	if len(id) > 8 && strings.Count(id, "-") == 4 {
+		return id[:8]
+	}
+	return id
+}
+
+func oneLine(text string) string { return render.OneLine(text) }

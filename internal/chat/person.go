@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/tty"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// question is a line that somebody waits for.
+type question struct {
+	label string
+	draft tty.Editor // what the person was typing before
+	asked time.Time  // what was typed earlier is no answer
+	edits bool       // Escape gives up
+	reply chan reply
+}
+
+// reply is what a person has typed.
+type reply struct {
+	line string
+	gone bool // they gave up
+}
+
+// errEnded means that the conversation is over.
+var errEnded = errors.New("the conversation has ended")
+
+// person implements [dialog.Editor] for other goroutines.
+type person struct{ *program }
+
+// approve asks about a tool call.
+func (p *program) approve(ctx context.Context, q host.Question) (host.Answer, error) {
+	return dialog.Approve(ctx, person{p}, p.Keep, q)
+}
+
+// reply puts a question of the model to the person.
+func (p *program) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	return dialog.Reply(ctx, person{p}, q)
+}
+
+// Take implements [dialog.Person].
+func (p person) Take(ctx context.Context) (release func(), err error) {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-p.ended:
+		return nil, errEnded
+	}
+	if ctx.Err() != nil {
+		<-p.turn
+		return nil, context.Cause(ctx)
+	}
+	return func() { <-p.turn }, nil
+}
+
+// Say implements [dialog.Person].
+func (p person) Say(text string) { p.post(func() { p.say(text) }) }
+
+// Discard implements [dialog.Person]: what was typed before a line is asked for is no answer to it.
+func (p person) Discard() {}
+
+// ReadLine implements [dialog.Person].
+func (p person) ReadLine(ctx context.Context, label string) (string, error) {
+	answer, err := p.ask(ctx, &question{label: label}, "")
+	return strings.TrimSpace(answer.line), err
+}
+
+// Edit implements [dialog.Editor].
+func (p person) Edit(ctx context.Context, label, text string) (changed string, ok bool, err error) {
+	answer, err := p.ask(ctx, &question{label: label, edits: true}, text)
+	return answer.line, err == nil && !answer.gone, err
+}
+
+// ask waits for a line.
+func (p *program) ask(ctx context.Context, q *question, text string) (reply, error) {
+	q.reply = make(chan reply, 1)
+	if !p.post(func() { p.openQuestion(ctx, q, text) }) {
+		return reply{}, errEnded
+	}
+	select {
+	case answer := <-q.reply:
+		return answer, nil
+	case <-ctx.Done():
+		p.post(func() { p.closeQuestion(q) })
+		return reply{}, context.Cause(ctx)
+	case <-p.ended:
+		return reply{}, errEnded
+	}
+}
+
+// openQuestion puts the input to another use. What the person was typing comes back after the answer.
+func (p *program) openQuestion(ctx context.Context, q *question, text string) {
+	if ctx.Err() != nil {
+		return
+	}
+	q.draft, p.editor = p.editor, tty.Editor{}
+	p.editor.Set(text)
+	p.question, p.armed, p.hint, p.dirty = q, false, "", true
+	if q.edits {
+		p.hint = "Enter runs it as changed, Esc goes back to the question"
+	}
+	p.front.discard()
+	p.decoder = tty.Decoder{}
+	q.asked = time.Now()
+	p.refresh(true)
+	p.front.bell()
+}
+
+// closeQuestion ends a question, answered or not.
+func (p *program) closeQuestion(q *question) {
+	if p.question != q {
+		return
+	}
+	p.editor, p.question, p.dirty = q.draft, nil, true
+}
+
+// answer answers the open question.
+func (p *program) answer(answer reply) {
+	q := p.question
+	if !answer.gone {
+		p.say(q.label + oneLine(answer.line))
+	}
+	p.closeQuestion(q)
+	q.reply <- answer
+}

@@ -1,0 +1,124 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// read reads the session's journal beside what runs, and shows the text that read returns.
+func (p *program) read(about string, read func(ctx context.Context, r journal.Reader) (string, error)) {
+	c := p.current
+	if c.config.Store == nil {
+		p.warn(about + " is in the records of the session, which are not kept (--no-journal)")
+		return
+	}
+	text := ""
+	p.background(func(ctx context.Context) error {
+		r, err := c.config.Store.Read(ctx, c.session.ID())
+		if err != nil {
+			return err
+		}
+		text, err = read(ctx, r)
+		return errors.Join(err, r.Close())
+	}, func(err error) {
+		if err != nil {
+			p.warn(err.Error())
+			return
+		}
+		p.say(text)
+	})
+}
+
+// maxDiffs bounds the bytes of diffs that /diff shows.
+const maxDiffs = 256 << 10
+
+// diff implements /diff.
+func (p *program) diff(string) {
+	style, secrets := p.Style, p.current.setup.Secrets
+	p.read("what was changed", func(ctx context.Context, r journal.Reader) (string, error) {
+		var b strings.Builder
+		left := 0
+		err := agent.Project(ctx, r, func(ev agent.Event) {
+			e, ok := ev.(*agent.ToolCallEnd)
+			if !ok {
+				return
+			}
+			for _, c := range e.Changes {
+				if b.Len() > maxDiffs {
+					left++
+					continue
+				}
+				b.WriteString(diffText(style, c))
+			}
+		})
+		if left > 0 {
+			fmt.Fprintf(&b, "… and %s\n", render.Count(left, "more change"))
+		}
+		if b.Len() == 0 {
+			return "no call has changed a file", err
+		}
+		return secrets.String(b.String()), err
+	})
+}
+
+// diffText returns a change of a file.
+func diffText(style render.Style, c tool.Change) string {
+	head := fmt.Sprintf("%s %s", c.Kind, oneLine(c.Path))
+	if c.From != "" {
+		head = fmt.Sprintf("moved %s to %s", oneLine(c.From), oneLine(c.Path))
+	}
+	return strings.Join(append([]string{style.Bold(head)}, render.Diff(style, c, 0)...), "\n") + "\n"
+}
+
+// spending holds what a model has used.
+type spending struct {
+	usage llm.Usage
+	usd   float64
+}
+
+// cost implements /cost.
+func (p *program) cost(string) {
+	p.read("what was used", func(ctx context.Context, r journal.Reader) (string, error) {
+		by := map[string]spending{}
+		state := new(agent.State)
+		for line, err := range r.Records(ctx, 1) {
+			if err != nil {
+				return "", err
+			}
+			usage, usd, model := state.Usage, state.Cost, state.Provider+"/"+state.Model
+			if err := state.Fold(line); err != nil {
+				return "", err
+			}
+			if used, paid := state.Usage.Sub(usage), state.Cost-usd; used.Total() > 0 || paid > 0 {
+				by[model] = spending{by[model].usage.Add(used), by[model].usd + paid}
+			}
+		}
+		var b strings.Builder
+		for _, model := range slices.Sorted(maps.Keys(by)) {
+			fmt.Fprintf(&b, "  %s: %s\n", oneLine(model), by[model])
+		}
+		if len(by) != 1 {
+			fmt.Fprintf(&b, "  together: %s\n", spending{state.Usage, state.Cost})
+		}
+		return b.String(), nil
+	})
+}
+
+// String returns the tokens and, if the prices are known, the money.
+func (s spending) String() string {
+	text := render.Tokens(s.usage)
+	if s.usd > 0 {
+		text += fmt.Sprintf(" · $%.4f", s.usd)
+	}
+	return text
+}

@@ -1,0 +1,72 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+// longTurn is how long the person may have gone away for: the end of a longer turn rings.
+const longTurn = 15 * time.Second
+
+// maxPartial bounds the bytes of a line that is not finished.
+const maxPartial = 16 << 10
+
+// event shows an event of a session.
+func (p *program) event(of *conversation, ev agent.Event) {
+	of.live.Event(ev)
+	text := ""
+	if e, ok := ev.(*agent.SteeringInjected); ok && e.Source == "host" && of.steered > 0 {
+		of.steered-- // it is on the screen already
+		p.hint = ""
+		text = p.Style.Faint("→ the agent has read: "+render.Shorten(e.Text, 60)) + "\n"
+	} else {
+		text = of.view.Event(ev)
+	}
+	p.dirty = true
+	if text == "" {
+		return
+	}
+	p.partial += text
+	if end := strings.LastIndexByte(p.partial, '\n') + 1; end > 0 {
+		p.above.WriteString(p.partial[:end])
+		p.partial = p.partial[end:]
+	}
+	if len(p.partial) > maxPartial {
+		p.endPartial()
+	}
+}
+
+// endPartial ends the line that is not finished.
+func (p *program) endPartial() {
+	if p.partial != "" {
+		p.above.WriteString(p.partial + "\n")
+		p.partial = ""
+	}
+}
+
+// recap shows how a session that is resumed has ended.
+func (p *program) recap() {
+	const most = 300
+	turns := p.current.session.History()
+	var task, answer string
+	for _, t := range turns {
+		switch text := t.Message.Parts.Text(); {
+		case text == "":
+		case t.Origin == agent.OriginUser:
+			task, answer = text, ""
+		case t.Kind == agent.TurnAssistant:
+			answer = text
+		}
+	}
+	p.note(fmt.Sprintf("resumed, with %s", render.Count(len(turns), "turn")))
+	if task != "" {
+		p.note("> " + render.Shorten(task, most))
+	}
+	if answer != "" {
+		p.note("  " + render.Shorten(answer, most))
+	}
+}

@@ -1,0 +1,246 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+// task is what runs. There is one at a time.
+type task struct {
+	what   string // for the live line
+	began  time.Time
+	stop   func() // ends it in order, at once or soon
+	starts bool   // a session, to which what is typed meanwhile is sent
+	steers bool   // what is typed meanwhile is for the model
+}
+
+// start runs a task on a goroutine of its own. work returns what the loop has to do at its end.
+func (p *program) start(t *task, work func(ctx context.Context) func()) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	t.began, t.stop = time.Now(), cancel
+	p.task, p.dirty = t, true
+	go func() {
+		defer cancel()
+		end := work(ctx)
+		p.post(func() {
+			p.task, p.stopping, p.dirty = nil, false, true
+			end()
+			if p.task == nil && p.leaving {
+				p.closeNow()
+			}
+		})
+	}()
+}
+
+// open opens a session. The first message may be empty.
+func (p *program) open(c host.Config, first string) {
+	c.Asker = p.approve
+	p.start(&task{what: "starting", starts: true}, func(ctx context.Context) func() {
+		made, err := p.begin(ctx, c)
+		return func() { p.opened(c, made, first, err) }
+	})
+}
+
+// begin opens and starts a session.
+func (p *program) begin(ctx context.Context, c host.Config) (*conversation, error) {
+	setup, err := host.Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	made := &conversation{config: c, setup: setup, view: render.NewSession(p.Style), live: render.NewLive(setup.Options.Client.Models)}
+	if p.Apply != nil {
+		p.Apply(setup)
+	}
+	setup.Options.Questions = &agent.Questions{Answer: p.reply}
+	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
+	setup.OnMode = func(host.Mode) { p.modeChanged() }
+	if p.Opened != nil {
+		text := p.Opened(setup)
+		p.post(func() { p.say(text) })
+	}
+	if made.session, err = setup.Start(ctx); err != nil {
+		return nil, errors.Join(err, setup.Close())
+	}
+	made.names = setup.Commands()
+	made.used = setup.Resumed
+	return made, nil
+}
+
+// opened goes on after a session was opened, or could not be.
+func (p *program) opened(c host.Config, made *conversation, first string, err error) {
+	switch {
+	case err == nil:
+		p.current, p.begun = made, true
+		if made.setup.Resumed {
+			p.recap()
+		}
+		p.first(first)
+	case p.leaving:
+	case !p.begun:
+		p.failed, p.over = err, true
+		if errors.Is(err, context.Canceled) { // by Ctrl-C
+			p.failed = nil
+		}
+	default:
+		p.warn(err.Error())
+		p.note("No session is open. /resume opens one of this directory, /clear begins a new one.")
+	}
+}
+
+// first sends the first message of a session: the one of the command line, and what the person has sent while the session was starting.
+func (p *program) first(text string) {
+	waiting := p.waiting
+	if p.waiting = ""; p.leaving {
+		return
+	}
+	if text != "" && !p.enterShown(text, text) {
+		p.editor.Set(text)
+	}
+	if waiting == "" {
+		return
+	}
+	if p.unknown(waiting) || p.task != nil && p.callsCommand(waiting) {
+		p.editor.Set(waiting)
+		return
+	}
+	p.remember(waiting)
+	if p.task != nil {
+		p.steer(waiting)
+		return
+	}
+	p.submit(waiting)
+}
+
+// change closes the session and opens another one.
+func (p *program) change(c host.Config) {
+	p.close(func() { p.open(c, "") })
+}
+
+// close closes the session and calls then.
+func (p *program) close(then func()) {
+	was := p.current
+	if was == nil {
+		then()
+		return
+	}
+	p.start(&task{what: "closing"}, func(context.Context) func() {
+		err := was.close()
+		return func() {
+			p.current = nil
+			p.kept = was.kept()
+			if err != nil {
+				p.warn(err.Error())
+			}
+			then()
+		}
+	})
+}
+
+// close ends the session, when all its events are shown, and what it has started. A session without an input is removed.
+func (c *conversation) close() error {
+	var err error
+	for {
+		if err = c.session.Close(); !errors.Is(err, agent.ErrUndelivered) {
+			break
+		}
+	}
+	err = errors.Join(err, c.setup.Close())
+	if store := c.config.Store; store != nil && !c.used {
+		err = errors.Join(err, store.Remove(context.Background(), c.session.ID()))
+	}
+	return err
+}
+
+// kept returns the id of the session if there is something to resume.
+func (c *conversation) kept() string {
+	if c.config.Store == nil || !c.used {
+		return ""
+	}
+	return c.session.ID()
+}
+
+// leave ends the conversation in order.
+func (p *program) leave() {
+	p.kills++
+	if p.leaving {
+		if p.kills > 1 {
+			p.kill()
+		}
+		return
+	}
+	p.leaving, p.dirty = true, true
+	p.hint = ""
+	if p.task != nil {
+		p.task.stop()
+		return
+	}
+	p.closeNow()
+}
+
+// closeNow closes the session for good.
+func (p *program) closeNow() {
+	if p.current == nil {
+		p.over = true
+		return
+	}
+	p.close(func() { p.over = true })
+}
+
+// kill ends the process at once, and what it has started. The session can be resumed as after a crash.
+func (p *program) kill() {
+	if p.current != nil {
+		_ = p.current.setup.KillNow() // nobody can be told
+	}
+	_ = p.front.close()
+	os.Exit(exitCode(p.signal))
+}
+
+// exitCode returns the exit code that shells expect after a signal.
+func exitCode(sig os.Signal) int {
+	const afterSignal = 128
+	if s, ok := sig.(syscall.Signal); ok {
+		return afterSignal + int(s)
+	}
+	return 1
+}
+
+// signalled acts on a signal.
+func (p *program) signalled(sig os.Signal) {
+	if sig == os.Interrupt {
+		p.interrupt()
+		return
+	}
+	if p.signal == nil {
+		p.signal = sig
+	} else if sig == syscall.SIGHUP && p.signal == sig {
+		return // a terminal that goes away sends it twice
+	}
+	p.leave()
+}
+
+// interrupt is what Ctrl-C does: it stops what runs, or clears the input. Twice in a row it ends the conversation, and once more at once.
+func (p *program) interrupt() {
+	if p.armed || p.leaving {
+		p.leave()
+		return
+	}
+	p.armed, p.dirty = true, true
+	switch {
+	case p.task != nil:
+		p.task.stop()
+		p.stopping = true
+		p.hint = "interrupted; Ctrl-C again ends the conversation"
+	case !p.editor.Empty():
+		p.editor.Set("")
+		p.hint = "Ctrl-C again ends the conversation"
+	default:
+		p.hint = "Ctrl-C again ends the conversation"
+	}
+}
