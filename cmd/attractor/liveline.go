@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"sync"
 	"time"
@@ -200,21 +199,16 @@ func (l *liveLine) tell() {
 // run draws until the end.
 func (l *liveLine) run(quit, done chan struct{}) {
 	defer close(done)
-	sizes, stop := tty.Changes()
+	changes, stop := tty.Changes()
 	defer stop()
-	stops := make(chan os.Signal, 1)
-	tty.NotifyStop(stops)
-	defer func() { signal.Stop(stops) }()
 	tick := time.NewTicker(liveTick)
 	defer tick.Stop()
 	for {
 		select {
 		case <-quit:
 			return
-		case <-sizes:
-			l.resize()
-		case <-stops:
-			l.suspend(stops)
+		case change := <-changes:
+			l.change(change)
 		case <-tick.C:
 		case <-l.changed:
 		}
@@ -280,22 +274,15 @@ func (l *liveLine) erase() {
 	}
 }
 
-// resize learns the size of the terminal.
-func (l *liveLine) resize() {
+// change learns that the terminal has another size, or that the process goes on after Ctrl-Z.
+func (l *liveLine) change(change os.Signal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if tty.Continued(change) {
+		l.screen.Forget()
+		l.drawn = false
+	}
 	width, height := tty.Size(l.file)
 	l.screen.Resize(width, height)
 	l.style.Width = width - 1
-}
-
-// suspend stops the process, as Ctrl-Z does, without the line.
-func (l *liveLine) suspend(stops chan os.Signal) {
-	l.mu.Lock()
-	l.erase()
-	l.mu.Unlock()
-	signal.Stop(stops)
-	_ = tty.Suspend() // there is nothing else to do
-	tty.NotifyStop(stops)
-	l.resize()
 }

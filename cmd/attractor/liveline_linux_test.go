@@ -18,9 +18,16 @@ var spinner = regexp.MustCompile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 // gated returns the home of a session whose command waits at a gate, and a function that opens the gate.
 func gated(t *testing.T, command string) (h *home, open func()) {
 	t.Helper()
-	url, _ := serve(t, nil, say("I *wait*.", use("shell", map[string]any{"command": command})),
+	return gatedIn(t, t.TempDir(), command, "I *wait*.")
+}
+
+// gatedIn does the same in a directory. The model says a text first.
+func gatedIn(t *testing.T, dir, command, first string) (h *home, open func()) {
+	t.Helper()
+	url, _ := serve(t, nil, say(first, use("shell", map[string]any{"command": command})),
 		say("", use("write_file", map[string]any{"file_path": "new", "content": "one\ntwo\n"})), fakellm.Turn{Text: "It is **done**:\n\n- all of it\n"})
 	h = newHome(t, url)
+	h.dir = dir
 	gate := filepath.Join(h.dir, "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)

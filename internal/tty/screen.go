@@ -96,6 +96,9 @@ func (s *Screen) Clear() error {
 	return s.flush()
 }
 
+// Forget leaves the live area where it is. The next one is drawn at the cursor, which is at the beginning of a line.
+func (s *Screen) Forget() { s.live, s.row, s.column = nil, 0, 0 }
+
 // Home erases the whole screen, for a live area at its top.
 func (s *Screen) Home() error {
 	s.buf.Reset()

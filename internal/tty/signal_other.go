@@ -7,8 +7,8 @@ import "os"
 // Changes is not supported.
 func Changes() (changes <-chan os.Signal, stop func()) { return nil, func() {} }
 
-// NotifyStop is not supported.
-func NotifyStop(chan<- os.Signal) {}
+// Continued is not supported.
+func Continued(os.Signal) bool { return false }
 
 // Suspend does nothing: there is no job control.
 func Suspend() error { return nil }

@@ -17,8 +17,8 @@ func Changes() (changes <-chan os.Signal, stop func()) {
 	return c, func() { signal.Stop(c) }
 }
 
-// NotifyStop sends the signal of Ctrl-Z to the channel instead of stopping the process.
-func NotifyStop(stops chan<- os.Signal) { signal.Notify(stops, syscall.SIGTSTP) }
+// Continued reports whether a change is that the process goes on after it was stopped. Others have written to the terminal meanwhile.
+func Continued(change os.Signal) bool { return change == syscall.SIGCONT }
 
 // suspendWait bounds the wait for a stop that does not come, as in a process group that no shell controls.
 const suspendWait = 300 * time.Millisecond
