@@ -4,16 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
-
-// spinner matches the signs of a live line.
-var spinner = regexp.MustCompile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 
 // gated returns the home of a session whose command waits at a gate, and a function that opens the gate.
 func gated(t *testing.T, command string) (h *home, open func()) {
@@ -87,13 +83,16 @@ func TestN4_NoLiveLine(t *testing.T) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", out.code, out.stdout, out.stderr)
 	}
 	for _, kind := range []string{"TERM=dumb", "TERM=xterm ATTRACTOR_ACCESSIBLE=1", "TERM=xterm ACCESSIBLE=1", "TERM=xterm CI=true", ""} {
-		h, open := gated(t, "cat gate")
-		p := startOnTerminal(t, h.on(kind, "run", "--yes", "the task"))
-		go open()
-		screen, code := p.wait()
-		if code != 0 || spinner.MatchString(screen) || strings.Contains(screen, "\x1b[J") || strings.Contains(screen, "\a") {
-			t.Errorf("%s: exit code %d, screen %q", kind, code, screen)
-		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h, open := gated(t, "sleep 1; cat gate") // longer than it takes to draw a line
+			p := startOnTerminal(t, h.on(kind, "run", "--yes", "the task"))
+			go open()
+			screen, code := p.wait()
+			if code != 0 || spinner.MatchString(screen) || strings.Contains(screen, "\x1b[J") || strings.Contains(screen, "\a") {
+				t.Errorf("exit code %d, screen %q", code, screen)
+			}
+		})
 	}
 }
 
@@ -142,6 +141,22 @@ func TestN4_SignalsEraseTheLine(t *testing.T) {
 	screen, code := p.wait()
 	last := spinner.FindAllStringIndex(screen, -1)
 	if after := screen[last[len(last)-1][0]:]; code != 130 || !strings.Contains(after, "\r\x1b[J") || !strings.Contains(after, "stopped by a signal") {
+		t.Errorf("exit code %d; after the last line: %q", code, after)
+	}
+}
+
+// A second signal, which ends the program at once, leaves no line behind.
+func TestN4_ASecondSignalErasesTheLine(t *testing.T) {
+	h, _ := gated(t, "trap '' INT TERM; cat gate || cat gate || cat gate")
+	p := startOnTerminal(t, h.on("TERM=xterm", "run", "--yes", "the task"))
+	p.expect("shell trap")
+	p.write("\x03")
+	p.expect("a second signal stops at once")
+	p.expect("shell trap")
+	p.write("\x03")
+	screen, code := p.wait()
+	last := spinner.FindAllStringIndex(screen, -1)
+	if after := screen[last[len(last)-1][0]:]; code != 130 || !strings.Contains(after, "\r\x1b[J") {
 		t.Errorf("exit code %d; after the last line: %q", code, after)
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-const someDiff = "--- a/f.go\n+++ b/f.go\n@@ -8,4 +8,4 @@\n func f() {\n-\told\x1b[2J\n+\tnew\n }\n \n@@ -100,1 +100,2 @@\n-- a\n+- b\n+漢字\n\\ No newline at end of file\n"
+const someDiff = "--- a/f.go\n+++ b/f.go\n@@ -8,4 +8,4 @@\n func f() {\n-\told\x1b[2J\n+\tnew\n }\n \n@@ -100,2 +100,2 @@\n-- a\n-c\n+- b\n+漢字\n\\ No newline at end of file\n"
 
 // A change is shown with the numbers of its lines, those that are gone in the old file and all others in the new one.
 func TestN3_Diff(t *testing.T) {
-	want := []string{"    8   func f() {", `    9 -     old\u{1b}[2J`, "    9 +     new", "   10   }", "   11", "    ⋮", "  100 - - a", "  100 + - b", "  101 + 漢字"}
+	want := []string{"    8   func f() {", `    9 -     old\u{1b}[2J`, "    9 +     new", "   10   }", "   11", "    ⋮", "  100 - - a", "  101 - c", "  100 + - b", "  101 + 漢字"}
 	if got := Diff(Style{}, tool.Change{Diff: someDiff}, 0); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	folded := Diff(Style{}, tool.Change{Diff: someDiff}, 3)
-	if len(folded) != 4 || folded[3] != "    … 6 more lines" {
+	if len(folded) != 4 || folded[3] != "    … 7 more lines" {
 		t.Errorf("folded to three lines: %q", folded)
 	}
-	if all := Diff(Style{}, tool.Change{Diff: someDiff}, 8); len(all) != 9 {
+	if all := Diff(Style{}, tool.Change{Diff: someDiff}, 9); len(all) != 10 {
 		t.Errorf("a single line is folded: %q", all)
 	}
 	if cut := Diff(Style{}, tool.Change{Diff: someDiff, DiffCut: true}, 0); !strings.Contains(cut[len(cut)-1], "too long") {
