@@ -144,6 +144,32 @@ func TestN1_UnsavedBuffers(t *testing.T) {
 	e.end()
 }
 
+// The editor's further directories are the session's, with what is not saved there.
+func TestN1_FurtherDirectories(t *testing.T) {
+	t.Parallel()
+	other := t.TempDir()
+	file := filepath.Join(other, "f")
+	url, server := serve(t, nil, say("", use("read_file", object{"file_path": file})),
+		say("", use("edit_file", object{"file_path": file, "old_string": "typed", "new_string": "edited"})), say("Done."))
+	h := newHome(t, url)
+	if err := os.WriteFile(file, []byte("saved\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := h.newEditor("--yes")
+	files := e.offerFiles()
+	files.unsaved[file] = "typed\n"
+	e.initialize(object{"fs": object{"readTextFile": true, "writeTextFile": true}})
+	e.refuses(-32602, "none", "session/new", object{"cwd": h.dir, "additionalDirectories": []any{filepath.Join(other, "none")}, "mcpServers": []any{}})
+	session := at(e.call("session/new", object{"cwd": h.dir, "additionalDirectories": []any{other}, "mcpServers": []any{}}), "sessionId")
+	if stop := e.prompt(session, "edit"); stop != "end_turn" || !strings.Contains(string(server.Requests()[1].Body), "1 | typed") {
+		t.Errorf("stopped with %s", stop)
+	}
+	if data, err := os.ReadFile(file); string(data) != "edited\n" || !slices.Equal(files.saved, []string{file}) {
+		t.Errorf("on the disk %q, %v; the editor has written %q", data, err, files.saved)
+	}
+	e.end()
+}
+
 // An editor answers a question twice, late, with what was not offered, and never. It sends what is no message, and a cancellation of nothing.
 func TestN1_MisbehavingEditor(t *testing.T) {
 	t.Parallel()

@@ -201,6 +201,58 @@ func TestN1_CancelByAnEditor(t *testing.T) {
 	e.end()
 }
 
+// A prompt can also be cancelled as a request.
+func TestN1_CancelRequest(t *testing.T) {
+	t.Parallel()
+	url, sleep := serveStubborn(t)
+	h := newHome(t, url)
+	e := h.newEditor("--yes")
+	e.initialize()
+	session := e.open(h.dir)
+	n := e.begin("session/prompt", prompt(session, "wait"))
+	e.awaitOutput("begun")
+	e.send(object{"do": "cancel", "n": n})
+	if r := e.reply(n); at(r.Result, "stopReason") != "cancelled" && (r.Error == nil || r.Error.Code != -32800) {
+		t.Errorf("%+v", r)
+	}
+	if left := running(t, sleep); len(left) > 0 {
+		t.Errorf("left running: %q", left)
+	}
+	if stop := e.prompt(session, "go on"); stop != "end_turn" {
+		t.Errorf("stopped with %s", stop)
+	}
+	e.end()
+}
+
+// A session of attractor run goes on in an editor, which is shown its history, and then in attractor run again.
+func TestN1_FromRunToAnEditorAndBack(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("One.", use("shell", object{"command": "echo first"})), say("Two."), say("Three."), say("Four."))
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "begin here")
+	session := h.sessions()[0].ID
+	e := h.newEditor()
+	e.initialize()
+	e.call("session/load", h.resume(session))
+	history := strings.Join(e.history(session), "\n")
+	for _, want := range []string{"user_message_chunk: begin here", "One.", "first", "Two."} {
+		if !strings.Contains(history, want) {
+			t.Errorf("the history lacks %q: %s", want, history)
+		}
+	}
+	e.prompt(session, "go on there")
+	e.end()
+	if out := h.run(0, "run", "--yes", "--resume", session, "and back"); out.stdout != "Four.\n" {
+		t.Errorf("%q", out.stdout)
+	}
+	last := string(server.Requests()[len(server.Requests())-1].Body)
+	for _, want := range []string{"begin here", "go on there", "and back"} {
+		if !strings.Contains(last, want) {
+			t.Errorf("the last request lacks %q", want)
+		}
+	}
+}
+
 // history returns what a person sees of a session: the texts and the last state of each call.
 func (e *scriptedEditor) history(session string) (list []string) {
 	seen := map[string]bool{}
