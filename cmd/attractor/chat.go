@@ -82,12 +82,12 @@ func bothTerminals(t terminal) (in, out *os.File) {
 }
 
 func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *pflag.FlagSet) error {
+	if err := f.readSettings(flags, f.resumes()); err != nil {
+		return err
+	}
 	in, out := bothTerminals(t)
 	if in == nil {
 		return fail(exitUsage, "chat needs a terminal; for a single task, run: attractor run")
-	}
-	if err := f.readSettings(flags, f.resumes()); err != nil {
-		return err
 	}
 	if err := errors.Join(f.startFlags.check(f.noJournal), f.sessionFlags.check()); err != nil {
 		return err
