@@ -933,3 +933,64 @@ func TestN2_Timeout(t *testing.T) {
 		t.Errorf("%s", last.raw)
 	}
 }
+
+// What a /command runs is asked about, and can be approved while the command waits for it. Its model is that of its input alone.
+func TestN2_Commands(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("One."), say("Two."))
+	h := newHome(t, url)
+	file := filepath.Join(h.home, ".claude", "commands", "deploy.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("---\nmodel: claude-opus-5\n---\nIt printed: !`touch ran; echo deployed $1`\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := h.converse()
+	p.say("user", map[string]any{"text": "/deploy here"})
+	ask := p.next("APPROVAL_REQUESTED")
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow"})
+	p.reply(2, "")
+	p.reply(1, "")
+	p.next("PROCESSING_END")
+	p.say("user", map[string]any{"text": "and now?"})
+	p.next("PROCESSING_END")
+	p.say("user", map[string]any{"text": "/deploy there"})
+	p.next("APPROVAL_REQUESTED")
+	p.say("interrupt", nil)
+	p.reply(3, "")
+	p.reply(5, "")
+	p.reply(4, "stopped")
+	p.close()
+	p.end(0)
+	requests := server.Requests()
+	if len(requests) != 2 || requests[0].Model != "claude-opus-5" || !strings.Contains(string(requests[0].Body), "It printed: deployed here") || requests[1].Model == "claude-opus-5" {
+		t.Errorf("%d requests, for %s and %s", len(requests), requests[0].Model, requests[1].Model)
+	}
+}
+
+// An input that a killed process has left open ends as interrupted when another process gives the session a new one.
+func TestN2_AfterAKill(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "")
+	fifo := h.fifo("gate")
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "exec 9>" + fifo + "; echo runs >&9; sleep 1000"})), say("Something else."))
+	h.url = url
+	p := h.converse("--yes")
+	p.say("user", map[string]any{"text": "go"})
+	ended := h.waitFor(fifo)
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.end(-1)
+	p = h.converse("--yes", "--resume", h.sessions()[0].ID)
+	p.say("user", map[string]any{"text": "something else"})
+	for _, reason := range []string{"interrupted", "completed"} {
+		if end := p.next("PROCESSING_END"); end.Reason != reason {
+			t.Errorf("%s, want it %s", end.raw, reason)
+		}
+	}
+	ended() // the next process in the directory has ended what the killed one left
+	p.close()
+	p.end(0)
+}

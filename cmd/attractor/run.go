@@ -239,8 +239,8 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	if code := r.stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}
-	if view.failed != nil {
-		return fail(exitFailed, "cannot write the events: %w", view.failed)
+	if failed := view.failure(); failed != nil {
+		return fail(exitFailed, "cannot write the events: %w", failed)
 	}
 	if err := r.outcome(err); err != nil {
 		return err

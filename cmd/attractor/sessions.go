@@ -252,7 +252,7 @@ func describeTurn(parts llm.Parts) string {
 func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 	out := bufio.NewWriter(inForm(t.out, sanitize.JSON))
 	v := newView(terminal{out: out, err: t.err}, true, false)
-	return errors.Join(agent.Project(ctx, r, masked.Events(environmentSecrets(), v.show)), v.failed, out.Flush())
+	return errors.Join(agent.Project(ctx, r, masked.Events(environmentSecrets(), v.show)), v.failure(), out.Flush())
 }
 
 // replaySession replays a session and shows it as run did.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
@@ -26,8 +27,10 @@ type view struct {
 	live *liveLine // nil without one
 	// rich and richOut say that progress and the answer are for a screen.
 	rich, richOut bool
-	abort         func()
-	failed        error // the first write that failed
+
+	mu     sync.Mutex
+	abort  func() // called when a write has failed
+	failed error  // the first write that failed
 }
 
 // shownDiffs is how many bytes of diffs of a call a person sees, unless --diffs says more.
@@ -73,21 +76,36 @@ func (v *view) show(ev agent.Event) {
 	if w, ok := ev.(*agent.Warning); ok && v.warnings != nil {
 		fmt.Fprintln(v.warnings, "attractor: warning: "+render.Error(w.Text))
 	}
-	if v.failed != nil {
-		return
-	}
-	if v.failed = writeEvent(v.events, ev); v.failed != nil && v.abort != nil {
-		v.abort()
+	if v.failure() == nil {
+		v.fail(writeEvent(v.events, ev))
 	}
 }
 
 // showOwn shows an event of the host to a program.
 func (v *view) showOwn(ev host.Event) {
-	if v.failed != nil {
+	if v.failure() == nil {
+		v.fail(pieces.Encode(v.events, ev))
+	}
+}
+
+// failure returns the first error of a write of an event.
+func (v *view) failure() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.failed
+}
+
+// fail aborts the session if an event could not be written.
+func (v *view) fail(err error) {
+	if err == nil {
 		return
 	}
-	if v.failed = pieces.Encode(v.events, ev); v.failed != nil && v.abort != nil {
-		v.abort()
+	v.mu.Lock()
+	v.failed = err
+	abort := v.abort
+	v.mu.Unlock()
+	if abort != nil {
+		abort()
 	}
 }
 
@@ -121,8 +139,11 @@ func (v *view) keepClear(l *inputLine) {
 
 // onFailure sets the function that is called when events can no longer be written. It calls it at once if that has happened already.
 func (v *view) onFailure(abort func()) {
+	v.mu.Lock()
 	v.abort = abort
-	if v.failed != nil {
+	failed := v.failed
+	v.mu.Unlock()
+	if failed != nil {
 		abort()
 	}
 }

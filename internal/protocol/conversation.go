@@ -49,7 +49,7 @@ type Conversation struct {
 	room        chan struct{}
 	interrupted atomic.Int64 // the number of the last line that interrupts
 
-	understood, refused int // lines; of the goroutine that reads
+	understood, refused atomic.Int64 // lines
 
 	giving   sync.Mutex     // held while the session is given work
 	running  bool           // the worker has work
@@ -157,8 +157,8 @@ func (c *Conversation) outcome(ctx context.Context) (*agent.Result, error) {
 		return c.result, c.err
 	case cause != nil && cause != ErrClosed && cause != errEnding: // the caller's, such as a time limit
 		return c.result, cause
-	case c.result == nil && c.refused > 0 && c.understood == 0:
-		return nil, fmt.Errorf("%w: %d lines were refused; the REPLY events say why", ErrNoInput, c.refused)
+	case c.result == nil && c.refused.Load() > 0 && c.understood.Load() == 0:
+		return nil, fmt.Errorf("%w: %d lines were refused; the REPLY events say why", ErrNoInput, c.refused.Load())
 	}
 	return c.result, nil
 }
@@ -185,11 +185,11 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 		}
 		in.number = int64(lines.n)
 		if err != nil {
-			c.refused++
+			c.refused.Add(1)
 			c.reply(in, Reply{}, err)
 			continue
 		}
-		c.understood++
+		c.understood.Add(1)
 		if !c.control(ctx, in) {
 			c.enqueue(ctx, in)
 		}
