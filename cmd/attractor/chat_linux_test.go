@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
@@ -294,6 +295,35 @@ func TestN3_ResizeWhileStreaming(t *testing.T) {
 	}
 }
 
+// Ctrl-Z stops the conversation as it stops any program, with the terminal as it was, and fg goes on.
+func TestN3_Suspend(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("Here."))
+	h := chatHome(t, url)
+	chat := chatting(h)
+	shell := exec.Command(peer.Need(t, "bash"), "--norc", "-i")
+	shell.Dir = h.dir
+	shell.Env = append(chat.Env, "PS1=shell$ ", "CHAT="+strings.Join(chat.Args, " "))
+	s := onScreen(t, shell, 80, 24)
+	s.expect("shell$")
+	s.send("$CHAT")
+	s.expect(ready)
+	s.typeText("half a thought")
+	s.press("C-z")
+	s.expect("Stopped")
+	s.gone("half a thought")
+	s.send("echo back in the $((1+1))nd shell")
+	s.expect("back in the 2nd shell")
+	s.send("fg")
+	s.expect("> half a thought")
+	s.press("Enter")
+	s.expect("Here.")
+	s.press("C-d")
+	s.expect("To continue the session")
+	s.send("exit")
+	s.ended()
+}
+
 // What was typed before a question appears is no answer to it, and is there again after it.
 func TestN3_TypedBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
@@ -442,6 +472,15 @@ func TestN3_Sessions(t *testing.T) {
 	}
 	if got := len(h.sessions()); got != 3 {
 		t.Errorf("%d sessions", got)
+	}
+	// Another host goes on with the first, and the conversation after that.
+	h.run(0, "run", "--yes", "--resume", first, "in run")
+	s = onScreen(t, chatting(h, "--resume", first), 80, 24)
+	s.expect("> in run")
+	s.expect("The third answer.")
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 	if got := len(server.Requests()[2].Messages); got != 3 { // the first task, its answer, more
 		t.Errorf("the resumed session has %d messages", got)

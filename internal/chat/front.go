@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -229,7 +228,7 @@ func (f *plain) read(in io.Reader, ended <-chan struct{}) {
 	lines := bufio.NewReaderSize(in, maxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
-		piece := tty.Piece{Data: append(bytes.TrimRight(line, "\r\n"), '\r'), Time: time.Now()}
+		piece := tty.Piece{Data: []byte(strings.TrimRight(string(line), "\r\n") + "\r"), Time: time.Now()}
 		if err == nil || errors.Is(err, bufio.ErrBufferFull) {
 			select {
 			case f.lines <- piece:

@@ -69,9 +69,10 @@ func (p *program) echo(shown string) {
 
 // remember keeps a line, without secrets, for the arrow keys.
 func (p *program) remember(text string) {
-	if p.current != nil {
-		text = p.current.setup.Secrets.String(text)
+	if p.current == nil { // nobody knows the secrets yet
+		return
 	}
+	text = p.current.setup.Secrets.String(text)
 	if err := p.history.Add(text); err != nil {
 		p.warn("what was typed cannot be kept: " + err.Error())
 		p.history, _ = tty.OpenHistory("") // which reads no file

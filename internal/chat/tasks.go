@@ -42,19 +42,20 @@ func (p *program) start(t *task, work func(ctx context.Context) func()) {
 // open opens a session. The first message may be empty.
 func (p *program) open(c host.Config, first string) {
 	c.Asker = p.approve
+	style := p.Style
 	p.start(&task{what: "starting", starts: true}, func(ctx context.Context) func() {
-		made, err := p.begin(ctx, c)
+		made, err := p.begin(ctx, c, style)
 		return func() { p.opened(c, made, first, err) }
 	})
 }
 
 // begin opens and starts a session.
-func (p *program) begin(ctx context.Context, c host.Config) (*conversation, error) {
+func (p *program) begin(ctx context.Context, c host.Config, style render.Style) (*conversation, error) {
 	setup, err := host.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	made := &conversation{config: c, setup: setup, view: render.NewSession(p.Style), live: render.NewLive(setup.Options.Client.Models)}
+	made := &conversation{config: c, setup: setup, view: render.NewSession(style), live: render.NewLive(setup.Options.Client.Models)}
 	if p.Apply != nil {
 		p.Apply(setup)
 	}
@@ -78,6 +79,7 @@ func (p *program) opened(c host.Config, made *conversation, first string, err er
 	switch {
 	case err == nil:
 		p.current, p.begun = made, true
+		made.view.Resize(p.Style.Width) // which may have changed meanwhile
 		if made.setup.Resumed {
 			p.recap()
 		}
