@@ -18,6 +18,12 @@ import (
 // spinner matches the signs of a live line.
 var spinner = regexp.MustCompile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 
+// erased reports whether the last live line in what a terminal got has been erased.
+func erased(text string) bool {
+	last := spinner.FindAllStringIndex(text, -1)
+	return len(last) > 0 && strings.Contains(text[last[len(last)-1][1]:], "\r\x1b[2K")
+}
+
 // The line is drawn once a second, and at most eight times if much happens. It waits while somebody types, and is gone at the end.
 func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 	_, stop := tty.Changes() // the goroutine of os/signal begins outside of the bubble
@@ -68,7 +74,7 @@ func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 			t.Errorf("after the answer there is no line: %q", after)
 		}
 		l.stop()
-		if text := shown(); !strings.HasSuffix(text, "\r\x1b[J\x1b[?25h") {
+		if text := shown(); !erased(text) || !strings.HasSuffix(text, "\x1b[?25h") {
 			t.Errorf("the end is %q", text[max(0, len(text)-200):])
 		}
 		fmt.Fprint(w, "plain")
