@@ -67,7 +67,9 @@ func (v *view) show(ev agent.Event) {
 			v.progress.Resize(width)
 		}
 		text := v.progress.Event(ev)
-		v.live.unfinished(v.progress.Rest())
+		if v.live != nil {
+			v.live.unfinished(v.progress.Rest())
+		}
 		if text != "" {
 			fmt.Fprint(v.w, text) // errors are ignored: progress is best effort
 		}
