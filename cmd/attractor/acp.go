@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ JetBrains, in ~/.jetbrains/acp.json:
 
 Neovim with CodeCompanion:
   require("codecompanion").setup({adapters = {acp = {attractor = function()
-    return require("codecompanion.adapters").extend("gemini_cli", {name = "attractor", commands = {default = {"attractor", "acp"}}})
+    return require("codecompanion.adapters").extend("opencode", {name = "attractor", formatted_name = "Attractor", commands = {default = {"attractor", "acp"}}})
   end}}})
 
 Neovim with avante.nvim:
@@ -81,7 +82,8 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, given func(stri
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	e := &editor{sessionFlags: f, config: config, terminal: t}
+	e := &editor{sessionFlags: f, config: config, terminal: t, opened: map[*host.Setup]bool{}}
+	stopper.began(cancel, e.killNow)
 	err = e.agent().Serve(ctx, t.in, t.out)
 	if code := stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal")}
@@ -97,6 +99,36 @@ type editor struct {
 	*sessionFlags
 	terminal
 	config host.Config
+
+	mu     sync.Mutex
+	opened map[*host.Setup]bool
+}
+
+// note notes a session that is open.
+func (e *editor) note(s *host.Setup) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opened[s] = true
+}
+
+// close closes what a session has besides itself.
+func (e *editor) close(s *host.Setup) error {
+	err := s.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.opened, s)
+	return err
+}
+
+// killNow kills what the sessions run.
+func (e *editor) killNow() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for s := range e.opened {
+		errs = append(errs, s.KillNow())
+	}
+	return errors.Join(errs...)
 }
 
 // keyMethod is the id of the only way to authenticate.

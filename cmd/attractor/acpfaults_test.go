@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -194,4 +195,26 @@ func TestN1_EndInACommand(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A second signal kills what runs, and ends the command at once: the prompt gets no answer.
+func TestN1_SecondSignal(t *testing.T) {
+	url, sleep := serveStubborn(t)
+	e, _, _ := busyEditor(t, newHome(t, url))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for e.cmd.Process.Signal(syscall.SIGTERM) == nil { // two that come at once are one
+		}
+	}()
+	rest, err := io.ReadAll(e.out)
+	if err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(string(rest), "stopReason") {
+		t.Errorf("it ended in order: %s", rest)
+	}
+	e.wait(128 + int(syscall.SIGTERM))
+	<-ended
+	(&busyCommand{sleep: sleep}).waitGone(t)
 }

@@ -50,7 +50,8 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		end()
 		return nil, editorError(err)
 	}
-	closeSetup := func() error { end(); return setup.Close() }
+	e.note(setup)
+	closeSetup := func() error { end(); return e.close(setup) }
 	e.apply(setup)
 	options := &setup.Options
 	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(), agent.StayOnFailure
