@@ -157,3 +157,25 @@ func TestN4_ASecondSignalErasesTheLine(t *testing.T) {
 		t.Errorf("exit code %d, screen %q", code, screen)
 	}
 }
+
+// Text of the model, a command or a file acts on no terminal, also as Markdown, in diffs and in the live line.
+func TestN4_HostileTextOnAScreen(t *testing.T) {
+	const hostile = "\x1b[2J\x1b]0;title\a\x1b[5;5H\u202e\u009b2J &#27;[2J &#x9b;2J &#8238; [x](\x1b[2J \"\x1b[2J\") `\x1b[2J`"
+	url, _ := serve(t, nil, say(hostile+"\n\n|a|b|\n|-|-|\n|"+hostile+"|"+hostile+"|\n", use("write_file", map[string]any{"file_path": "a" + hostile[:12], "content": hostile}),
+		use("shell", map[string]any{"command": "sleep 1 # " + hostile})), fakellm.Turn{Text: "# " + hostile + "\n```\n" + hostile + "\n```\n"})
+	h := newHome(t, url)
+	p := startOnTerminal(t, h.on("TERM=xterm", "run", "--yes", hostile))
+	p.expect("sleep 1 # ")
+	screen, code := p.wait()
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, sequence := range []string{"\x1b[2J", "\x1b]", "\a", "\x1b[5;5H", "\u202e", "\u009b"} {
+		if strings.Contains(screen, sequence) {
+			t.Errorf("the terminal gets %q:\n%q", sequence, screen)
+		}
+	}
+	if !strings.Contains(screen, `\u{1b}[2J`) {
+		t.Errorf("the text is not shown: %q", screen)
+	}
+}
