@@ -37,13 +37,13 @@ type held struct {
 	answer func()
 }
 
-// gatedModel serves a script whose turns, from one on, wait until the test answers them.
+// gatedModel serves a script. After so many requests, each waits until the test answers it.
 func gatedModel(t *testing.T, from int, turns ...fakellm.Turn) (url string, asked <-chan held) {
 	t.Helper()
 	requests, ended := make(chan held, 100), make(chan struct{})
 	script := fakellm.Script(turns...)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
-		if r.Turn() >= from {
+		if r.N > from {
 			gate := make(chan struct{})
 			requests <- held{r, func() { close(gate) }}
 			select {
@@ -191,6 +191,71 @@ func TestN3_CtrlC(t *testing.T) {
 				t.Errorf("made %s", made)
 			}
 		})
+	}
+}
+
+// While a server that is needed starts, Ctrl-C ends the wait, and with it the conversation.
+func TestN3_CtrlCWhileStarting(t *testing.T) {
+	t.Parallel()
+	h := chatHome(t, unusedURL(t))
+	config := filepath.Join(h.home, "servers.json")
+	if err := os.WriteFile(config, []byte(`{"mcpServers": {"slow": {"command": "sleep", "args": ["600"], "required": true}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := onScreen(t, chatting(h, "--mcp", config), 80, 24)
+	s.expect("starting · ")
+	s.press("C-c")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if sessions := h.sessions(); len(sessions) != 0 {
+		t.Errorf("sessions %v", sessions)
+	}
+}
+
+// Ctrl-C ends a compaction, which comes with the next message then.
+func TestN3_CtrlCWhileCompacting(t *testing.T) {
+	t.Parallel()
+	turns := make([]fakellm.Turn, 12)
+	for i := range turns {
+		turns[i] = say("Answer.")
+	}
+	url, asked := gatedModel(t, 9, turns...)
+	h := chatHome(t, url)
+	s := onScreen(t, chatting(h), 80, 24)
+	s.expect(ready)
+	for i := range 9 {
+		s.send("go on")
+		s.until("the answer", func() bool { return strings.Count(s.all(), "done · ") == i+1 })
+	}
+	s.send("/compact")
+	s.expect("compacting · ")
+	s.press("C-c")
+	s.expect("compacted with the next message")
+	(<-asked).answer() // nobody hears it
+	s.send("/compact")
+	(<-asked).answer()
+	s.expect("compacted: a summary replaces ")
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// On a terminal the command alone is a conversation.
+func TestN3_Alone(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("Hello."))
+	h := chatHome(t, url)
+	cmd := chatting(h)
+	cmd.Args = cmd.Args[:1]
+	s := onScreen(t, cmd, 80, 24)
+	s.expect(ready)
+	s.send("hello")
+	s.expect("Hello.")
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 
