@@ -23,7 +23,8 @@ type Decision struct {
 	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a command that only reads, for example. The
 	// calls of agents that it starts are judged themselves.
 	Reads bool
-	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories.
+	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories. In a directory that
+	// contains the home directory, hidden files of the latter and files outside of it are not ordinary.
 	Edits bool
 	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none is safe, or none would help.
 	Suggest []string
@@ -313,7 +314,7 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 			c.treeRule = nil
 		} else if why != "" {
 			_, isDelicate := c.delicate(f)
-			asks = append(asks, question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate && c.within(f.place)})
+			asks = append(asks, question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate && c.within(f.place) && !c.personal(f.place.real)})
 		} else if allowed == nil {
 			allowed = by
 		}

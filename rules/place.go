@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
@@ -61,6 +62,34 @@ func (s *Set) insideRoots(name string) bool {
 		}
 	}
 	return false
+}
+
+// personal reports whether a file without links is in none of the session's directories but one that contains the home directory, and is no
+// ordinary file of it: its hidden files start programs and configure them, and so do the files around it.
+func (s *Set) personal(name string) bool {
+	if s.dirs.Home == "" {
+		return false
+	}
+	homes := []string{path.Clean(s.dirs.Home)}
+	if s.dirs.Resolve != nil {
+		if real, err := s.dirs.Resolve(s.dirs.Home); err == nil {
+			homes = append(homes, real)
+		}
+	}
+	contains := func(dir string) bool {
+		return slices.ContainsFunc(homes, func(home string) bool { return inside(dir, home) })
+	}
+	if slices.ContainsFunc(s.roots, func(root string) bool { return inside(root, name) && !contains(root) }) {
+		return false
+	}
+	for _, home := range homes {
+		if !inside(home, name) {
+			continue
+		}
+		first, _, _ := strings.Cut(strings.TrimPrefix(name[len(strings.TrimSuffix(home, "/")):], "/"), "/")
+		return strings.HasPrefix(first, ".") || slices.Contains([]string{"bin", "library", "appdata"}, strings.ToLower(first))
+	}
+	return true
 }
 
 // below returns a path as seen from the session's directory that it is in, because the names of the directories above mean nothing.

@@ -17,7 +17,7 @@ const dirsNote = "attractor.dirs"
 
 // furtherDirs holds the directories of a session beside its working directory.
 type furtherDirs struct {
-	list []string // absolute
+	list []string // absolute, without symbolic links, which could lead elsewhere when the session is resumed
 	gone []string // which an earlier process had, and which are not there any more
 	had  []string // those of which the model knows
 }
@@ -31,7 +31,11 @@ func (s *Setup) chooseDirs(c *Config, was *agent.State) error {
 		}
 	}
 	for _, dir := range d.had {
-		if err := checkDir(dir); err != nil {
+		real, err := realDir(dir)
+		if err == nil && real != dir {
+			err = fmt.Errorf("it leads to %s now", names.Shown(real))
+		}
+		if err != nil {
 			d.gone = append(d.gone, dir)
 			s.warnings.add("add_dir", fmt.Sprintf("The session goes on without the directory %s: %v", names.Shown(dir), err))
 			continue
@@ -39,16 +43,31 @@ func (s *Setup) chooseDirs(c *Config, was *agent.State) error {
 		d.add(dir)
 	}
 	for _, dir := range c.AddDirs {
-		if err := checkDir(dir); err != nil {
+		real, err := realDir(dir)
+		if err != nil {
 			return err
 		}
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return cannotWork(dir, err)
-		}
-		d.add(abs)
+		d.add(real)
 	}
 	return nil
+}
+
+// realDir returns the absolute path of a directory without symbolic links.
+func realDir(dir string) (string, error) {
+	if dir == "" {
+		return "", fail(ErrConfig, "a further directory needs a name")
+	}
+	if err := checkDir(dir); err != nil {
+		return "", err
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", cannotWork(dir, err)
+	}
+	return abs, nil
 }
 
 // add adds a directory, unless it is there.
@@ -56,16 +75,6 @@ func (d *furtherDirs) add(dir string) {
 	if !slices.ContainsFunc(d.list, func(has string) bool { return sameFile(has, dir) }) {
 		d.list = append(d.list, dir)
 	}
-}
-
-// real returns the directories without symbolic links.
-func (d *furtherDirs) real() (dirs []string) {
-	for _, dir := range d.list {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dirs = append(dirs, filepath.ToSlash(real))
-		}
-	}
-	return dirs
 }
 
 // mayRead returns the directories beside the working directory that tools may read.

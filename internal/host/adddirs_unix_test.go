@@ -20,7 +20,7 @@ import (
 // A further directory is a second root for tools and rules. Nothing in it starts anything. A resumed session keeps it, and is told when it is
 // gone.
 func TestN8_ModesAddDir(t *testing.T) {
-	other, elsewhere := t.TempDir(), t.TempDir()
+	other, elsewhere := realTemp(t), realTemp(t)
 	put(t, other, "a.txt", "one\n")
 	put(t, other, "secrets.pem", "x")
 	put(t, other, "AGENTS.md", "Speak Latin here.")

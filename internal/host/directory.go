@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/names"
 )
 
 // OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
@@ -137,5 +138,5 @@ func cannotWork(dir string, err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	return fail(ErrConfig, "cannot work in %s: %w", dir, err)
+	return fail(ErrConfig, "cannot work in %s: %w", names.Shown(dir), err)
 }

@@ -76,7 +76,7 @@ func (s *Setup) openDocuments(ctx context.Context, c *Config) error {
 		}
 		d.Env = env.ReadOnly(s.reader)
 	}
-	d.Roots = s.dirs.real()
+	d.Roots = slashed(s.dirs.list)
 	o.Documents = d
 	d.Names = o.Profile.Documents
 	o.Middleware = append(o.Middleware, instructions.Below(d))

@@ -132,6 +132,11 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 			return tool.Decision{Reason: answer.Reason}, nil
 		}
 		if answer.Args == "" || answer.Args == req.Call.Args {
+			if g.Mode() == ModePlan { // since the question appeared, perhaps
+				if now := g.judge(ctx, req, wish); now.Verdict == tool.Deny {
+					return g.settle(ctx, req, sent, now), nil
+				}
+			}
 			return g.accept(req, sent, j, answer, shown)
 		}
 		edited, err := req.WithArgs(ctx, answer.Args)
@@ -161,7 +166,7 @@ func (g *Gate) Outside(ctx context.Context, call *tool.Call, refused []string) (
 	q := g.questionFor(ctx, req, judgement{}, "")
 	q.Refused = refused
 	answer, err := g.Ask(ctx, q)
-	return err == nil && answer.Verdict == tool.Allow && answer.Args == "", err
+	return err == nil && answer.Verdict == tool.Allow && answer.Args == "" && g.Mode() != ModePlan, err
 }
 
 // beforeQuestion asks the hooks before the question. What they allow counts as if the hooks before the rules had.

@@ -345,8 +345,17 @@ func TestL5_OutsideTheSandbox(t *testing.T) {
 		}
 	}
 	g.SetMode(host.ModeAsk)
+	ask := g.Gate.Ask
+	g.Gate.Ask = func(ctx context.Context, q host.Question) (host.Answer, error) {
+		g.SetMode(host.ModePlan)
+		return ask(ctx, q)
+	}
+	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
+		t.Errorf("plan mode since the question: %v, %v", ok, err)
+	}
+	g.SetMode(host.ModeAsk)
 	g.Gate.Ask = nil
-	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil || len(g.questions) != 2 {
+	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil || len(g.questions) != 3 {
 		t.Errorf("nobody: %v, %v, %d questions", ok, err, len(g.questions))
 	}
 }

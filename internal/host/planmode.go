@@ -155,7 +155,10 @@ func (g *Gate) approvePlan(ctx context.Context, req tool.Request) (tool.Decision
 			if answer.Reason != "" {
 				reason += ": " + answer.Reason
 			}
-			return tool.Decision{Reason: reason + ". The session is still in plan mode"}, nil
+			if g.Mode() == ModePlan {
+				reason += ". The session is still in plan mode"
+			}
+			return tool.Decision{Reason: reason}, nil
 		}
 		if answer.Args != "" && answer.Args != req.Call.Args {
 			edited, err := req.WithArgs(ctx, answer.Args)
@@ -171,7 +174,9 @@ func (g *Gate) approvePlan(ctx context.Context, req tool.Request) (tool.Decision
 			g.changedPlans.put(keyOf(req), true)
 			g.mu.Unlock()
 		}
-		g.leave(answer.mode())
+		if g.Mode() == ModePlan { // else a person has left it otherwise, while the question was open
+			g.leave(answer.mode())
+		}
 		return decision(req, sent, tool.Allow), nil
 	}
 	return tool.Decision{Reason: fmt.Sprintf("the plan was changed %d times without a decision", maxEdits)}, nil
