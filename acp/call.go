@@ -139,19 +139,22 @@ func (v *view) callEnded(by string, e *agent.ToolCallEnd) {
 
 // shownCall returns what can be said about a call before it runs. v.mu is held.
 func (v *view) shownCall(by, name string, args json.RawMessage, access *tool.Access) callUpdate {
-	if access == nil {
-		access = &tool.Access{}
+	var a struct {
+		Pattern  string `json:"pattern"`
+		Query    string `json:"query"`
+		Question string `json:"question"`
+		Command  string `json:"command"`
+		Path     string `json:"file_path"`
+		Offset   int    `json:"offset"`
+	}
+	_ = json.Unmarshal(args, &a) // arguments of other tools have other members
+	if access == nil {           // of a call that was refused, or that ran when the agent was killed
+		access = &tool.Access{Command: a.Command}
 	}
 	u := callUpdate{Name: name, ToolKind: kindOf(name, access)}
 	if len(args) <= maxInput && json.Valid(args) {
 		u.Input = args
 	}
-	var a struct {
-		Pattern string `json:"pattern"`
-		Query   string `json:"query"`
-		Offset  int    `json:"offset"`
-	}
-	_ = json.Unmarshal(args, &a) // arguments of other tools have other members
 	for _, path := range access.Paths {
 		at := location{Path: path}
 		if len(access.Paths) == 1 && u.ToolKind == "read" && a.Offset > 0 {
@@ -171,6 +174,8 @@ func (v *view) shownCall(by, name string, args json.RawMessage, access *tool.Acc
 		subject = v.relative(access.Paths)
 	case len(access.Hosts) > 0:
 		subject = strings.Join(access.Hosts, ", ")
+	default:
+		subject = cmp.Or(a.Question, a.Path)
 	}
 	u.Title = oneLine(name)
 	if verb := map[string]string{"read": "Read", "edit": "Edit", "search": "Search", "fetch": "Fetch", "execute": "Run"}[u.ToolKind]; verb != "" {

@@ -62,29 +62,33 @@ type program struct {
 // converse starts attractor run --input json with more arguments.
 func (h *home) converse(args ...string) *program {
 	h.Helper()
-	p := &program{T: h.T, cmd: attractor(h.T, append([]string{"run", "--input", "json"}, args...)...)}
-	p.cmd.Dir = h.dir
-	p.cmd.Env = append(p.cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	return startProgram(h.T, h.command(append([]string{"run", "--input", "json"}, args...)...))
+}
+
+// startProgram starts a command that takes lines of JSON.
+func startProgram(t *testing.T, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{T: t, cmd: cmd}
 	p.cmd.Stderr = &p.stderr
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		h.Fatal(err)
+		t.Fatal(err)
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		h.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := read.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil { // a hang is a failure that shows what came before
-		h.Fatal(err)
+		t.Fatal(err)
 	}
 	p.out, p.cmd.Stdout, p.lines = read, write, bufio.NewReader(read)
 	if err := p.cmd.Start(); err != nil {
-		h.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := write.Close(); err != nil {
-		h.Error(err)
+		t.Error(err)
 	}
-	h.Cleanup(func() {
+	t.Cleanup(func() {
 		p.in.Close()
 		p.out.Close()
 		_ = p.cmd.Process.Kill() // it has ended unless the test failed

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
@@ -49,6 +50,12 @@ func (s *Setup) exitPlanMode() tool.Tool {
 	t.Needs = tool.NeedsAnswers
 	t.Instead = []tool.Instead{{Of: []string{"ExitPlanMode"}}}
 	return tool.WithAccess(t, func(exitPlanArgs) tool.Access { return tool.Access{Effect: tool.Exclusive} }) // later calls are judged in the mode that follows
+}
+
+// canLeavePlan reports whether the model has the tool that ends plan mode. A session that began without it goes on without it, because its
+// requests must not change.
+func (s *Setup) canLeavePlan(session *agent.Session) bool {
+	return slices.ContainsFunc(session.Tools(), func(t tool.Tool) bool { return t.Name == ExitPlanMode })
 }
 
 // planApproved notes that plan mode is over and tells the model.

@@ -221,9 +221,6 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.Gate != nil && s.Gate.answers() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != ModeReadOnly) {
 		s.Options.Approve = s.Gate.Approve
 	}
-	if s.Gate != nil && s.Options.Questions == nil { // the tool that leaves plan mode is not offered
-		s.Gate.leave = nil
-	}
 	if s.Servers != nil {
 		if err := s.Servers.Ready(ctx); err != nil {
 			return nil, fail(ErrServer, "%w", err)
@@ -240,6 +237,9 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	session, err := s.open(ctx)
 	s.begun(session)
 	if err == nil && s.Gate != nil {
+		if !s.canLeavePlan(session) {
+			s.Gate.leave = nil
+		}
 		if err = errors.Join(s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
 			return nil, errors.Join(err, session.Close())
 		}
