@@ -175,8 +175,12 @@ func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
 			if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
 				t.Error(err)
 			}
-			if results := b.lastResults(); setup.Mode() != host.ModeAcceptEdits || strings.Contains(results, "still in plan mode") {
+			results := b.lastResults()
+			if setup.Mode() != host.ModeAcceptEdits || strings.Contains(results, "still in plan mode") {
 				t.Errorf("the mode is %s; %s", setup.Mode(), results)
+			}
+			if answer.Verdict == tool.Allow && !strings.Contains(results, "is not in plan mode, so there is nothing to leave") {
+				t.Errorf("the model is told that its plan was approved: %s", results)
 			}
 		})
 	}

@@ -162,3 +162,12 @@ func TestN8_ConfigChooses(t *testing.T) {
 		}
 	}
 }
+
+// Variables that choose nothing, because they are misspelled or stand for a flag that is no setting, are told.
+func TestN8_ConfigStrayVariables(t *testing.T) {
+	got := StrayVariables([]string{"ATTRACTOR_MODEE=full", "ATTRACTOR_YES=1", "ATTRACTOR_MODE=full", "ATTRACTOR_ACCESSIBLE=1", "MODE=full", "ATTRACTOR_"})
+	if len(got) != 2 || !strings.Contains(got[0], "ATTRACTOR_MODEE chooses nothing; do you mean") || !strings.Contains(got[0], "ATTRACTOR_MODE or") && !strings.Contains(got[0], "ATTRACTOR_MODE?") ||
+		!strings.Contains(got[1], `ATTRACTOR_YES chooses nothing: write "mode": "full"`) {
+		t.Errorf("told are %q", got)
+	}
+}

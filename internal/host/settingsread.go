@@ -251,7 +251,7 @@ func lonelyURL(values []Value) (mistakes []error) {
 	return mistakes
 }
 
-// StrayVariables returns a line for each variable whose name resembles that of a setting.
+// StrayVariables returns a line for each variable whose name resembles that of a setting, or of a flag that is none.
 func StrayVariables(environ []string) (lines []string) {
 	var known []string
 	for _, s := range AllSettings() {
@@ -262,8 +262,10 @@ func StrayVariables(environ []string) (lines []string) {
 		if !strings.HasPrefix(name, "ATTRACTOR_") || slices.Contains(known, name) {
 			continue
 		}
-		if near := names.Near(name, known); len(near) > 0 {
-			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing; do you mean %s?", name, near[0]))
+		if instead := onlyFlags()[strings.ToLower(strings.TrimPrefix(name, "ATTRACTOR_"))]; instead != "" {
+			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing: %s", name, instead))
+		} else if near := names.Near(name, known); len(near) > 0 {
+			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing; do you mean %s?", name, strings.Join(near, " or ")))
 		}
 	}
 	return lines
