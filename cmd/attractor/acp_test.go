@@ -27,6 +27,7 @@ type editorProcess struct {
 	n       int
 	updates []acpUpdate                                     // all so far
 	onAsk   func(method string, params json.RawMessage) any // answers requests of the agent; nil leaves them open
+	watch   func(mark string, line []byte)                  // gets each message; the mark of those that are sent is "> "
 }
 
 type acpUpdate struct {
@@ -84,6 +85,9 @@ func newEditor(t *testing.T, h *home, args ...string) *editorProcess {
 // send sends a line.
 func (e *editorProcess) send(line string) {
 	e.Helper()
+	if e.watch != nil {
+		e.watch("> ", []byte(line))
+	}
 	if _, err := io.WriteString(e.in, line+"\n"); err != nil {
 		e.Fatal(err)
 	}
@@ -118,8 +122,8 @@ func (e *editorProcess) next() *acpMessage {
 	if err != nil {
 		e.Fatalf("the agent has ended: %v", err)
 	}
-	if os.Getenv("ACPDUMP") != "" {
-		e.Logf("%s", line)
+	if e.watch != nil {
+		e.watch("", line)
 	}
 	m := new(acpMessage)
 	if err := json.Unmarshal(line, m); err != nil {
