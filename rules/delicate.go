@@ -50,7 +50,9 @@ func secretPlaces() []string {
 func startingNames() []string {
 	return []string{".git", ".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".envrc", ".vscode", ".idea", ".github",
 		".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules",
-		".cursor", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".gitconfig", ".gitmodules", ".yarnrc.yml", ".pnpmfile.cjs"}
+		".cursor", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".gitconfig", ".gitmodules",
+		".yarnrc.yml", ".pnpmfile.cjs", ".cargo", ".circleci", ".devcontainer.json", ".zed", ".exrc", ".nvim.lua", ".gdbinit", ".lldbinit", "mise.toml", ".mise.toml",
+		"lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".kiro", ".aider.conf.yml"}
 }
 
 // example reports whether a name is that of an example, which holds no secrets, or of a public key.

@@ -71,8 +71,9 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 	}{
 		"in the home directory": {".", "", []string{".config/attractor/config.json", ".config/attractor/skills/x/SKILL.md", ".vimrc", ".config/autostart/x.desktop", ".local/bin/git", "bin/git", "out/.vimrc"},
 			[]string{"notes.txt", "work/.eslintrc"}},
-		"above it":              {"..", "", []string{"home/.vimrc", "other/notes.txt", "home/.config/attractor/hooks.json"}, []string{"home/notes.txt"}},
-		"in a directory of it":  {"work", "", nil, []string{"notes.txt", ".eslintrc", "bin/x"}},
+		"above it": {"..", "", []string{"home/.vimrc", "other/notes.txt", "home/.config/attractor/hooks.json"}, []string{"home/notes.txt"}},
+		"in a directory of it": {"work", "", []string{"CLAUDE.MD", ".GitHub/workflows/x.yml", ".Husky/pre-commit", ".cargo/config.toml", ".ENV", "Key.PEM", "sub/.vscode/tasks.json", "sub/.BashRC"},
+			[]string{"notes.txt", ".eslintrc", "bin/x"}},
 		"in its configuration":  {".config", "", []string{"attractor/hooks.json", "Attractor/mcp.json"}, []string{"nvim/init.lua"}},
 		"with it added":         {"work", ".", []string{"../.vimrc", "../.config/attractor/config.json"}, []string{"../notes.txt", ".eslintrc"}},
 		"with the state added":  {"work", ".state", []string{"../.state/attractor/rules.json", "../.state/attractor/trust.json"}, nil},
