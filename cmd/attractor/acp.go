@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -76,6 +77,9 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, given func(stri
 	}
 	if f.debug {
 		config.HookRan = tellHookRun(t)
+	}
+	if in, _ := bothTerminals(t); in != nil {
+		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
 	}
 	signal.Ignore(syscall.SIGPIPE) // an editor that is gone is an error of the write
 	ctx, cancel := context.WithCancel(ctx)

@@ -34,16 +34,17 @@ func newChat(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [flags] [prompt]",
 		Short: "Talk with an agent on this terminal",
-		Long: `Chat is a conversation with an agent: it shows the answers as they come and what the agent does, and asks here before a tool call does anything
-but read (attractor run --help says which calls). attractor alone, on a terminal, is the same.
+		Long: `Chat is a conversation with an agent: it shows the answers as they come and what the agent does, and asks here
+before a tool call does anything but read (attractor run --help says which calls). attractor alone, on a terminal,
+is the same.
 
-Enter sends a message. While the agent works, it gets the message before its next step. Ctrl-C interrupts it, and twice ends the conversation, which
-attractor chat --resume ID goes on with. /help lists the commands and the other keys. Lines that begin with / can also be skills and commands of files
-(attractor commands).
+Enter sends a message. While the agent works, it gets the message before its next step. Ctrl-C interrupts it, and
+twice ends the conversation, which attractor chat --resume ID goes on with. /help lists the commands and the other
+keys. Lines that begin with / can also be skills and commands of files (attractor commands).
 
-With TERM=dumb, or ATTRACTOR_ACCESSIBLE=1 or ACCESSIBLE=1 for screen readers, nothing is drawn again: there are only lines. NO_COLOR turns colours off.
-What you type is kept for the arrow keys, without secrets, in attractor/history below $XDG_STATE_HOME or ~/.local/state; ATTRACTOR_HISTORY=off turns
-that off.
+With TERM=dumb, or ATTRACTOR_ACCESSIBLE=1 or ACCESSIBLE=1 for screen readers, nothing is drawn again: there are only
+lines. NO_COLOR turns colours off. What you type is kept for the arrow keys, without secrets, in attractor/history
+below $XDG_STATE_HOME or ~/.local/state; ATTRACTOR_HISTORY=off turns that off.
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
 If several are set, choose with --provider.`,

@@ -417,3 +417,14 @@ func TestN1_N2_N3_BegunWithoutAPerson(t *testing.T) {
 		t.Errorf("the tools %v", tools)
 	}
 }
+
+// A person who starts acp is told what it waits for.
+func TestN1_OnATerminal(t *testing.T) {
+	t.Parallel()
+	p := startOnTerminal(t, newHome(t, "").command("acp"))
+	p.expect("acp waits for the messages of an editor")
+	p.write("\x04")
+	if screen, code := p.wait(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, screen)
+	}
+}

@@ -83,9 +83,11 @@ func newRoot(t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "attractor",
 		Short: "Run coding agents",
-		Long:  "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.",
+		Long: "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.\n" +
+			"Without a command, on a terminal, it is attractor chat.",
 		Example: `  attractor demo                                                 without an API key: a scripted model fixes a failing test
-  ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one`,
+  ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one
+  ANTHROPIC_API_KEY=... attractor chat                           a conversation on this terminal`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,

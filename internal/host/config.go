@@ -129,7 +129,7 @@ func (c *Config) Check(ctx context.Context) error {
 	}
 	for _, dir := range c.AddDirs {
 		if err := checkDir(dir); err != nil {
-			return err
+			return fail(ErrConfig, "a further directory: %w", err)
 		}
 	}
 	if err := c.checkToolRules(); err != nil {

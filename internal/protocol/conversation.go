@@ -158,7 +158,7 @@ func (c *Conversation) outcome(ctx context.Context) (*agent.Result, error) {
 	case cause != nil && cause != ErrClosed && cause != errEnding: // the caller's, such as a time limit
 		return c.result, cause
 	case c.result == nil && c.refused.Load() > 0 && c.understood.Load() == 0:
-		return nil, fmt.Errorf("%w: %d lines were refused; the REPLY events say why", ErrNoInput, c.refused.Load())
+		return nil, fmt.Errorf("%w: %d refused; the REPLY events say why", ErrNoInput, c.refused.Load())
 	}
 	return c.result, nil
 }
