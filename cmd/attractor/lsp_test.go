@@ -14,4 +14,9 @@ func TestM11_Flag(t *testing.T) {
 	if !strings.Contains(out.stderr, "there is no language server gols; choose auto or off, or some of gopls, typescript,") {
 		t.Errorf("stderr: %s", out.stderr)
 	}
+	h.writeFile("./.attractor/config.json", `{"lsp": "gols"}`)
+	out = h.run(exitUsage, "run", "--yes", "--trust-project", "the task")
+	if want := ".attractor/config.json, line 1: there is no language server gols"; !strings.Contains(out.stderr, want) {
+		t.Errorf("the project's choice is told as %s", out.stderr)
+	}
 }

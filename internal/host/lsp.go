@@ -88,7 +88,11 @@ func (s *Setup) languageServers(c *Config) ([]lsp.Server, error) {
 	}
 	list, shadowed := lsp.Merge(append(lists, lsp.Defaults())...)
 	s.warnAll("lsp_config", shadowed)
-	return chooseLanguageServers(list, c.LanguageServers)
+	chosen, err := chooseLanguageServers(list, c.LanguageServers)
+	if v := s.settings.Get("lsp"); err != nil && v != nil && v.Origin.Place != PlaceFlag {
+		return nil, fmt.Errorf("%s: %w", v.Origin, err)
+	}
+	return chosen, err
 }
 
 // chooseLanguageServers returns the servers with the given names, separated by commas. The user is told if one of them is not installed.
