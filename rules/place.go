@@ -64,20 +64,21 @@ func (s *Set) insideRoots(name string) bool {
 	return false
 }
 
-// personal reports whether a file without links is in none of the session's directories but one that contains the home directory, and is no
-// ordinary file of it: its hidden files start programs and configure them, and so do the files around it.
+// personal reports whether a file without links is in none of the session's directories but the root, or one that contains the home directory,
+// and is no ordinary file of the latter: its hidden files start programs and configure them, and so do the files around it.
 func (s *Set) personal(name string) bool {
-	if s.dirs.Home == "" {
-		return false
-	}
-	homes := []string{path.Clean(s.dirs.Home)}
-	if s.dirs.Resolve != nil {
-		if real, err := s.dirs.Resolve(s.dirs.Home); err == nil {
-			homes = append(homes, real)
+	var homes []string
+	if s.dirs.Home != "" {
+		homes = append(homes, path.Clean(s.dirs.Home))
+		if s.dirs.Resolve != nil {
+			if real, err := s.dirs.Resolve(s.dirs.Home); err == nil {
+				homes = append(homes, real)
+			}
 		}
 	}
+	homes = slices.DeleteFunc(homes, func(home string) bool { return home == "/" }) // of a user without one
 	contains := func(dir string) bool {
-		return slices.ContainsFunc(homes, func(home string) bool { return inside(dir, home) })
+		return dir == "/" || slices.ContainsFunc(homes, func(home string) bool { return inside(dir, home) })
 	}
 	if slices.ContainsFunc(s.roots, func(root string) bool { return inside(root, name) && !contains(root) }) {
 		return false
@@ -86,7 +87,7 @@ func (s *Set) personal(name string) bool {
 		if !inside(home, name) {
 			continue
 		}
-		first, _, _ := strings.Cut(strings.TrimPrefix(name[len(strings.TrimSuffix(home, "/")):], "/"), "/")
+		first, _, _ := strings.Cut(strings.TrimPrefix(name[len(home):], "/"), "/")
 		return strings.HasPrefix(first, ".") || slices.Contains([]string{"bin", "library", "appdata"}, strings.ToLower(first))
 	}
 	return true

@@ -1,0 +1,53 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Edits is set for ordinary files only: those in a directory that somebody works in, not those around it or those that configure programs.
+func TestN8_ModesOrdinaryFiles(t *testing.T) {
+	for _, c := range []struct {
+		work, home, also, file string
+		want                   bool
+	}{
+		{"/home/me/p", "/home/me", "", "/home/me/p/.config/x", true},
+		{"/home/me/p", "/home/me", "", "/home/me/x", false},
+		{"/home/me", "/home/me", "", "/home/me/x", true},
+		{"/home/me", "/home/me/", "", "/home/me/.x", false},
+		{"/home/me", "/home/me", "", "/home/me/p/.x", true},
+		{"/home/me", "/home/me", "", "/home/me/Library/LaunchAgents/x", false},
+		{"/home/me", "/home/me", "/home/me/.x", "/home/me/.x/y", true},
+		{"/home", "/home/me", "", "/home/you/x", false},
+		{"/home/me/p", "/home/me", "/", "/home/me/p/x", true},
+		{"/home/me/p", "/home/me", "/", "/etc/cron.d/x", false},
+		{"/home/me/p", "/link", "/home/me", "/home/me/.x", false},
+		{"/", "", "", "/etc/x", false},
+		{"/", "/", "", "/etc/x", false},
+		{"/app", "/", "", "/app/.x", true},
+		{"/app", "", "", "/app/x", true},
+	} {
+		e := envtest.NewMemory(nil)
+		roots := []string{c.work}
+		if c.also != "" {
+			roots = append(roots, c.also)
+		}
+		set, err := rules.Load(rules.Dirs{Work: c.work, Home: c.home, Roots: roots, Resolve: func(name string) (string, error) {
+			if name == "/link" {
+				name = "/home/me"
+			}
+			return name, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := set.Decide(t.Context(), e, tool.Request{Dir: c.work, Call: llm.ToolCall{Name: "write_file", Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{c.file}}})
+		if d.Edits != c.want || d.Verdict != tool.Ask {
+			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+}
