@@ -151,10 +151,7 @@ func (v *view) shownCall(by, name string, args json.RawMessage, access *tool.Acc
 	if access == nil {           // of a call that was refused, or that ran when the agent was killed
 		access = &tool.Access{Command: a.Command}
 	}
-	u := callUpdate{Name: name, ToolKind: kindOf(name, access)}
-	if len(args) <= maxInput && json.Valid(args) {
-		u.Input = args
-	}
+	u := callUpdate{Name: name, ToolKind: kindOf(name, access), Input: rawOf(args, maxInput)}
 	for _, path := range access.Paths {
 		at := location{Path: path}
 		if len(access.Paths) == 1 && u.ToolKind == "read" && a.Offset > 0 {
@@ -269,8 +266,8 @@ func outcome(e *agent.ToolCallEnd) any {
 			out["signal"] = r.Exit.Signal
 		}
 	}
-	if len(e.Structured) > 0 && len(e.Structured) <= maxOutput {
-		out["structured"] = e.Structured
+	if structured := rawOf(e.Structured, maxOutput); structured != nil {
+		out["structured"] = structured
 	}
 	return out
 }

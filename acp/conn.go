@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // The limits of a connection.
@@ -152,7 +153,7 @@ func (c *conn) read() error {
 		line, err := c.in.next()
 		switch {
 		case errors.Is(err, errTooLong):
-			c.complain(idOf(line), Errorf(CodeInvalidRequest, "%w", err))
+			c.refuse(line, Errorf(CodeInvalidRequest, "%w", err))
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -169,15 +170,19 @@ func (c *conn) read() error {
 // receive handles one message.
 func (c *conn) receive(line []byte) {
 	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
-		switch begin := bytes.TrimSpace(line)[0]; {
-		case !json.Valid(line):
-			c.complain(null, Errorf(CodeParse, "the line is not JSON: %v", err))
-		case begin == '[':
-			c.complain(null, Errorf(CodeInvalidRequest, "batches are not supported; send each message on a line of its own"))
-		default:
-			c.complain(idOf(line), Errorf(CodeInvalidRequest, "the message is not a request, a notification or a response"))
-		}
+	err := json.Unmarshal(line, &m)
+	switch {
+	case !utf8.Valid(line):
+		c.refuse(line, Errorf(CodeParse, "the line is not in UTF-8"))
+		return
+	case err != nil && !json.Valid(line):
+		c.refuse(line, Errorf(CodeParse, "the line is not JSON: %v", err))
+		return
+	case err != nil && bytes.TrimSpace(line)[0] == '[':
+		c.refuse(line, Errorf(CodeInvalidRequest, "batches are not supported; send each message on a line of its own"))
+		return
+	case err != nil:
+		c.refuse(line, Errorf(CodeInvalidRequest, "the message is not a request, a notification or a response"))
 		return
 	}
 	switch {
@@ -194,6 +199,20 @@ func (c *conn) receive(line []byte) {
 	default:
 		c.request(&m)
 	}
+}
+
+// refuse answers a line that cannot be read. If the line is a response, its error is that of the request instead: the editor may have a request
+// with the same id.
+func (c *conn) refuse(line []byte, err *Error) {
+	id, isResponse := headOf(line)
+	if isResponse {
+		c.answered(&message{ID: id, Error: err})
+		return
+	}
+	if err.Code == CodeParse {
+		id = null
+	}
+	c.complain(id, err)
 }
 
 // answered passes on the response to a request. A second one, and one that nobody waits for any more, are ignored.
@@ -291,8 +310,14 @@ func (c *conn) complain(id json.RawMessage, err *Error) {
 	c.fail(id, err)
 }
 
+// maxError limits the text of an error, which may repeat what the editor sent.
+const maxError = 4 << 10
+
 // fail sends an error.
 func (c *conn) fail(id json.RawMessage, err *Error) {
+	if len(err.Message) > maxError {
+		err = &Error{Code: err.Code, Message: shortened(err.Message, maxError), Data: err.Data}
+	}
 	_ = c.send(failure{"2.0", id, err}) // fails only if the connection is over
 }
 

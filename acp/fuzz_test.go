@@ -103,7 +103,7 @@ func FuzzN1_Hunks(f *testing.F) {
 func TestN1_IDOfALongRequest(t *testing.T) {
 	for beginning, want := range map[string]string{`{"jsonrpc":"2.0","id":5,"method":"x","params":{"a":"bbb`: "5", `{"id":"a\"b","me`: `"a\"b"`, `{"jsonrpc":"2.0","method":"x","params":{"id":7`: "null",
 		`{"id":{}`: "null", `{"id":`: "null", ``: "null", `[1`: "null", `{"params":{"id":1},"id":2}`: "2"} {
-		if got := string(idOf([]byte(beginning))); got != want {
+		if got, isResponse := headOf([]byte(beginning)); string(got) != want || isResponse {
 			t.Errorf("%s: %s, want %s", beginning, got, want)
 		}
 	}

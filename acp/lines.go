@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"unicode/utf8"
 )
 
 // maxMessage limits the bytes of a message, and keptMessage how many are kept of the beginning of a longer one.
@@ -63,25 +64,29 @@ func (l *lines) read() (line []byte, err error) {
 	}
 }
 
-// idOf returns the id in the beginning of a message, or null if it is not there.
-func idOf(beginning []byte) json.RawMessage {
+// headOf returns the id in the beginning of a message, or null if it is not there, and reports whether the message is a response.
+func headOf(beginning []byte) (id json.RawMessage, isResponse bool) {
+	id = null
 	dec := json.NewDecoder(bytes.NewReader(beginning))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return null
+		return id, false
 	}
 	for {
 		name, err := dec.Token()
+		if name == "result" || name == "error" {
+			isResponse = true
+		}
 		var value json.RawMessage
 		if err != nil || dec.Decode(&value) != nil {
-			return null
+			return id, isResponse
 		}
 		if name == "id" && validID(value) {
-			return value
+			id = value
 		}
 	}
 }
 
 // validID reports whether a JSON value can be the id of a request.
 func validID(id json.RawMessage) bool {
-	return len(id) > 0 && len(id) <= 1<<10 && id[0] != '{' && id[0] != '[' && id[0] != 't' && id[0] != 'f'
+	return len(id) > 0 && len(id) <= 1<<10 && id[0] != '{' && id[0] != '[' && id[0] != 't' && id[0] != 'f' && utf8.Valid(id)
 }

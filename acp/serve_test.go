@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/acp"
 	"github.com/attractor-go/attractor/agent"
@@ -43,6 +44,12 @@ func TestN1_PermissionAnswers(t *testing.T) {
 		"no result":  {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `}`) }, false},
 		"error": {func(e *editor, id string) {
 			e.send(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"no window"}}`)
+		}, false},
+		"error that is none": {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"error":"no"}`) }, false},
+		"not UTF-8":          {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":"` + "\xff" + `"}`) }, false},
+		"not JSON":           {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":}}`) }, false},
+		"too long": {func(e *editor, id string) {
+			e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":"` + strings.Repeat("x", 33<<20) + `"}`)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -301,6 +308,27 @@ func TestN1_ManyRequests(t *testing.T) {
 		if m := e.next(); m.Method == "" && left[string(m.ID)] {
 			delete(left, string(m.ID))
 			e.stops(m, "cancelled")
+		}
+	}
+	e.end()
+}
+
+// What cannot be read is answered in UTF-8 and with a text of bounded length, and a response that cannot be read is not answered at all: its id may
+// be that of a request of the editor.
+func TestN1_UnreadableMessages(t *testing.T) {
+	e := connect(t, newProgram().agent())
+	e.open(`{}`)
+	e.send(`{"jsonrpc":"2.0","id":1,"error":"no"}`)
+	e.send(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 33<<20) + `"}`)
+	for _, line := range []string{`{"jsonrpc":"2.0","id":"` + "\xff" + `","method":"session/list","params":{}}`, `{"jsonrpc":"2.0","id":9,"method":"session/close","params":{"sessionId":"` + "\xff" + `"}}`,
+		`{"jsonrpc":"2.0","id":10,"method":"session/close","params":{"sessionId":` + strings.Repeat("1", 100_000) + `}}`} {
+		e.send(line)
+		answer, err := e.out.ReadBytes('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.Valid(answer) || len(answer) > 5<<10 || !strings.Contains(string(answer), `"error"`) || strings.Contains(string(answer), `"id":1,`) {
+			t.Errorf("%.60q is answered with %d bytes: %.100q", line, len(answer), answer)
 		}
 	}
 	e.end()

@@ -150,7 +150,6 @@ func (o *session) submit(ctx context.Context, text string, more []llm.Part) (*ag
 	if ctx.Err() != nil { // cancelled before it began
 		return nil, context.Cause(ctx)
 	}
-	o.shown.prompted(text)
 	if o.host.Submit != nil {
 		return o.host.Submit(ctx, text, more...)
 	}

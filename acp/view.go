@@ -125,13 +125,6 @@ func (v *view) notice(severity, text string) {
 	v.update(noticeUpdate{"notice", severity, title, strings.TrimSpace(about)})
 }
 
-// prompted notes the text of a prompt, which the editor shows itself.
-func (v *view) prompted(text string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.title(text)
-}
-
 // title makes the first prompt the title of the session. v.mu is held.
 func (v *view) title(text string) {
 	text = shortened(oneLine(text), 80)
@@ -152,8 +145,8 @@ func (v *view) event(ev agent.Event, past bool) {
 	}
 	switch e := ev.(type) {
 	case *agent.UserInput:
-		if past {
-			v.title(e.Text)
+		v.title(e.Text)
+		if past { // otherwise the editor shows it itself
 			v.text(userChunk, e.Text, fmt.Sprintf("user-%d", e.Seq))
 		}
 	case *agent.SteeringInjected:

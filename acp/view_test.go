@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,5 +70,26 @@ func TestN1_UpdatesWait(t *testing.T) {
 	}
 	if v.open(); len(kinds) != 4 {
 		t.Errorf("%q", kinds)
+	}
+}
+
+// The arguments of a call reach every editor: none is too deep for it, or has what is half a character or a number that it cannot represent.
+func TestN1_RawInput(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"b":1,"a":[true,null,"ä"]}`: `{"b":1,"a":[true,null,"ä"]}`,
+		`{"b":"x\ud800y"}`:            "{\"b\":\"x\ufffdy\"}",
+		"{\"b\":\"\xff\"}":            "{\"b\":\"\ufffd\"}",
+		`{"b":[1e999,2]}`:             `{"b":["1e999",2]}`,
+		`{"b":`:                       "",
+		strings.Repeat("[", 200) + strings.Repeat("]", 200): "",
+		`"` + strings.Repeat("x", maxInput) + `"`:           "",
+	} {
+		var got callUpdate
+		v := newView(&initializeParams{}, func(u any) { got = u.(callUpdate) })
+		v.open()
+		v.event(&agent.ToolCallStart{CallID: "c", Name: "x", Arguments: json.RawMessage(args)}, false)
+		if string(got.Input) != want {
+			t.Errorf("%.60q: %.60q, want %q", args, got.Input, want)
+		}
 	}
 }
