@@ -19,6 +19,8 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -75,7 +77,7 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config), Commands: r.commands, Options: r.options, Set: r.set,
 		Submit: func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error) {
 			result, err := setup.Submit(ctx, session, text, more...)
-			return result, plainHostError(err)
+			return result, cleanError(setup.Secrets, plainHostError(err))
 		}}, nil
 }
 
@@ -159,7 +161,7 @@ func (r *editorSession) replay(c host.Config) func(context.Context, func(agent.E
 		if err != nil {
 			return err
 		}
-		return errors.Join(agent.Project(ctx, log, show), log.Close())
+		return errors.Join(agent.Project(ctx, log, masked.Events(r.Secrets, show)), log.Close())
 	}
 }
 
@@ -262,6 +264,30 @@ func plainHostError(err error) error {
 	return err
 }
 
+// maskedError is an error whose text has no secrets.
+type maskedError struct {
+	error
+	text string
+}
+
+// Error implements error.
+func (e *maskedError) Error() string { return e.text }
+
+// Unwrap returns the error as it was.
+func (e *maskedError) Unwrap() error { return e.error }
+
+// cleanError masks the secrets in an error of a prompt, which may have the output of a command or of a server.
+func cleanError(secrets *secret.Masker, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := secrets.String(err.Error())
+	if refused := (*acp.Error)(nil); errors.As(err, &refused) {
+		return acp.Errorf(refused.Code, "%s", text)
+	}
+	return &maskedError{err, text}
+}
+
 // listed is how many sessions a page of a list has.
 const listed = 50
 
@@ -322,13 +348,16 @@ func (e *editor) remove(ctx context.Context, id string) error {
 	if err := e.known(ctx, id); err != nil {
 		return err
 	}
-	return e.config.Store.Remove(ctx, id)
+	if err := e.config.Store.Remove(ctx, id); err != nil {
+		return editorError(err)
+	}
+	return nil
 }
 
 // known returns an error if there is no session with the id, which is not shortened here as a person may elsewhere.
 func (e *editor) known(ctx context.Context, id string) error {
 	if found, err := host.Find(ctx, e.config.Store, id); err != nil || found != id {
-		return acp.Errorf(acp.CodeNotFound, "there is no session %q", id)
+		return acp.Errorf(acp.CodeNotFound, "there is no session %q", render.Shorten(id, 100))
 	}
 	return nil
 }

@@ -998,3 +998,28 @@ func TestN2_AfterAKill(t *testing.T) {
 	p.close()
 	p.end(0)
 }
+
+// What the model asks and what a reply says has no secrets, and a reply does not repeat a long line.
+func TestN2_SecretsInAsks(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("", use("ask_user", map[string]any{"question": "Is it key-of-a-test?", "options": []string{"key-of-a-test"}})), say("Done."))
+	h := newHome(t, url)
+	p := h.converse()
+	p.say("set", map[string]any{"model": "key-of-a-test", "provider": "key-of-a-test"})
+	if r := p.reply(1, "[secret ANTHROPIC_API_KEY]"); strings.Contains(r.raw, "key-of-a-test") {
+		t.Error(r.raw)
+	}
+	p.say("answer", map[string]any{"ask": strings.Repeat("x", 100_000), "text": "y"})
+	if r := p.reply(2, "there is no ask"); len(r.raw) > 5000 {
+		t.Errorf("a reply of %d bytes", len(r.raw))
+	}
+	p.say("user", map[string]any{"text": "go"})
+	asked := p.next("QUESTION")
+	if strings.Contains(asked.raw, "key-of-a-test") || !strings.Contains(asked.raw, "[secret ANTHROPIC_API_KEY]") {
+		t.Error(asked.raw)
+	}
+	p.say("answer", map[string]any{"ask": asked.Ask, "action": "decline"})
+	p.next("PROCESSING_END")
+	p.close()
+	p.end(0)
+}

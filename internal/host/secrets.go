@@ -143,6 +143,11 @@ func (s *Setup) maskDoors() {
 		o.Subagents = &agents
 	}
 	o.OnEvent = s.warnings.events(masked.Events(s.Secrets, o.OnEvent), s.OnOwnEvent)
+	if o.Questions != nil {
+		questions := *o.Questions
+		questions.Answer = masked.Question(s.Secrets, questions.Answer)
+		o.Questions = &questions
+	}
 	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
 	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{KeepRaw: s.keepRaw})}, o.Middleware...)
 }

@@ -328,7 +328,7 @@ func (c *Conversation) reply(in *input, r Reply, err error) {
 	r.EventHeader = agent.EventHeader{Kind: KindReply}
 	r.Line, r.ReplyTo, r.Type, r.OK = in.number, in.ID, in.Type, err == nil
 	if err != nil {
-		r.Error = plain(err)
+		r.Error = c.plain(err)
 	}
 	select {
 	case c.replies <- struct{}{}:

@@ -281,9 +281,15 @@ func (c *Conversation) changeLimits(ctx context.Context, in *input) error {
 	return c.session.Set(ctx, agent.Settings{Policy: &p})
 }
 
-// plain returns an error's text without the names of packages.
-func plain(err error) string {
-	text := err.Error()
+// maxError limits the text of an error, in bytes.
+const maxError = 4 << 10
+
+// plain returns an error's text without the names of packages, and without secrets.
+func (c *Conversation) plain(err error) string {
+	text := c.setup.Secrets.String(err.Error())
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + "..."
+	}
 	for _, name := range []string{"agent: ", "json: ", "llm: "} {
 		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
 	}

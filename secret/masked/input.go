@@ -8,6 +8,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Input returns a BeforeInput hook that masks what people write, and tells the model so. next is another such hook or nil; it gets the
@@ -33,6 +34,14 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 		}
 		return msg, nil
 	}
+}
+
+// Question returns an Answer of [agent.Questions] that masks a question before next gets it. A nil next returns nil.
+func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context, tool.Question) (tool.Answer, error) {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context, q tool.Question) (tool.Answer, error) { return next(ctx, fields(m, q)) }
 }
 
 // Recall notes the placeholders in the history of a session that an earlier process has worked on. Call it after [agent.Resume], so that

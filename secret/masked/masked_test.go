@@ -273,3 +273,22 @@ func TestL7_NumbersOfRests(t *testing.T) {
 		t.Errorf("the last event has number %d, in the session %d: three events were added and two held back", last, seq["parent"])
 	}
 }
+
+// A question of a server is masked before anybody sees it.
+func TestL7_Questions(t *testing.T) {
+	m := secret.New()
+	if err := m.Register("TOKEN", "token-of-a-server-3"); err != nil {
+		t.Fatal(err)
+	}
+	var asked tool.Question
+	ask := masked.Question(m, func(_ context.Context, q tool.Question) (tool.Answer, error) { asked = q; return tool.Answer{}, nil })
+	if _, err := ask(t.Context(), tool.Question{Text: "Is it token-of-a-server-3?", Options: []string{"token-of-a-server-3"}, Problem: "no token-of-a-server-3"}); err != nil {
+		t.Fatal(err)
+	}
+	if text := asked.Text + asked.Options[0] + asked.Problem; strings.Contains(text, "token-of") || strings.Count(text, "[secret TOKEN]") != 3 {
+		t.Errorf("%+v", asked)
+	}
+	if masked.Question(m, nil) != nil {
+		t.Error("nobody answers, but somebody is asked")
+	}
+}
