@@ -242,6 +242,9 @@ func (v *travel) inChat() {
 	s.expect("4 turns")
 	v.told("(no output)")
 	v.id = v.sessions()[0].ID
+	if first := v.server.Requests()[0].Messages; !slices.ContainsFunc(first[len(first)-1].Parts, func(p llm.Part) bool { _, is := p.(llm.Media); return is }) {
+		v.Errorf("the first message has no image: %v", first)
+	}
 	s.send("/effort high")
 	s.expect("the effort is high")
 	s.typeText("see ")
