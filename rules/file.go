@@ -54,8 +54,11 @@ func readSource(source Source, dirs *Dirs) ([]*rule, extra, []error) {
 	return r.rules, r.extra, r.errs
 }
 
-// at returns the name of the file with the line of an offset.
+// at returns the name of the file with the line of an offset. A flag has no lines.
 func (r *reader) at(offset int64) string {
+	if strings.HasPrefix(r.Name, "--") {
+		return r.Name
+	}
 	offset = min(max(offset, 0), int64(len(r.Data)))
 	return fmt.Sprintf("%s:%d", r.Name, 1+bytes.Count(r.Data[:offset], []byte("\n")))
 }

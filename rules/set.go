@@ -24,7 +24,7 @@ const (
 
 // Source holds the content of a file of rules.
 type Source struct {
-	Name   string // of the file, for messages
+	Name   string // of the file, or of a flag such as --allow-tool, for messages
 	Data   []byte
 	Origin Origin
 	// Dir is the directory where patterns that begin with / start. Empty means the working directory.

@@ -47,7 +47,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{`there is no mode "read-only"`, []string{"run", "--mode", "read-only", "x"}},
 		{"cannot work in /nope: no such file or directory", []string{"run", "--add-dir", "/nope", "x"}},
 		{"there is no tool Bsh; did you mean Bash?", []string{"run", "--allow-tool", "Bsh", "x"}},
-		{`--deny-tool:1: "Bash(" is not a rule`, []string{"run", "--deny-tool", "Bash(", "x"}},
+		{`--deny-tool: "Bash(" is not a rule`, []string{"run", "--deny-tool", "Bash(", "x"}},
 		{"cannot read the image", []string{"run", "--image", "/nope", "x"}},
 		{"is not a PNG, JPEG, GIF or WebP image", []string{"run", "--image", list, "x"}},
 		{"prompt is empty", []string{"run"}},
