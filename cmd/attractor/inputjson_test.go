@@ -864,8 +864,11 @@ func TestN2_RememberedAndPlanned(t *testing.T) {
 	if !slices.Equal(ask.Allow, []string{"Bash(touch:*)"}) {
 		t.Errorf("%s", ask.raw)
 	}
-	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "mode": "full"})
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "mode": "full", "remember": "always"})
 	p.reply(2, "not about one")
+	if _, err := os.Stat(filepath.Join(h.home, ".local/state/attractor/rules.json")); err == nil {
+		t.Error("a refused line has kept a rule")
+	}
 	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "remember": "always"})
 	p.reply(3, "")
 	p.next("PROCESSING_END")

@@ -303,7 +303,7 @@ func (c *Conversation) approve(ctx context.Context, in *input) error {
 	}
 	if in.Remember == "always" {
 		for _, ev := range c.asks.Open() {
-			if asked, ok := ev.(*host.ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil {
+			if asked, ok := ev.(*host.ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil && (in.Mode == nil || asked.Plan != "") {
 				if _, err := c.keep(ctx, asked.Allow); err != nil {
 					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
 				}
