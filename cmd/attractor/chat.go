@@ -42,9 +42,9 @@ Enter sends a message. While the agent works, it gets the message before its nex
 twice ends the conversation, which attractor chat --resume ID goes on with. /help lists the commands and the other
 keys. Lines that begin with / can also be skills and commands of files (attractor commands).
 
-With TERM=dumb, or ATTRACTOR_ACCESSIBLE=1 or ACCESSIBLE=1 for screen readers, nothing is drawn again: there are only
-lines. NO_COLOR turns colours off. What you type is kept for the arrow keys, without secrets, in attractor/history
-below $XDG_STATE_HOME or ~/.local/state; ATTRACTOR_HISTORY=off turns that off.
+With TERM=dumb or without TERM, or with ATTRACTOR_ACCESSIBLE=1 or ACCESSIBLE=1 for screen readers, nothing is drawn
+again: there are only lines. NO_COLOR turns colours off. What you type is kept for the arrow keys, without secrets,
+in attractor/history below $XDG_STATE_HOME or ~/.local/state; ATTRACTOR_HISTORY=off turns that off.
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
 If several are set, choose with --provider.`,
@@ -112,7 +112,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)
 	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.applyTo, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(),
-		Plain: plainTerminal(), Keep: keepRules, History: historyFile(), Signals: signals})
+		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals})
 	if err != nil {
 		return hostError(err)
 	}
@@ -145,10 +145,11 @@ func chatStyle() render.Style {
 	return render.Style{Colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// plainTerminal reports whether nothing may be drawn again: on a terminal that cannot move its cursor, and for screen readers.
-func plainTerminal() bool {
-	on := func(name string) bool { v := os.Getenv(name); return v != "" && v != "0" && v != "false" }
-	return os.Getenv("TERM") == "dumb" || on("ATTRACTOR_ACCESSIBLE") || on("ACCESSIBLE")
+// plainTerminal reports whether nothing may be drawn again: on a terminal that cannot move its cursor or is not known, and for screen readers.
+func plainTerminal(getenv func(string) string) bool {
+	on := func(name string) bool { v := getenv(name); return v != "" && v != "0" && v != "false" }
+	name := getenv("TERM")
+	return name == "" || name == "dumb" || on("ATTRACTOR_ACCESSIBLE") || on("ACCESSIBLE")
 }
 
 // historyFile returns the file of what the user has typed, or "" if it is not kept.

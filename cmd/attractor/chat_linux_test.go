@@ -27,7 +27,7 @@ func chatHome(t *testing.T, url string) *home {
 func chatting(h *home, args ...string) *exec.Cmd {
 	cmd := attractor(h.T, append([]string{"chat"}, args...)...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "TERM=xterm", "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	return cmd
 }
 
@@ -420,6 +420,30 @@ func TestN3_TypedBeforeTheQuestion(t *testing.T) {
 	}
 }
 
+// The rest of a paste that began before the question is no answer to it, and so is what was pasted before the program read it.
+func TestN3_PastedAroundTheQuestion(t *testing.T) {
+	t.Parallel()
+	url, asked := gatedModel(t, 0, say("", touch("a")), say("Done."))
+	h := chatHome(t, url)
+	p := startOnTerminal(t, chatting(h))
+	p.expect("/help")
+	p.write("make it\r")
+	request := <-asked
+	p.write("\x1b[200~pasted\r")
+	request.answer()
+	p.expect("Allow it? ")
+	p.write("y\ry\r\x1b[201~")
+	p.write("n not now\r")
+	(<-asked).answer()
+	p.expect("Done.")
+	p.expect("turns")
+	p.write("\x04")
+	p.wait()
+	if h.made() != "" {
+		t.Errorf("made %q", h.made())
+	}
+}
+
 // A question that is closed by an interrupt takes no answer, and the next one is asked anew.
 func TestN3_ClosedQuestion(t *testing.T) {
 	t.Parallel()
@@ -557,7 +581,7 @@ func TestN3_PlainTerminals(t *testing.T) {
 	for name, c := range map[string]struct {
 		variable string
 		plain    bool
-	}{"NO_COLOR": {"NO_COLOR=1", false}, "dumb": {"TERM=dumb", true}, "accessible": {"ATTRACTOR_ACCESSIBLE=1", true}} {
+	}{"NO_COLOR": {"NO_COLOR=1", false}, "dumb": {"TERM=dumb", true}, "unknown": {"TERM=", true}, "accessible": {"ATTRACTOR_ACCESSIBLE=1", true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, _ := serve(t, nil, say("", touch("a")), say("It is **made**."), say("Still there."))
@@ -575,7 +599,14 @@ func TestN3_PlainTerminals(t *testing.T) {
 			p.write("y" + enter)
 			p.expect("2 turns")
 			p.expect("> ")
-			p.write("and now?" + enter)
+			text := "and now?"
+			if c.plain { // keys that would draw, stop or complete, as the terminal passes them on
+				text = "\x0c\x16\x1a\t" + text
+			}
+			if err := p.cmd.Process.Signal(syscall.SIGWINCH); err != nil {
+				t.Fatal(err)
+			}
+			p.write(text + enter)
 			p.expect("Still there.")
 			p.expect("1 turn")
 			p.expect("> ")

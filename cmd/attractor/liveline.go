@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"os"
 	"strings"
@@ -42,8 +41,7 @@ const (
 
 // hasScreen reports whether a stream is a terminal on which text can move: neither dumb, nor read aloud.
 func hasScreen(stream any, getenv func(string) string) bool {
-	name := getenv("TERM")
-	return isTerminal(stream) && name != "" && name != "dumb" && cmp.Or(getenv("ATTRACTOR_ACCESSIBLE"), getenv("ACCESSIBLE")) == ""
+	return isTerminal(stream) && !plainTerminal(getenv)
 }
 
 // withLiveLine returns the terminal with a live line, which start shows. It returns the terminal as it is and nil if the line is not wanted, or if no

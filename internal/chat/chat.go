@@ -65,12 +65,18 @@ func Run(ctx context.Context, o Options) (Ended, error) {
 	if err != nil {
 		return Ended{}, err
 	}
+	closed := false
+	defer func() {
+		if !closed { // in a panic, whose text has to be readable
+			_ = p.front.close()
+		}
+	}()
 	changes, stop := tty.Changes()
 	defer stop()
 	p.open(o.Config, o.Prompt)
 	p.loop(input, changes)
 	p.refresh(true)
-	err = p.front.close()
+	err, closed = p.front.close(), true
 	ended := Ended{Session: p.kept, Signal: p.signal}
 	if p.failed != nil {
 		return ended, p.failed
@@ -107,6 +113,7 @@ type program struct {
 	begun    bool          // a session has been open
 	leaving  bool          // the conversation ends
 	over     bool          // it has ended
+	gone     bool          // nothing more is typed: the terminal is gone
 	kills    int           // how often the person or a signal has asked for the end
 	signal   os.Signal
 	kept     string // the id of the session, if there is something to resume
@@ -130,8 +137,15 @@ type front interface {
 	// draw shows finished lines, and the live area below them. A front may leave out the live area.
 	draw(above string, p *program)
 	bell()
-	// discard discards what was typed and not read yet.
-	discard()
+	// keys returns the keys in what was typed.
+	keys(data []byte) []tty.Key
+	// discard discards what was typed and not read yet, but for so many bytes, which it returns.
+	discard() (unread int)
+	// change acts on a new size, and on the end of a stop.
+	change(sig os.Signal)
+	suspend()
+	// home clears the screen.
+	home()
 	close() error
 }
 
@@ -165,7 +179,7 @@ func (p *program) loop(input <-chan tty.Piece, changes <-chan os.Signal) {
 		select {
 		case piece, ok := <-input:
 			if !ok {
-				input = nil
+				input, p.gone = nil, true
 				p.leave()
 				break
 			}
@@ -175,7 +189,7 @@ func (p *program) loop(input <-chan tty.Piece, changes <-chan os.Signal) {
 		case <-p.changed:
 			p.dirty = true
 		case sig := <-changes:
-			p.front.(*rich).change(sig)
+			p.front.change(sig)
 			p.dirty = true
 		case sig := <-p.Signals:
 			p.signalled(sig)

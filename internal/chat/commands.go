@@ -76,17 +76,20 @@ func (p *program) allowed(c command) func(*program, string) {
 func (p *program) help(string) {
 	var b strings.Builder
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-28s %s\n", strings.TrimSpace("/"+c.name+" "+c.arguments), c.about)
+		b.WriteString(p.Style.Entry(strings.TrimSpace("/"+c.name+" "+c.arguments), c.about))
 	}
 	if p.current != nil && len(p.current.names) > 0 {
 		fmt.Fprintf(&b, "  and %s: /skills lists them\n", render.Count(len(p.current.names), "skill or command"))
 	}
-	b.WriteString(`
-  Enter sends; while the agent works, it gets the message before its next step
-  Alt-Enter, Ctrl-J, or a backslash and Enter begin another line; a long paste is shown folded and sent whole
-  Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for what is in the input
-  Ctrl-C interrupts, and twice ends the conversation; Ctrl-Z stops it, fg goes on
-`)
+	b.WriteByte('\n')
+	for _, keys := range []string{
+		"Enter sends; while the agent works, it gets the message before its next step",
+		"Alt-Enter, Ctrl-J, or a backslash and Enter begin another line; a long paste is shown folded and sent whole",
+		"Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for what is in the input",
+		"Ctrl-C interrupts, and twice ends the conversation; Ctrl-Z stops it, fg goes on",
+	} {
+		b.WriteString(p.Style.Entry("", keys))
+	}
 	p.say(b.String())
 }
 
@@ -213,12 +216,17 @@ func (p *program) clear(string) {
 	if p.current != nil {
 		provider, model, effort := p.current.setup.Model()
 		c.Dir, c.Provider, c.Model, c.Effort = p.current.setup.Local.WorkDir(), &provider, &model, &effort
+		c.Mode = p.current.setup.Mode()
 	}
 	p.change(c)
 }
 
-// another returns the configuration for a session that exists. It keeps its own directory, provider, model and effort.
+// another returns the configuration for a session that exists. It keeps its own directory, provider, model and effort. A mode that the person has left
+// does not come back.
 func (p *program) another() host.Config {
+	if p.current != nil && p.current.setup.Mode() != p.Config.Mode {
+		p.Config.Mode = ""
+	}
 	c := p.Config
 	c.Resume, c.Fork, c.Turn, c.Dir = "", "", 0, ""
 	c.Provider, c.Model, c.Effort, c.Fallbacks = nil, nil, nil, nil
@@ -352,7 +360,7 @@ func (p *program) skills(string) {
 	}
 	var b strings.Builder
 	for _, c := range p.current.names {
-		fmt.Fprintf(&b, "  %-28s %s\n", "/"+oneLine(c.Name)+" "+render.Shorten(c.Hint, 20), p.Style.Faint(render.Shorten(c.Description, 100)))
+		b.WriteString(p.Style.Entry("/"+oneLine(c.Name)+" "+render.Shorten(c.Hint, 20), render.Shorten(c.Description, 100)))
 	}
 	p.say(b.String())
 }

@@ -127,7 +127,13 @@ func (f *rich) status(p *program) string {
 
 func (f *rich) bell() { _ = f.screen.Bell() }
 
-func (f *rich) discard() { f.terminal.Discard() }
+func (f *rich) keys(data []byte) []tty.Key { return f.decoder.Decode(data) }
+
+// discard implements front. What is not read yet may have the beginning of a paste, whose rest is still to come.
+func (f *rich) discard() (unread int) {
+	f.decoder.Discard()
+	return f.terminal.Discard()
+}
 
 // change acts on a new size, and on the end of a stop.
 func (f *rich) change(sig os.Signal) {
@@ -228,7 +234,7 @@ func (f *plain) read(in io.Reader, ended <-chan struct{}) {
 	lines := bufio.NewReaderSize(in, maxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
-		piece := tty.Piece{Data: []byte(strings.TrimRight(string(line), "\r\n") + "\r"), Time: time.Now()}
+		piece := tty.Piece{Data: []byte(strings.TrimRight(string(line), "\r\n")), Time: time.Now()}
 		if err == nil || errors.Is(err, bufio.ErrBufferFull) {
 			select {
 			case f.lines <- piece:
@@ -243,6 +249,20 @@ func (f *plain) read(in io.Reader, ended <-chan struct{}) {
 
 func (f *plain) bell() {}
 
-func (f *plain) discard() { tty.Discard(f.in) }
+// keys implements front. A line is sent as it was typed.
+func (f *plain) keys(line []byte) []tty.Key {
+	return []tty.Key{{Code: tty.KeyText, Text: string(line)}, {Code: tty.KeyEnter}}
+}
+
+func (f *plain) discard() (unread int) {
+	tty.Discard(f.in)
+	return 0
+}
+
+func (f *plain) change(os.Signal) {}
+
+func (f *plain) suspend() {}
+
+func (f *plain) home() {}
 
 func (f *plain) close() error { return nil }

@@ -8,10 +8,22 @@ import (
 
 // take acts on what the terminal has sent. What was typed before a question was shown is no answer to it.
 func (p *program) take(piece tty.Piece) {
-	if p.question != nil && piece.Time.Before(p.question.asked) {
-		return
+	if q := p.question; q != nil {
+		early := min(q.unread, len(piece.Data))
+		if piece.Time.Before(q.asked) {
+			early = len(piece.Data)
+		} else {
+			q.unread -= early
+		}
+		if early > 0 {
+			p.front.keys(piece.Data[:early])
+			p.decoder.Discard()
+			if piece.Data = piece.Data[early:]; len(piece.Data) == 0 {
+				return
+			}
+		}
 	}
-	p.keys(p.decoder.Decode(piece.Data))
+	p.keys(p.front.keys(piece.Data))
 }
 
 // keys acts on keys.
@@ -40,9 +52,9 @@ func (p *program) key(k tty.Key) {
 		}
 		p.editor.Key(tty.Key{Code: tty.KeyDelete})
 	case tty.KeySuspend:
-		p.front.(*rich).suspend()
+		p.front.suspend()
 	case tty.KeyRedraw:
-		p.front.(*rich).home()
+		p.front.home()
 	case tty.KeyEnter:
 		p.enterKey()
 	case tty.KeyTab:

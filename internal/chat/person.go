@@ -14,11 +14,12 @@ import (
 
 // question is a line that somebody waits for.
 type question struct {
-	label string
-	draft tty.Editor // what the person was typing before
-	asked time.Time  // what was typed earlier is no answer
-	edits bool       // Escape gives up
-	reply chan reply
+	label  string
+	draft  tty.Editor // what the person was typing before
+	asked  time.Time  // what was typed earlier is no answer
+	unread int        // bytes that were typed earlier and come later
+	edits  bool       // Escape gives up
+	reply  chan reply
 }
 
 // reply is what a person has typed.
@@ -105,10 +106,9 @@ func (p *program) openQuestion(ctx context.Context, q *question, text string) {
 	if q.edits {
 		p.hint = "Enter runs it as changed, Esc goes back to the question"
 	}
-	p.front.discard()
-	p.decoder = tty.Decoder{}
-	q.asked = time.Now()
 	p.refresh(true)
+	q.asked = time.Now()
+	q.unread = p.front.discard()
 	p.front.bell()
 }
 

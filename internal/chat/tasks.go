@@ -224,6 +224,9 @@ func (p *program) signalled(sig os.Signal) {
 	} else if sig == syscall.SIGHUP && p.signal == sig {
 		return // a terminal that goes away sends it twice
 	}
+	if sig == syscall.SIGHUP && p.gone {
+		return // its input has told so already
+	}
 	p.leave()
 }
 

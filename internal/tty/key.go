@@ -57,6 +57,7 @@ type Decoder struct {
 	rest    []byte // the beginning of a sequence or of a character
 	paste   []byte
 	pasting bool
+	stale   bool // the paste is to be dropped
 	tooLong bool
 }
 
@@ -73,7 +74,9 @@ func (d *Decoder) Decode(piece []byte) (keys []Key) {
 		if d.pasting {
 			n, key, done := d.pasted(in)
 			if in = in[n:]; done {
-				keys = append(keys, key)
+				if key != (Key{}) {
+					keys = append(keys, key)
+				}
 				continue
 			}
 			d.rest = bytes.Clone(in)
@@ -120,6 +123,16 @@ func (d *Decoder) Flush() []Key {
 	return nil // an incomplete character
 }
 
+// Discard drops what has come so far. A paste that has begun is dropped up to its end.
+func (d *Decoder) Discard() {
+	switch {
+	case d.pasting:
+		d.stale, d.paste = true, nil
+	case !bytes.HasPrefix(pasteBegin, d.rest):
+		d.rest = nil
+	}
+}
+
 // pasted takes a pasted text up to its end, or up to what may be the beginning of its end.
 func (d *Decoder) pasted(in []byte) (n int, key Key, done bool) {
 	end := bytes.Index(in, pasteEnd)
@@ -134,15 +147,21 @@ func (d *Decoder) pasted(in []byte) (n int, key Key, done bool) {
 	d.add(in[:end])
 	text := bytes.ReplaceAll(bytes.ReplaceAll(d.paste, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	key = Key{Code: KeyPaste, Text: string(bytes.ToValidUTF8(text, []byte("\ufffd")))}
-	if d.tooLong {
+	switch {
+	case d.stale:
+		key = Key{} // nothing to act on
+	case d.tooLong:
 		key = Key{Code: KeyTooLong}
 	}
-	d.paste, d.pasting, d.tooLong = nil, false, false
+	d.paste, d.pasting, d.tooLong, d.stale = nil, false, false, false
 	return end + len(pasteEnd), key, true
 }
 
 // add keeps a piece of a paste.
 func (d *Decoder) add(piece []byte) {
+	if d.stale {
+		return
+	}
 	if d.tooLong = d.tooLong || len(d.paste)+len(piece) > MaxPaste; d.tooLong {
 		d.paste = nil
 		return

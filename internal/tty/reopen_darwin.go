@@ -17,3 +17,6 @@ func Discard(f *os.File) {
 		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, input) }) // not a terminal: nothing to discard
 	}
 }
+
+// Unread is not supported.
+func Unread(*os.File) (int, error) { return 0, errors.ErrUnsupported }

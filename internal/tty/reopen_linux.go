@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"errors"
 	"os"
 	"strconv"
 
@@ -18,4 +19,14 @@ func Discard(f *os.File) {
 	if raw, err := f.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) }) // not a terminal: nothing to discard
 	}
+}
+
+// Unread returns how many bytes were typed and not read yet.
+func Unread(f *os.File) (n int, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	controlled := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	return n, errors.Join(controlled, err)
 }

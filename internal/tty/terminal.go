@@ -122,8 +122,15 @@ func (t *Terminal) read() {
 	}
 }
 
-// Discard discards what was typed and not read yet.
-func (t *Terminal) Discard() { Discard(t.in) }
+// Discard returns how many bytes were typed and not read yet. The caller has to discard them. Where that is not known, it discards them itself.
+func (t *Terminal) Discard() (unread int) {
+	n, err := Unread(t.in)
+	if err != nil {
+		Discard(t.in)
+		return 0
+	}
+	return n
+}
 
 // Close leaves the terminal as it was.
 func (t *Terminal) Close() error {

@@ -1,0 +1,27 @@
+package render
+
+import (
+	"strings"
+	"testing"
+)
+
+// Entries of a list fit into every width, and their words stay whole.
+func TestN3_Entry(t *testing.T) {
+	name, text := "/mode [MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three"
+	for _, name := range []string{name, ""} {
+		for width := range 400 {
+			got := Style{Width: width}.Entry(name, text)
+			if strings.Join(strings.Fields(got), " ") != strings.TrimSpace(name+" "+text) {
+				t.Fatalf("width %d: the words are\n%s", width, got)
+			}
+			for line := range strings.Lines(got) {
+				if line = strings.TrimSuffix(line, "\n"); width >= 20 && Width(line) > width || !strings.HasPrefix(line, "  ") {
+					t.Fatalf("width %d: a line is %q", width, line)
+				}
+			}
+		}
+	}
+	if got, want := (Style{Width: 30}).Entry("/mode", "show the mode of this session"), "  /mode\n    show the mode of this\n    session\n"; got != want {
+		t.Errorf("narrow: %q, want %q", got, want)
+	}
+}
