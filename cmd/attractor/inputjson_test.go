@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -1015,6 +1016,10 @@ func TestN2_SecretsInAsks(t *testing.T) {
 	p.say("answer", map[string]any{"ask": strings.Repeat("x", 100_000), "text": "y"})
 	if r := p.reply(2, "there is no ask"); len(r.raw) > 5000 {
 		t.Errorf("a reply of %d bytes", len(r.raw))
+	}
+	p.send("{\"type\":\"status\",\"id\":\"\xff\"}\n")
+	if r := p.reply(3, "not in UTF-8"); !utf8.ValidString(r.raw) {
+		t.Errorf("%q", r.raw)
 	}
 	p.say("user", map[string]any{"text": "go"})
 	asked := p.next("QUESTION")

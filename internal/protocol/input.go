@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
@@ -97,6 +98,9 @@ const maxID = 256
 // decode returns the input of a line. If the error is about its members, the input has the type and the id, as far as they are known.
 func decode(line []byte) (in *input, err error) {
 	in = &input{size: len(line)}
+	if !utf8.Valid(line) { // the reply repeats the id as it is
+		return in, errors.New("the line is not in UTF-8")
+	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil || members == nil {
 		return in, notAnObject(line, err)
