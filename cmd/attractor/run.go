@@ -34,12 +34,9 @@ type runFlags struct {
 	answerTimeout time.Duration
 }
 
-func newRun(t terminal) *cobra.Command {
-	f := new(runFlags)
-	cmd := &cobra.Command{
-		Use:   "run [flags] <prompt>",
-		Short: "Run a session on a task",
-		Long: `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
+// runHelp returns the long help of run.
+func runHelp() string {
+	return `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
 If the prompt is -, run reads it from standard input. A prompt /NAME with arguments uses the command or skill of
 that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
@@ -74,7 +71,15 @@ Exit codes:
   2      the command line is wrong
   3      a limit or the timeout was reached
   4      there is no API key, or the provider rejected it
-  128+n  the signal n ended the session`,
+  128+n  the signal n ended the session`
+}
+
+func newRun(t terminal) *cobra.Command {
+	f := new(runFlags)
+	cmd := &cobra.Command{
+		Use:   "run [flags] <prompt>",
+		Short: "Run a session on a task",
+		Long:  runHelp(),
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
   git diff | attractor run --read-only -
@@ -115,24 +120,30 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0, "with --input json: deny what nobody has answered after this `duration`; 0 means to wait")
 }
 
-func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
+// choose returns the configuration that the flags choose, and the images of the prompt.
+func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag string) bool) (config host.Config, images []llm.Part, err error) {
 	if err := f.check(); err != nil {
-		return err
+		return config, nil, err
 	}
-	config, err := f.sessionFlags.config(given)
-	if err != nil {
-		return err
+	if config, err = f.sessionFlags.config(given); err != nil {
+		return config, nil, err
 	}
 	if err := f.startFlags.config(&config); err != nil {
-		return err
+		return config, nil, err
 	}
 	if err := config.Check(ctx); err != nil {
-		return hostError(err)
+		return config, nil, hostError(err)
 	}
 	if prompt == "" && len(f.images) > 0 {
-		return fail(exitUsage, "--image needs a prompt to go with")
+		return config, nil, fail(exitUsage, "--image needs a prompt to go with")
 	}
-	images, err := f.pictures()
+	images, err = f.pictures()
+	return config, images, err
+}
+
+// run runs a session on the prompt.
+func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
+	config, images, err := f.choose(ctx, prompt, given)
 	if err != nil {
 		return err
 	}

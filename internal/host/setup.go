@@ -59,6 +59,8 @@ type Setup struct {
 	// never beside it.
 	OnOwnEvent func(Event)
 
+	named    string // the directory as the user has named it
+	moved    bool   // the resumed session works in another directory than before
 	places   *places
 	warnings ownEvents
 	unused   unused
@@ -98,30 +100,8 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 			s, err = nil, errors.Join(err, s.Close())
 		}
 	}()
-	if err := c.lastSession(ctx); err != nil {
-		return s, err
-	}
-	named := c.Dir
-	was, err := s.openJournal(ctx, &c)
+	was, err := s.openSession(ctx, &c)
 	if err != nil {
-		return s, err
-	}
-	if c.inUse != "" {
-		s.warnings.add("continue", c.inUse)
-	}
-	moved := was != nil && c.Dir != ""
-	c.place(was)
-	if err := s.openProject(&c); err != nil {
-		return s, err
-	}
-	s.useProjectSettings(&c)
-	if err := c.fillIn(was); err != nil {
-		return s, err
-	}
-	if was != nil {
-		named = c.Dir
-	}
-	if err := errors.Join(s.chooseMode(&c, was), s.chooseDirs(&c, was)); err != nil {
 		return s, err
 	}
 	if err := s.openModel(&c); err != nil {
@@ -130,19 +110,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	s.openSecrets(&c)
 	s.openChoice(&c, was)
 	s.openTeam(&c)
-	if err := s.openDir(&c); err != nil {
-		return s, err
-	}
-	if err := s.openServers(ctx, &c); err != nil {
-		return s, err
-	}
-	if s.Rules, err = openRules(s.Local, s.Project, c.Rules, c.toolRules(), c.getenv, s.mayRead()); err != nil {
-		return s, err
-	}
-	if moved {
-		s.Options.Dir = s.Local.WorkDir()
-	}
-	if err := s.openDocuments(ctx, &c); err != nil {
+	if err := s.openPlace(ctx, &c); err != nil {
 		return s, err
 	}
 	s.denied = c.deniedTools()
@@ -154,10 +122,55 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	s.unused.add("the rules", s.Project.unusedRules(), s.Project.because())
-	if text := s.unused.text(named); text != "" {
+	if text := s.unused.text(s.named); text != "" {
 		s.warnings.add("untrusted", text)
 	}
 	return s, nil
+}
+
+// openSession opens the journal and completes the configuration with what the session was before, if it is resumed, and with the settings of the
+// project.
+func (s *Setup) openSession(ctx context.Context, c *Config) (was *agent.State, err error) {
+	if err := c.lastSession(ctx); err != nil {
+		return nil, err
+	}
+	s.named = c.Dir
+	if was, err = s.openJournal(ctx, c); err != nil {
+		return nil, err
+	}
+	if c.inUse != "" {
+		s.warnings.add("continue", c.inUse)
+	}
+	s.moved = was != nil && c.Dir != ""
+	c.place(was)
+	if err := s.openProject(c); err != nil {
+		return nil, err
+	}
+	s.useProjectSettings(c)
+	if err := c.fillIn(was); err != nil {
+		return nil, err
+	}
+	if was != nil {
+		s.named = c.Dir
+	}
+	return was, errors.Join(s.chooseMode(c, was), s.chooseDirs(c, was))
+}
+
+// openPlace opens the directory, and the servers, rules and documents that belong to it.
+func (s *Setup) openPlace(ctx context.Context, c *Config) (err error) {
+	if err := s.openDir(c); err != nil {
+		return err
+	}
+	if err := s.openServers(ctx, c); err != nil {
+		return err
+	}
+	if s.Rules, err = openRules(s.Local, s.Project, c.Rules, c.toolRules(), c.getenv, s.mayRead()); err != nil {
+		return err
+	}
+	if s.moved {
+		s.Options.Dir = s.Local.WorkDir()
+	}
+	return s.openDocuments(ctx, c)
 }
 
 // openModel connects to the provider and chooses the profile and what else the options have of the configuration.
