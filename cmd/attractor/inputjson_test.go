@@ -298,7 +298,8 @@ func TestN2_WrongLines(t *testing.T) {
 		{"garbage", "is not JSON"},
 		{`{"type":"user"`, "unexpected end"},
 		{`{"type":"user","text":"x"} {}`, "is not JSON"},
-		{"\x00\xff\xfe", "is not JSON"},
+		{"\x00\xff\xfe", "is not in UTF-8"},
+		{"\x00", "is not JSON"},
 		{"[1]", "no object"},
 		{"null", "no object"},
 		{"12", "no object"},
@@ -363,7 +364,7 @@ func TestN2_TheWholeInput(t *testing.T) {
 		says  string
 	}{
 		"nothing":            {nil, "", 0, nil, ""},
-		"no line understood": {nil, "do this\nand that", 2, nil, "no line of the input was understood: 2 lines"},
+		"no line understood": {nil, "do this\nand that", 2, nil, "no line of the input was understood: 2 refused"},
 		"no newline":         {nil, `{"type":"user","text":"a"}`, 0, []string{"one"}, ""},
 		"a byte order mark":  {nil, "\ufeff" + `{"type":"user","text":"a"}`, 0, []string{"one"}, ""},
 		"several inputs":     {nil, `{"type":"user","text":"a"}` + "\n" + `{"type":"follow_up","text":"b"}` + "\n" + `{"type":"user","text":"c"}`, 0, []string{"one", "two", "three"}, ""},
