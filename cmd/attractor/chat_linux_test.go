@@ -284,6 +284,25 @@ func TestN3_Signals(t *testing.T) {
 	}
 }
 
+// A terminal that goes away ends a conversation in order, although both the end of the input and SIGHUP tell of it.
+func TestN3_ClosedTerminal(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "sleep 600"})))
+	h := chatHome(t, url)
+	p := startOnTerminal(t, chatting(h, "--yes"))
+	p.expect("/help")
+	p.write("go\r")
+	p.expect("sleep 600")
+	if err := p.ours.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.cmd.Wait() // with the code of the signal
+	out := h.run(0, "sessions", "show", h.sessions()[0].ID).stdout
+	if !strings.Contains(out, "aborted") && !strings.Contains(out, "interrupted") {
+		t.Errorf("the session is\n%s", out)
+	}
+}
+
 // A session that was killed goes on: in a new process, with what it has done.
 func TestN3_KilledAndResumed(t *testing.T) {
 	t.Parallel()

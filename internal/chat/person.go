@@ -106,9 +106,9 @@ func (p *program) openQuestion(ctx context.Context, q *question, text string) {
 	if q.edits {
 		p.hint = "Enter runs it as changed, Esc goes back to the question"
 	}
-	p.refresh(true)
-	q.asked = time.Now()
+	q.asked = time.Now() // before the question is on the screen, where somebody may answer at once
 	q.unread = p.front.discard()
+	p.refresh(true)
 	p.front.bell()
 }
 
