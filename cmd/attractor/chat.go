@@ -111,7 +111,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)
-	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.applyTo, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(),
+	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.applyTo, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
 		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals})
 	if err != nil {
 		return hostError(err)
@@ -140,9 +140,9 @@ func openedText(s *host.Setup) string {
 	return text.String()
 }
 
-// chatStyle returns how text looks on the terminal.
-func chatStyle() render.Style {
-	return render.Style{Colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+// chatStyle returns how text looks on the terminal. Where nothing is drawn again there are no colours either.
+func chatStyle(getenv func(string) string) render.Style {
+	return render.Style{Colour: getenv("NO_COLOR") == "" && !plainTerminal(getenv)}
 }
 
 // plainTerminal reports whether nothing may be drawn again: on a terminal that cannot move its cursor or is not known, and for screen readers.

@@ -632,7 +632,7 @@ func TestN3_PlainTerminals(t *testing.T) {
 			if code != 0 || h.made() != "a" {
 				t.Errorf("exit code %d, made %q", code, h.made())
 			}
-			if strings.Contains(shown, "\x1b[3") || strings.Contains(shown, "\x1b[1m") || strings.Contains(shown, "\x1b[2m") {
+			if strings.Contains(shown, "\x1b[3") || strings.Contains(shown, "\x1b[1m") || strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, `\u{1b}`) {
 				t.Errorf("there are colours:\n%q", shown)
 			}
 			if c.plain && strings.ContainsAny(shown, "\x1b⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏\a") {
