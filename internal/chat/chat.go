@@ -241,7 +241,7 @@ func (p *program) say(text string) {
 }
 
 // warn shows what went wrong.
-func (p *program) warn(text string) { p.say(p.Style.Warning("! " + render.Error(text))) }
+func (p *program) warn(text string) { p.say(p.Style.Warning(render.Error(text))) }
 
 // note shows what a command of the conversation has done.
 func (p *program) note(text string) { p.say(p.Style.Faint(text)) }

@@ -112,7 +112,7 @@ func (f *rich) running(p *program) string {
 // status returns the line below the input.
 func (f *rich) status(p *program) string {
 	if p.hint != "" {
-		return p.Style.Warning(p.hint)
+		return p.Style.Hint(p.hint)
 	}
 	if p.current == nil || p.question != nil {
 		return ""

@@ -28,3 +28,30 @@ func (s Style) Entry(name, text string) string {
 	lines := s.wrap([]piece{{text: text}}, width)
 	return strings.TrimRight(first+strings.Join(lines, "\n"+strings.Repeat(" ", indent)), " ") + "\n"
 }
+
+// Warning returns a warning. Its lines are wrapped at words, where the style has a width.
+func (s Style) Warning(text string) string {
+	lines := s.marked("!", text)
+	for i, line := range lines {
+		lines[i] = s.paint(amber, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// marked returns the lines of a text with a mark in front of the first. The others stand below its text, and what is indented stays so.
+func (s Style) marked(mark, text string) []string {
+	if s.Width <= 0 {
+		return strings.Split(mark+" "+text, "\n")
+	}
+	var lines []string
+	indent := strings.Repeat(" ", Width(mark)+1)
+	for line := range strings.SplitSeq(text, "\n") {
+		body := strings.TrimLeft(line, " ")
+		before := indent + line[:len(line)-len(body)]
+		for _, l := range s.wrap([]piece{{text: body}}, max(s.Width-len(before), minColumns)) {
+			lines = append(lines, strings.TrimRight(before+l, " "))
+		}
+	}
+	lines[0] = strings.TrimRight(mark+" "+strings.TrimPrefix(lines[0], indent), " ")
+	return lines
+}

@@ -6,5 +6,5 @@ func (s Style) Faint(text string) string { return s.paint(dim, text) }
 // Bold returns a text that stands out.
 func (s Style) Bold(text string) string { return s.paint(bold, text) }
 
-// Warning returns a text of which a person should take note.
-func (s Style) Warning(text string) string { return s.paint(amber, text) }
+// Hint returns a text that says what a person can do now.
+func (s Style) Hint(text string) string { return s.paint(amber, text) }

@@ -83,7 +83,8 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.ToolCallEnd:
 		s.call(e)
 	case *agent.SteeringInjected:
-		s.line("%s %s", s.paint(amber, "→"), sanitize.Text(e.Text))
+		text := strings.Join(s.style.marked("→", sanitize.Text(e.Text)), "\n")
+		s.line("%s%s", s.paint(amber, "→"), strings.TrimPrefix(text, "→"))
 	case *agent.PlanUpdated:
 		s.plan(e.Items)
 	case *agent.LLMRetry:
@@ -91,7 +92,7 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.ModelChanged:
 		s.line("%s", s.paint(amber, OneLine(modelChange(e))))
 	case *agent.Warning:
-		s.line("%s", s.paint(amber, "! "+sanitize.Text(e.Text)))
+		s.line("%s", s.style.Warning(sanitize.Text(e.Text)))
 	case *agent.ProcessingEnd:
 		s.close(e)
 	}
