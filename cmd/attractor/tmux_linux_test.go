@@ -96,11 +96,19 @@ func (s *screen) all() string {
 // until waits until a condition holds.
 func (s *screen) until(what string, holds func() bool) {
 	s.Helper()
+	if !s.comes(holds) {
+		s.Fatalf("%s: not within %v; the screen is\n%s", what, screenWait, s.text())
+	}
+}
+
+// comes reports whether a condition holds within screenWait. A terminal does not tell when it has drawn.
+func (s *screen) comes(holds func() bool) bool {
 	for deadline := time.Now().Add(screenWait); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.Fatalf("%s: not within %v; the screen is\n%s", what, screenWait, s.text())
+			return false
 		}
 	}
+	return true
 }
 
 // expect waits until a text is on the screen, or has scrolled by.
@@ -182,7 +190,7 @@ func (s *screen) killed() {
 	s.until("the death of the command", func() bool { return s.ask("#{pane_dead}") == "1" })
 }
 
-// golden compares the screen with a file of testdata/screens.
+// golden waits until the screen is that of a file of testdata/screens.
 func (s *screen) golden(name string, h *home) {
 	s.Helper()
 	got := plainScreen(s.all(), h) + "\n" // whole lines, because times in them have more or fewer digits
@@ -200,8 +208,8 @@ func (s *screen) golden(name string, h *home) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		s.Errorf("the screen is not that of %s (-update rewrites it): %s", file, diff)
+	if !s.comes(func() bool { got = plainScreen(s.all(), h) + "\n"; return got == string(want) }) {
+		s.Errorf("the screen is not that of %s (-update rewrites it): %s", file, cmp.Diff(string(want), got))
 	}
 }
 
