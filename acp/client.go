@@ -37,7 +37,7 @@ type Permission struct {
 	AgentID string // a subagent's id; empty for the session's own calls
 	// Text says what else the person should know. Markdown is shown as such.
 	Text, Markdown string
-	// Options are what the person can choose.
+	// Options lists the answers that the person can choose.
 	Options []PermissionOption
 }
 

@@ -353,7 +353,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 		return nil
 	case <-ctx.Done():
 		if c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errCancelled) { // the editor ends by itself what it has cancelled
-			_ = c.notify(methodCancelRequest, map[string]any{"requestId": json.RawMessage(id)})
+			_ = c.notify(methodCancelRequest, map[string]any{"requestId": json.RawMessage(id)}) // fails only if the connection is over
 		}
 		return context.Cause(ctx)
 	case <-c.ctx.Done():

@@ -44,7 +44,7 @@ type editorFiles struct {
 	told  map[string]bool // what the person and the model have been told
 }
 
-// textFiles is what editorFiles needs of an editor.
+// textFiles reads and writes the text files of an editor.
 type textFiles interface {
 	// offers reports what the editor can do now.
 	offers() (read, write bool)

@@ -189,7 +189,7 @@ type sentModes struct {
 	Modes   []sentMode `json:"availableModes"`
 }
 
-// Command is what a person can call by /NAME at the beginning of a prompt.
+// Command describes what a person can call by /NAME at the beginning of a prompt.
 type Command struct {
 	Name, Description string
 	// Hint says which arguments the command takes.

@@ -42,6 +42,7 @@ func newSession(s *server) *session {
 
 // update sends an update. It fails only if the connection is over, which ends the session anyway.
 func (o *session) update(u any) {
+	// This fails only if the connection is over, and then the session is closed.
 	_ = o.server.conn.notify(methodUpdate, struct {
 		Session string `json:"sessionId"`
 		Update  any    `json:"update"`

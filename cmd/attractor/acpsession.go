@@ -24,7 +24,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// editorDiffs is how many bytes of diffs an editor gets of a call, unless --diffs says more.
+// editorDiffs limits the bytes of diffs that an editor gets of a call, unless --diffs says more.
 const editorDiffs = 256 << 10
 
 // open opens a session for the editor.
@@ -288,7 +288,7 @@ func cleanError(secrets *secret.Masker, err error) error {
 	return &maskedError{err, text}
 }
 
-// listed is how many sessions a page of a list has.
+// listed limits the sessions on a page of a list.
 const listed = 50
 
 // list returns a page of the sessions, the last written first.

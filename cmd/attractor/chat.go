@@ -26,7 +26,7 @@ type chatFlags struct {
 	sessionFlags
 }
 
-// chatDiffs is how many bytes of diffs chat records for each call, unless --diffs says otherwise: they are shown, and /diff has them later.
+// chatDiffs limits the bytes of diffs that chat records for each call, unless --diffs says otherwise: they are shown, and /diff has them later.
 const chatDiffs = 64 << 10
 
 func newChat(t terminal) *cobra.Command {

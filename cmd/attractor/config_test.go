@@ -256,7 +256,7 @@ func TestN8_ConfigMistakes(t *testing.T) {
 	}
 }
 
-// shownConfig is what config --json prints.
+// shownConfig holds the output of config --json.
 type shownConfig struct {
 	Settings []struct {
 		Setting, Origin string

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// lastScreen is what a session leaves on the screen, without what differs from run to run.
+// lastScreen returns what a session leaves on the screen, without what differs from run to run.
 const lastScreen = `claude-sonnet-5-5 · DIR · SESSION
 I wait.
 ✓ shell cat gate; echo long long long long long long long long long long long long long long long long long … TIME

@@ -17,7 +17,7 @@ import (
 type view struct {
 	events io.Writer // to standard output, with --json
 	stdout io.Writer
-	// progress is what a person sees on standard error. It is nil with --json.
+	// progress writes to standard error, for a person. It is nil with --json.
 	progress *render.Session
 	w        io.Writer // to standard error, for progress
 	// warnings gets the warnings with --json, for a person beside the events. Nil shows none.
@@ -33,7 +33,7 @@ type view struct {
 	failed error  // the first write that failed
 }
 
-// shownDiffs is how many bytes of diffs of a call a person sees, unless --diffs says more.
+// shownDiffs limits the bytes of diffs of a call that a person sees, unless --diffs says more.
 const shownDiffs = 16 << 10
 
 // styleOf returns how text looks on a stream.

@@ -186,7 +186,7 @@ func (f *rich) close() error {
 	return err
 }
 
-// plain is a terminal of lines.
+// plain is a terminal of lines. Errors of writing are ignored, as those of rich are.
 type plain struct {
 	in       *os.File
 	out      io.Writer
