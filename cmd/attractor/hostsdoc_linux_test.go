@@ -119,6 +119,7 @@ func chatTranscript(t *testing.T) string {
 	s.expect("Allow it?")
 	s.send("y")
 	s.expect("3 turns")
+	s.gone("working · ") // the live line, which the input replaces
 	s.expect("> ")
 	defer func() {
 		s.press("C-d")
