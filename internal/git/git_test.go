@@ -76,7 +76,7 @@ func (w *tree) commit(subject string) {
 	w.git("commit", "-q", "--allow-empty", "-m", subject)
 }
 
-// look calls git.Look for a directory, as cmd/attractor does.
+// look calls git.Look for a directory, as internal/host does.
 func (w *tree) look(below string) git.Snapshot {
 	w.Helper()
 	dir := filepath.Join(w.dir, below)

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/acp"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+func newACP(t terminal) *cobra.Command {
+	f := new(sessionFlags)
+	cmd := &cobra.Command{
+		Use:   "acp [flags]",
+		Short: "Be the agent of an editor",
+		Long: `Acp runs sessions for an editor that speaks the Agent Client Protocol (agentclientprotocol.com). The editor starts
+it, and they talk over standard input and output. Logs go to standard error.
+
+The editor needs to know the command, and a variable with an API key: ` + orList(providers.Variables()) + `.
+
+Zed, in settings.json:
+  {"agent_servers": {"Attractor": {"type": "custom", "command": "attractor", "args": ["acp"], "env": {"ANTHROPIC_API_KEY": "..."}}}}
+
+JetBrains, in ~/.jetbrains/acp.json:
+  {"agent_servers": {"Attractor": {"command": "attractor", "args": ["acp"], "env": {"ANTHROPIC_API_KEY": "..."}}}}
+
+Neovim with CodeCompanion:
+  require("codecompanion").setup({adapters = {acp = {attractor = function()
+    return require("codecompanion.adapters").extend("opencode", {name = "attractor", formatted_name = "Attractor", commands = {default = {"attractor", "acp"}}})
+  end}}})
+
+Neovim with avante.nvim:
+  require("avante").setup({provider = "attractor", acp_providers = {attractor = {command = "attractor", args = {"acp"}}}})
+
+Before a tool call changes or runs anything, the editor asks, unless a permission rule decides (attractor rules
+--help). Sessions are kept as those of attractor run are, and can be continued by either.
+
+Exit codes:
+  0      the editor has closed the connection
+  1      the connection failed, or a session could not be closed in order
+  2      the command line is wrong
+  128+n  the signal n ended the command`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.readSettings(cmd.Flags(), false); err != nil {
+				return err
+			}
+			return f.serveACP(cmd.Context(), t, cmd.Flags().Changed)
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// serveACP serves the editor on the standard streams.
+func (f *sessionFlags) serveACP(ctx context.Context, t terminal, given func(string) bool) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	config, err := f.config(given)
+	if err != nil {
+		return err
+	}
+	if err := config.Check(ctx); err != nil {
+		return hostError(err)
+	}
+	if f.debug {
+		config.HookRan = tellHookRun(t)
+	}
+	if in, _ := bothTerminals(t); in != nil {
+		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
+	}
+	signal.Ignore(syscall.SIGPIPE) // an editor that is gone is an error of the write
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopper := newStopper(t.err, cancel)
+	defer stopper.stop()
+	e := &editor{sessionFlags: f, config: config, terminal: t, opened: map[*host.Setup]bool{}}
+	stopper.began(cancel, e.killNow)
+	err = e.agent().Serve(ctx, t.in, t.out)
+	if code := stopper.stop(); code != 0 {
+		return &exitError{code: code, err: errors.New("stopped by a signal")}
+	}
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	return nil
+}
+
+// editor opens the sessions of an editor.
+type editor struct {
+	*sessionFlags
+	terminal
+	config host.Config
+
+	mu     sync.Mutex
+	opened map[*host.Setup]bool
+}
+
+// note notes a session that is open.
+func (e *editor) note(s *host.Setup) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opened[s] = true
+}
+
+// close closes what a session has besides itself.
+func (e *editor) close(s *host.Setup) error {
+	err := s.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.opened, s)
+	return err
+}
+
+// killNow kills what the sessions run.
+func (e *editor) killNow() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for s := range e.opened {
+		errs = append(errs, s.KillNow())
+	}
+	return errors.Join(errs...)
+}
+
+// keyMethod is the id of the only way to authenticate.
+const keyMethod = "environment"
+
+// agent returns what the editor can run.
+func (e *editor) agent() *acp.Agent {
+	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: versionText(), Open: e.open, Dirs: true, RemoteServers: []string{"http"},
+		Auth: []acp.AuthMethod{{ID: keyMethod, Name: "API key in the environment",
+			Description: "Set " + orList(providers.Variables()) + " in the environment of the agent, in the editor's settings, and restart it."}},
+		Authenticate: e.authenticate}
+	if e.config.Store != nil {
+		a.Resumes, a.List, a.Delete = true, e.list, e.remove
+	}
+	if e.debug {
+		a.Logger = slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return a
+}
+
+// authenticate checks that there is a key.
+func (e *editor) authenticate(context.Context, string) error {
+	if kind, err := providers.Find(e.provider); err == nil && kind.Local { // it needs none
+		return nil
+	}
+	for _, name := range providers.Variables() {
+		if os.Getenv(name) != "" {
+			return nil
+		}
+	}
+	return acp.Errorf(acp.CodeAuthRequired, "there is no API key: set %s in the environment of the agent, in the editor's settings, and restart it", orList(providers.Variables()))
+}
+
+// editorError returns an error of a session that cannot be opened, as the editor gets it.
+func editorError(err error) error {
+	code := acp.CodeInternal
+	switch {
+	case errors.Is(err, host.ErrNoKey), errors.Is(err, host.ErrNoProvider), errors.Is(err, host.ErrNoServer), errors.Is(err, host.ErrFallback):
+		code = acp.CodeAuthRequired
+	case errors.Is(err, host.ErrNoSession):
+		code = acp.CodeNotFound
+	case errors.Is(err, host.ErrConfig), errors.Is(err, host.ErrNoModel):
+		code = acp.CodeInvalidParams
+	}
+	return acp.Errorf(code, "%s", render.Error(environmentSecrets().String(strings.TrimSpace(err.Error()))))
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// argument describes a positional argument of a command: its name, and a hint for the error if it is missing.
+type argument struct{ name, hint string }
+
+// takes returns a check that a command gets exactly the wanted arguments.
+func takes(wanted ...argument) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error {
+		if len(given) > len(wanted) {
+			return fmt.Errorf("unexpected argument %q", given[len(wanted)])
+		}
+		return missing(wanted, given)
+	}
+}
+
+// takesSome returns a check that a command gets one or more of the wanted argument.
+func takesSome(wanted argument) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error { return missing([]argument{wanted}, given) }
+}
+
+// missing returns an error that names the first argument that is not given.
+func missing(wanted []argument, given []string) error {
+	if len(given) >= len(wanted) {
+		return nil
+	}
+	first := wanted[len(given)]
+	return fmt.Errorf("missing argument <%s>; %s", first.name, first.hint)
+}
+
+// orList returns names as a sentence lists them: a, b or c.
+func orList(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

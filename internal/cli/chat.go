@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/attractor-go/attractor/internal/chat"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// chatFlags holds the flags of chat.
+type chatFlags struct {
+	startFlags
+	sessionFlags
+}
+
+// chatDiffs limits the bytes of diffs that chat records for each call, unless --diffs says otherwise: they are shown, and /diff has them later.
+const chatDiffs = 64 << 10
+
+func newChat(t terminal) *cobra.Command {
+	f := new(chatFlags)
+	cmd := &cobra.Command{
+		Use:   "chat [flags] [prompt]",
+		Short: "Talk with an agent on this terminal",
+		Long: `Chat is a conversation with an agent: it shows the answers as they come and what the agent does, and asks here
+before a tool call does anything but read (attractor run --help says which calls). attractor alone, on a terminal,
+is the same.
+
+Enter sends a message. While the agent works, it gets the message before its next step. Ctrl-C interrupts it, and
+twice ends the conversation, which attractor chat --resume ID goes on with. /help lists the commands and the other
+keys. Lines that begin with / can also be skills and commands of files (attractor commands).
+
+With TERM=dumb or without TERM, or with ATTRACTOR_ACCESSIBLE=1 or ACCESSIBLE=1 for screen readers, nothing is drawn
+again: there are only lines. NO_COLOR turns colours off. What you type is kept for the arrow keys, without secrets,
+in attractor/history below $XDG_STATE_HOME or ~/.local/state; ATTRACTOR_HISTORY=off turns that off.
+
+One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
+If several are set, choose with --provider.`,
+		Example: `  attractor chat
+  attractor chat --mode plan "how would you add a cache here?"
+  attractor chat --resume 3f2c`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), t, strings.Join(args, " "), cmd.Flags())
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// register adds the flags of chat.
+func (f *chatFlags) register(flags *pflag.FlagSet) {
+	f.startFlags.register(flags)
+	f.sessionFlags.register(flags)
+}
+
+// chatAlone runs chat without a flag.
+func chatAlone(ctx context.Context, t terminal) error {
+	f := new(chatFlags)
+	flags := pflag.NewFlagSet("chat", pflag.ContinueOnError)
+	f.register(flags)
+	return f.run(ctx, t, "", flags)
+}
+
+// bothTerminals returns the terminal on which a person both types and reads, or nil.
+func bothTerminals(t terminal) (in, out *os.File) {
+	in, ok := t.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || !isTerminal(t.out) {
+		return nil, nil
+	}
+	return in, os.Stdout
+}
+
+func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *pflag.FlagSet) error {
+	if err := f.readSettings(flags, f.resumes()); err != nil {
+		return err
+	}
+	in, out := bothTerminals(t)
+	if in == nil {
+		return fail(exitUsage, "chat needs a terminal; for a single task, run: attractor run")
+	}
+	if err := errors.Join(f.startFlags.check(f.noJournal), f.sessionFlags.check()); err != nil {
+		return err
+	}
+	config, err := f.sessionFlags.config(flags.Changed)
+	if err != nil {
+		return err
+	}
+	if err := f.startFlags.config(&config); err != nil {
+		return err
+	}
+	images, err := f.pictures()
+	if err != nil {
+		return err
+	}
+	if err := config.Check(ctx); err != nil {
+		return hostError(err)
+	}
+	config.Interactive = true
+	signals := make(chan os.Signal, 2)
+	notifyOfEnd(signals)
+	defer signal.Stop(signals)
+	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.applyTo, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
+		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals})
+	if err != nil {
+		return hostError(err)
+	}
+	if ended.Session != "" {
+		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s\n", shortID(ended.Session))
+	}
+	if ended.Signal != nil {
+		return &exitError{code: signalCode(ended.Signal), err: errors.New("stopped by a signal")}
+	}
+	return nil
+}
+
+// applyTo adds what the flags say to a session.
+func (f *chatFlags) applyTo(s *host.Setup) {
+	f.apply(s)
+	if s.Options.Limits.Diffs == 0 {
+		s.Options.Limits.Diffs = chatDiffs
+	}
+}
+
+// openedText returns what a person should know of a session that was opened.
+func openedText(s *host.Setup) string {
+	var text bytes.Buffer
+	tellOpened(terminal{err: &text}, s)
+	return text.String()
+}
+
+// chatStyle returns how text looks on the terminal. Where nothing is drawn again there are no colours either.
+func chatStyle(getenv func(string) string) render.Style {
+	return render.Style{Colour: getenv("NO_COLOR") == "" && !plainTerminal(getenv)}
+}
+
+// plainTerminal reports whether nothing may be drawn again: on a terminal that cannot move its cursor or is not known, and for screen readers.
+func plainTerminal(getenv func(string) string) bool {
+	on := func(name string) bool { v := getenv(name); return v != "" && v != "0" && v != "false" }
+	name := getenv("TERM")
+	return name == "" || name == "dumb" || on("ATTRACTOR_ACCESSIBLE") || on("ACCESSIBLE")
+}
+
+// historyFile returns the file of what the user has typed, or "" if it is not kept.
+func historyFile() string {
+	if v := os.Getenv("ATTRACTOR_HISTORY"); v == "off" || v == "0" {
+		return ""
+	}
+	dir, err := host.StateDir(os.Getenv)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "attractor", "history")
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+func newCompletion(t terminal) *cobra.Command {
+	shells := map[string]func(root *cobra.Command) error{
+		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(t.out, true) },
+		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(t.out) },
+		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(t.out, true) },
+		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(t.out) },
+	}
+	names := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion <shell>",
+		Short: "Print a shell completion script",
+		Long:  "Completion prints a script for " + orList(names) + ", which completes commands, flags, models and sessions.",
+		Example: `  source <(attractor completion bash)
+  attractor completion zsh > "${fpath[1]}/_attractor"
+  attractor completion fish > ~/.config/fish/completions/attractor.fish`,
+		ValidArgs: names,
+		Args:      takes(argument{"shell", "it is " + orList(names)}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, ok := shells[args[0]]
+			if !ok {
+				return usage(cmd, fmt.Errorf("unknown shell %q; the shells are %s", args[0], strings.Join(names, ", ")))
+			}
+			return write(cmd.Root())
+		},
+	}
+}
+
+// completions returns the possible values of a flag. They are cleaned even though standard output is not a terminal, because the shell
+// prints them on one.
+type completions func() []cobra.Completion
+
+// complete registers the completions of flags. It skips flags that cmd does not have.
+func complete(cmd *cobra.Command, flags map[string]completions) {
+	for name, values := range flags {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		err := cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return clean(values()), cobra.ShellCompDirectiveNoFileComp
+		})
+		if err != nil {
+			cobra.CompErrorln(err.Error())
+		}
+	}
+}
+
+// flagValues returns the completions of the flags, which mean the same in all commands.
+func flagValues(cmd *cobra.Command) map[string]completions {
+	return map[string]completions{
+		"provider": func() []cobra.Completion { return providers.Names() },
+		"profile":  func() []cobra.Completion { return host.ProfileNames() },
+		"effort":   func() []cobra.Completion { return knownEfforts() },
+		"sandbox":  func() []cobra.Completion { return sandbox.Levels() },
+		"on-limit": func() []cobra.Completion { return []string{"stop", "summarize"} },
+		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
+		"fork":     func() []cobra.Completion { return sessionIDs(cmd.Context()) },
+		"model": func() []cobra.Completion {
+			var ids []cobra.Completion
+			for _, m := range catalog.New().List(cmd.Flag("provider").Value.String()) {
+				ids = append(ids, m.ID)
+			}
+			return ids
+		},
+	}
+}
+
+// clean drops words that have invisible characters, and cleans descriptions.
+func clean(values []cobra.Completion) []cobra.Completion {
+	var kept []cobra.Completion
+	for _, value := range values {
+		word, description, described := strings.Cut(value, "\t")
+		if render.OneLine(word) != word {
+			continue
+		}
+		if described {
+			word = cobra.CompletionWithDesc(word, render.OneLine(description))
+		}
+		kept = append(kept, word)
+	}
+	return kept
+}
+
+// completionTime limits how long a shell waits for a completion.
+const completionTime = time.Second
+
+// sessionIDs returns the ids of the sessions, with their tasks, newest first.
+func sessionIDs(ctx context.Context) []cobra.Completion {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	dir, err := sessionStore()
+	if err != nil {
+		return nil
+	}
+	sessions, err := host.List(ctx, dir, 50)
+	if err != nil {
+		return nil
+	}
+	var ids []cobra.Completion
+	for _, s := range sessions {
+		if !s.Created.IsZero() {
+			ids = append(ids, cobra.CompletionWithDesc(s.ID, render.Shorten(s.Task, 60)))
+		}
+	}
+	return ids
+}
+
+// knownEfforts returns the efforts that any known model takes.
+func knownEfforts() []string {
+	var all []string
+	for _, m := range catalog.New().List("") {
+		for _, e := range m.Efforts {
+			if !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// completeSessions completes arguments that are ids of sessions.
+func completeSessions(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return clean(sessionIDs(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
+}

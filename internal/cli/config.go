@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+func newConfig(t terminal) *cobra.Command {
+	f := new(sessionFlags)
+	var dir string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings and where they come from",
+		Long: `Config shows every setting of a session in a directory, its value and where that comes from. These places count, the
+first before the later ones:
+
+  flags, which config takes as run does, to try them
+  variables: ATTRACTOR_ and the name of the setting in capitals, such as ATTRACTOR_MODEL; an empty one counts as not set
+  .attractor/config.json of the project, once you trust it (attractor trust); it can choose little
+  $XDG_CONFIG_HOME/attractor/config.json (or ~/.config/attractor/config.json), which is yours
+
+A file is a JSON object whose members are named as the settings are:
+
+  {"provider": "anthropic", "model": "claude-sonnet-5-5", "budget_usd": 5, "allow_host": ["proxy.golang.org"]}
+
+docs/configuration.md describes the settings, and which of them a project can choose.`,
+		Example: `  attractor config
+  attractor config --dir ~/project --sandbox workspace
+  attractor config --json | jq '.settings[] | select(.origin != "default")'`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.readSettings(cmd.Flags(), false); err != nil {
+				return err
+			}
+			r, err := f.report(cmd.Flags(), dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return maskedOut(t, func(t terminal) error { return printJSON(t, r) })
+			}
+			return maskedOut(t, r.print)
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&dir, "dir", ".", "show the settings of sessions in this `directory`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: settings, files, and problems")
+	return cmd
+}
+
+// settingsReport holds what config shows.
+type settingsReport struct {
+	Settings []shownSetting `json:"settings"`
+	Files    []settingsFile `json:"files"`
+	Problems []string       `json:"problems"`
+}
+
+// shownSetting is a setting with its value. A list has several values, also from several places.
+type shownSetting struct {
+	Setting string        `json:"setting"`
+	Value   []string      `json:"value"` // as a flag takes it; empty for a default that depends on other settings
+	Origin  host.Place    `json:"origin"`
+	From    []string      `json:"from"` // the flags, variables and lines
+	Unused  []unusedValue `json:"unused,omitempty"`
+}
+
+// unusedValue is a value that does not count.
+type unusedValue struct {
+	Value  []string   `json:"value"`
+	Origin host.Place `json:"origin"`
+	From   string     `json:"from"`
+	Why    string     `json:"why"`
+}
+
+// settingsFile is a file of settings that may exist.
+type settingsFile struct {
+	Name  string     `json:"name"`
+	Whose host.Place `json:"whose"`
+	State string     `json:"state"`
+}
+
+// report returns the settings of sessions in a directory, with those of its project.
+func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport, error) {
+	p, err := host.OpenProject(dir, os.Getenv, f.trustProject)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	r := &settingsReport{Problems: []string{}}
+	for _, problem := range f.settings.UseProject(p) {
+		r.Problems = append(r.Problems, problem.Error())
+	}
+	r.Problems = append(r.Problems, host.StrayVariables(os.Environ())...)
+	for _, s := range host.AllSettings() {
+		r.Settings = append(r.Settings, f.show(&s, flags.Lookup(s.Flag())))
+	}
+	if name, err := host.SettingsFile(os.Getenv); err == nil {
+		state := "used"
+		if _, err := os.Stat(name); err != nil {
+			state = "not there"
+		}
+		r.Files = append(r.Files, settingsFile{name, host.PlaceUser, state})
+	}
+	r.Files = append(r.Files, settingsFile{p.SettingsFile(), host.PlaceProject, p.SettingsState()})
+	return r, nil
+}
+
+// show describes a setting.
+func (f *sessionFlags) show(s *host.Setting, flag *pflag.Flag) shownSetting {
+	shown := shownSetting{Setting: s.Key, Value: []string{}, From: []string{}}
+	for _, v := range f.settings.All(s.Key) {
+		if v.Unused != "" {
+			shown.Unused = append(shown.Unused, unusedValue{v.Text, v.Origin.Place, v.Origin.String(), v.Unused})
+			continue
+		}
+		shown.Origin = max(shown.Origin, v.Origin.Place)
+		shown.Value, shown.From = append(shown.Value, v.Text...), append(shown.From, v.Origin.String())
+	}
+	if len(shown.From) == 0 && flag.DefValue != "" && flag.DefValue != "[]" {
+		shown.Value = []string{flag.DefValue}
+	}
+	return shown
+}
+
+// print prints the settings for a person.
+func (r *settingsReport) print(t terminal) error {
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	for _, s := range r.Settings {
+		from := strings.Join(s.From, "; ")
+		if s.Origin == host.PlaceDefault {
+			from = "default"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, first(render.Shorten(strings.Join(s.Value, ", "), 80), "-"), render.OneLine(from))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.out)
+	for _, s := range r.Settings {
+		for _, u := range s.Unused {
+			fmt.Fprintf(t.out, "%s: %s %s is not used: %s\n", render.OneLine(u.From), s.Setting, render.Shorten(strings.Join(u.Value, ", "), 80), render.OneLine(u.Why))
+		}
+	}
+	for _, f := range r.Files {
+		fmt.Fprintf(t.out, "%s (%s): %s\n", render.OneLine(f.Name), map[host.Place]string{host.PlaceUser: "yours", host.PlaceProject: "the project's"}[f.Whose], render.OneLine(f.State))
+	}
+	for _, problem := range r.Problems {
+		fmt.Fprintf(t.err, "attractor: warning: %s\n", render.OneLine(problem))
+	}
+	return nil
+}

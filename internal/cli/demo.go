@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/anthropic"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	claude "github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// demoDelay is the pause between two pieces of the model's text, so that one can watch it arrive.
+const demoDelay = 15 * time.Millisecond
+
+func newDemo(t terminal) *cobra.Command {
+	var dir string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a demo session, without an API key",
+		Long: `Demo creates a small git repository with a failing test, and runs a session that fixes it. Only the model is
+scripted: it is a server on this machine. The session talks to it over HTTP, edits real files and runs real commands.
+
+Demo needs git and a POSIX shell. It needs no API key and no network.`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, asJSON) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print events as JSON, one per line")
+	return cmd
+}
+
+func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "attractor-demo-"); err != nil {
+			return fail(exitFailed, "%w", err)
+		}
+		defer func() {
+			if rmErr := os.RemoveAll(dir); rmErr != nil && err == nil {
+				err = fail(exitFailed, "cannot remove the directory of the demo: %w", rmErr)
+			}
+		}()
+	}
+	if err := makeDemoRepository(dir); err != nil {
+		return err
+	}
+	url, stop, err := serveDemoModel()
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	defer stop()
+	provider, err := anthropic.New(anthropic.Options{APIKey: "demo", BaseURL: url})
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	local, err := env.NewLocal(dir, env.LocalOptions{Environ: demoEnviron()})
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	if !asJSON {
+		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
+	}
+	t, live := withLiveLine(t, !asJSON, os.Getenv)
+	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopper := newStopper(t.err, cancel)
+	defer stopper.stop()
+	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, stopper: stopper, json: asJSON, live: live}
+	if err := r.run(ctx, demoTask); err != nil {
+		return err
+	}
+	return checkDemo(ctx, t, dir, asJSON)
+}
+
+// makeDemoRepository writes the project and commits it, so that a diff shows what the session changed.
+func makeDemoRepository(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fail(exitUsage, "cannot create the directory of the demo: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fail(exitUsage, "cannot read the directory of the demo: %w", err)
+	}
+	if len(entries) > 0 {
+		return fail(exitUsage, "%s is not empty; the demo needs an empty or a new directory", dir)
+	}
+	files, err := fs.Sub(demoRepository, "demo")
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	if err := os.CopyFS(dir, files); err != nil {
+		return fail(exitFailed, "cannot write the files of the demo: %w", err)
+	}
+	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"add", "."},
+		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null",
+			"commit", "--quiet", "-m", "A slug function"}} {
+		cmd := command(context.Background(), dir, "git", args...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fail(exitFailed, "the demo needs git; git %s: %w\n%s", args[0], err, out)
+		}
+	}
+	return nil
+}
+
+// demoEnviron returns the environment without git's variables, which could point git to another repository or make it run something.
+func demoEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+}
+
+// command returns a command that runs in the demo's directory.
+func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = demoEnviron()
+	return cmd
+}
+
+// serveDemoModel starts the scripted model on a port of the loopback interface.
+func serveDemoModel() (url string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: fakellm.New(demoModel, fakellm.Options{Delay: demoDelay})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	return "http://" + listener.Addr().String(), func() {
+		server.Close() // its clients are gone
+		<-served
+	}, nil
+}
+
+// checkDemo runs the test, because what a session says is not proof, and shows the diff.
+func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
+	test := command(ctx, dir, "sh", "slug_test.sh")
+	if out, err := test.CombinedOutput(); err != nil {
+		return fail(exitFailed, "the session ended, but the test still fails:\n%s", out)
+	}
+	if quiet {
+		return nil
+	}
+	colour := "--color=never"
+	if isTerminal(t.err) && os.Getenv("NO_COLOR") == "" {
+		colour = "--color=always"
+	}
+	diff := command(ctx, dir, "git", "--no-pager", "diff", colour)
+	out, err := diff.CombinedOutput()
+	if err != nil {
+		return fail(exitFailed, "cannot show the diff: %w\n%s", err, out)
+	}
+	fmt.Fprintf(inForm(t.err, sanitize.Coloured), "\nThe test passes now. What the session changed:\n\n%s", out)
+	return nil
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// startFlags holds the flags of commands that start one session: where it works, and which one it continues.
+type startFlags struct {
+	dir, resume, fork string
+	last              bool
+	images            []string
+}
+
+// register adds the flags.
+func (f *startFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
+	flags.StringVar(&f.resume, "resume", "", "continue the session with this `id`; without a prompt, continue its interrupted input")
+	flags.BoolVar(&f.last, "continue", false, "continue the newest session of the directory; without a prompt, its interrupted input")
+	flags.StringArrayVar(&f.images, "image", nil, "add the image in this `file` to the first prompt: PNG, JPEG, GIF or WebP, at most 5 MiB; can be repeated")
+	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
+}
+
+// config adds what the flags choose to a configuration.
+func (f *startFlags) config(c *host.Config) (err error) {
+	c.Dir, c.Resume, c.Continue = f.dir, f.resume, f.last
+	if f.fork != "" {
+		c.Fork, c.Turn, err = forkPoint(f.fork)
+	}
+	return err
+}
+
+// check returns an error if the flags contradict each other.
+func (f *startFlags) check(noJournal bool) error {
+	switch {
+	case f.resume != "" && f.fork != "" || f.last && (f.resume != "" || f.fork != ""):
+		return fail(exitUsage, "--resume, --continue and --fork cannot be used together")
+	case noJournal && f.resumes():
+		return fail(exitUsage, "--resume, --continue and --fork cannot be used with --no-journal")
+	}
+	return nil
+}
+
+// pictures reads the images for the first prompt.
+func (f *startFlags) pictures() (parts []llm.Part, err error) {
+	for _, name := range f.images {
+		image, err := host.ReadImage(name)
+		if err != nil {
+			return nil, hostError(err)
+		}
+		parts = append(parts, image)
+	}
+	return parts, nil
+}
+
+// resumes reports whether the session is an earlier one, or a fork of one.
+func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f.last }
+
+// sessionFlags holds the flags that every command which runs sessions has: for the provider, the model, permissions and limits.
+type sessionFlags struct {
+	provider, model, profile, baseURL, effort, instructions, onLimit string
+	maxRounds, maxTurns, budgetTokens, diffs                         int
+	maxJournal, keepOutputs                                          int64
+	budgetUSD                                                        float64
+	lsp                                                              string
+	mode                                                             string
+	fallbacks, rules, mcp, addDirs, allowTools, denyTools            []string
+	yes, ask, readOnly, noJournal, native, trustProject, web         bool
+	noMCP, noHooks, strictHooks, debug                               bool
+	idleTimeout                                                      time.Duration
+	limits                                                           limitsFlag
+	sandbox                                                          sandboxFlags
+	settings                                                         *host.Settings // of the user; nil before readSettings
+}
+
+// register adds the flags.
+func (f *sessionFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
+	flags.StringVar(&f.model, "model", "", "choose the model by `name` (default: the profile's)")
+	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
+	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(host.ProfileNames())+" (default: the provider's)")
+	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
+	flags.BoolVar(&f.web, "web", false, "offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
+	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
+	flags.StringVar(&f.effort, "effort", "", "reason with this `level` of effort, such as low, medium or high (default: the provider's)")
+	flags.StringVar(&f.instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
+	flags.IntVar(&f.maxRounds, "max-rounds", host.DefaultRounds, "stop after `n` rounds of tool calls; 0 means no limit")
+	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
+	flags.StringVar(&f.onLimit, "on-limit", "stop", "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
+	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before the session and its subagents spend more than this `amount` of US dollars")
+	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before the session and its subagents use more than `n` tokens")
+	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
+	flags.Int64Var(&f.keepOutputs, "keep-outputs", 0, "keep whole command outputs with the session, up to this many `bytes`, for --resume and --fork")
+	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than this many `bytes`")
+	flags.IntVar(&f.diffs, "diffs", 0, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them")
+	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(modeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
+	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
+	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
+	flags.StringArrayVar(&f.allowTools, "allow-tool", nil, "allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor rules --help describes rules)")
+	flags.StringArrayVar(&f.denyTools, "deny-tool", nil, "deny what this `rule` matches; the model is not offered a tool that the name alone denies, such as shell or mcp__github; can be repeated")
+	flags.StringArrayVar(&f.addDirs, "add-dir", nil, "also let tools read and change files in this `directory`; a resumed session keeps it; can be repeated")
+	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
+	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
+	flags.StringVar(&f.lsp, "lsp", host.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
+	flags.BoolVar(&f.noHooks, "no-hooks", false, "run no hooks")
+	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
+	flags.BoolVar(&f.debug, "debug", false, "tell of each run of a hook on standard error")
+	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
+	f.limits.register(flags)
+	f.sandbox.register(flags)
+	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
+}
+
+// modeNames returns the values of --mode.
+func modeNames() (names []string) {
+	for _, m := range host.Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// chosenMode returns the mode that the flags choose, or "".
+func (f *sessionFlags) chosenMode() host.Mode {
+	switch {
+	case f.yes:
+		return host.ModeFull
+	case f.ask:
+		return host.ModeAsk
+	case f.readOnly:
+		return host.ModeReadOnly
+	}
+	return host.Mode(f.mode)
+}
+
+// checkMode returns an error if several flags choose a mode, or if there is no such mode.
+func (f *sessionFlags) checkMode() error {
+	chosen := 0
+	for _, is := range []bool{f.yes, f.ask, f.readOnly, f.mode != ""} {
+		if is {
+			chosen++
+		}
+	}
+	if chosen > 1 {
+		return fail(exitUsage, "--mode, --yes, --ask and --read-only cannot be used together")
+	}
+	if f.mode == "" {
+		return nil
+	}
+	if _, err := host.ParseMode(f.mode); err != nil {
+		return fail(exitUsage, "--mode: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// config returns the configuration that the flags choose, and what was chosen elsewhere for those that are not given.
+func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err error) {
+	c = host.Config{AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
+		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits,
+		Settings: f.settings}
+	if c.Sandbox, err = f.sandbox.options(); err != nil {
+		return c, err
+	}
+	fallbacks, err := f.fallbackModels()
+	if err != nil {
+		return c, err
+	}
+	d := &c.Defaults
+	choose := func(flag string, chosen func(), or func()) {
+		if given(flag) {
+			chosen()
+		} else {
+			or()
+		}
+	}
+	if mode := f.settings.Get("mode"); mode != nil && mode.Origin.Place != host.PlaceFlag {
+		d.Mode = f.chosenMode()
+	} else {
+		c.Mode = f.chosenMode()
+	}
+	choose("provider", func() { c.Provider = &f.provider }, func() { d.Provider = f.provider })
+	choose("model", func() { c.Model = &f.model }, func() { d.Model = f.model })
+	choose("effort", func() { c.Effort = &f.effort }, func() { d.Effort = f.effort })
+	choose("native", func() { c.Native = &f.native }, func() { d.Native = f.native })
+	choose("profile", func() { c.Profile = f.profile }, func() { d.Profile = f.profile })
+	choose("base-url", func() { c.BaseURL = f.baseURL }, func() { d.BaseURL = f.baseURL })
+	choose("fallback", func() { c.Fallbacks = fallbacks }, func() { d.Fallbacks = fallbacks })
+	if f.noJournal {
+		return c, nil
+	}
+	c.Store, err = sessionStore()
+	return c, err
+}
+
+// fallbackModels returns the models that --fallback names, nil where it is not given.
+func (f *sessionFlags) fallbackModels() (models []agent.FallbackModel, err error) {
+	for _, name := range f.fallbacks {
+		m, err := host.ParseFallback(name)
+		if err != nil {
+			return nil, fail(exitUsage, "--fallback %w", err)
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// forkPoint parses id or id@turn. Without a turn it returns 0.
+func forkPoint(from string) (prefix string, turn int, err error) {
+	prefix, number, cut := strings.Cut(from, "@")
+	if !cut {
+		return prefix, 0, nil
+	}
+	if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
+		return "", 0, fail(exitUsage, "--fork %s: the turn must be a number, from 1; to list the turns, run: attractor sessions show %s", from, prefix)
+	}
+	return prefix, turn, nil
+}
+
+// hostError returns the error with its exit code and a hint about the flag or command that helps.
+func hostError(err error) error {
+	for _, k := range []struct {
+		kind error
+		code int
+		hint string
+	}{
+		{host.ErrFallback, exitAccess, ""},
+		{host.ErrNoKey, exitAccess, "\nFor a server that needs no key, pass --provider and --base-url. For a demo without a key, run: attractor demo"},
+		{host.ErrNoServer, exitAccess, ", or pass --base-url"},
+		{host.ErrNoProvider, exitAccess, "; pass one with --provider"},
+		{host.ErrNoModel, exitUsage, "; pass one with --model"},
+		{host.ErrNoSession, exitUsage, "; to list sessions, run: attractor sessions list"},
+		{host.ErrNoStore, exitUsage, ", or pass --no-journal"},
+		{host.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
+		{host.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
+		{host.ErrConfig, exitUsage, ""},
+	} {
+		if errors.Is(err, k.kind) {
+			return fail(k.code, "%w%s", err, k.hint)
+		}
+	}
+	return fail(exitFailed, "%w", err)
+}
+
+// sessionStore returns the store of the user's sessions.
+func sessionStore() (*journal.Dir, error) {
+	dir, err := host.UserStore(os.Getenv)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	return dir, nil
+}
+
+// findSession returns the id of the session for an id, or the beginning of one, that a user has given.
+func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
+	id, err := host.Find(ctx, dir, prefix)
+	if err != nil {
+		return "", hostError(err)
+	}
+	return id, nil
+}
+
+// readSession calls read with a session's journal, which may be in use.
+func readSession(ctx context.Context, prefix string, read func(journal.Reader) error) error {
+	dir, err := sessionStore()
+	if err != nil {
+		return err
+	}
+	id, err := findSession(ctx, dir, prefix)
+	if err != nil {
+		return err
+	}
+	r, err := dir.Read(ctx, id)
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	return errors.Join(read(r), r.Close())
+}
+
+// shortID returns the beginning of a UUID, which usually identifies a session.
+func shortID(id string) string {
+	if len(id) > 8 && strings.Count(id, "-") == 4 {
+		return id[:8]
+	}
+	return id
+}

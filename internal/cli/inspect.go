@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// inspectFlags holds the flags of the commands that show a profile.
+type inspectFlags struct {
+	profile, dir              string
+	native, web, trustProject bool
+}
+
+// find returns the chosen profile, with the skills and the agents of the directory.
+func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
+	p, err := host.FindProfile(f.profile, f.native)
+	if err == nil && f.web {
+		p, err = host.WithWeb(p)
+	}
+	var problems []error
+	if err == nil {
+		p, problems, err = host.WithExtensions(p, f.dir, os.Getenv, f.trustProject)
+	}
+	if err != nil {
+		return p, hostError(err)
+	}
+	for _, problem := range problems {
+		fmt.Fprintln(t.err, "attractor: warning:", problem)
+	}
+	return p, nil
+}
+
+func (f *inspectFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(host.ProfileNames()))
+	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
+	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
+	cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
+	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "use the files of the project as if you trusted it")
+}
+
+func newTools(t terminal) *cobra.Command {
+	var f inspectFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "List the tools of a profile, and of a directory",
+		Args:  takes(),
+		RunE: func(*cobra.Command, []string) error {
+			p, err := f.find(t)
+			if err != nil {
+				return err
+			}
+			registry, err := tool.NewRegistry(p.Tools...)
+			if err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			if asJSON {
+				return printJSON(t, registry.Definitions())
+			}
+			return printTools(t, registry.Definitions())
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of tools, with name, description and parameters")
+	return cmd
+}
+
+func printJSON(t terminal, value any) error {
+	enc := json.NewEncoder(inForm(t.out, sanitize.JSON))
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+func printTools(t terminal, defs []llm.ToolDefinition) error {
+	for i, def := range defs {
+		if i > 0 {
+			fmt.Fprintln(t.out)
+		}
+		text, err := render.Tool(def)
+		if err != nil {
+			return fail(exitFailed, "tool %s: %w", def.Name, err)
+		}
+		if _, err := fmt.Fprint(t.out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newTool(t terminal) *cobra.Command {
+	var f inspectFlags
+	var limits limitsFlag
+	var boxed sandboxFlags
+	var ruleFiles []string
+	cmd := &cobra.Command{
+		Use:   "tool <name> <arguments>",
+		Short: "Run a single tool call and print its result",
+		Long: `Tool runs one tool call in a directory, as a session would, and prints the result that the model would see.
+The arguments are a JSON object. The exit code is 1 if the result is an error.
+
+You ask for the call yourself, so nothing is asked. With --rules, a call that a rule of these files, of yours or of the project denies is
+refused.`,
+		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
+  attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
+		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := f.find(t)
+			if err != nil {
+				return err
+			}
+			if !json.Valid([]byte(args[1])) {
+				return fail(exitUsage, "the arguments are not valid JSON: %s", args[1])
+			}
+			registry, err := tool.NewRegistry(p.Tools...)
+			if err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			confine, err := boxed.options()
+			if err != nil {
+				return err
+			}
+			local, box, err := openDir(t, f.dir, limits.Limits, confine)
+			if err != nil {
+				return err
+			}
+			allowed, err := deniedBy(t, local, ruleFiles)
+			if err == nil {
+				call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
+				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed, environmentSecrets(), printOutcome)
+			}
+			if closeErr := errors.Join(local.Close(), box.Close()); closeErr != nil {
+				return errors.Join(err, fail(exitFailed, "%w", closeErr))
+			}
+			return err
+		},
+	}
+	f.register(cmd)
+	limits.register(cmd.Flags())
+	boxed.register(cmd.Flags())
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	return cmd
+}
+
+// deniedBy returns a permission hook that refuses what the rules deny and allows all else but changes of guarded files. It returns nil
+// without files of rules.
+func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	project, err := host.OpenProject(local.WorkDir(), os.Getenv, false)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	set, err := host.OpenRules(local, project, files, os.Getenv)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	tellIgnored(t, set)
+	e := env.Protect(local, env.DefaultProtection())
+	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		if d := set.Decide(ctx, e, req); d.Verdict == tool.Deny {
+			return tool.Decision{Reason: fmt.Sprintf("the rule %s denies it: %s", d.Rule, d.Reason)}, nil
+		}
+		return tool.AllowUnguarded(ctx, req)
+	}, nil
+}
+
+// runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
+func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall, allowed tool.Authorize, secrets *secret.Masker,
+	print func(terminal, *tool.Outcome) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	notifyOfEnd(signals)
+	defer signal.Stop(signals)
+	var stopped atomic.Int32
+	go func() {
+		select {
+		case sig := <-signals:
+			stopped.Store(int32(signalCode(sig)))
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed, masked.Tools(secrets, masked.Options{}))
+	if err := print(t, outcome); err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	switch code := int(stopped.Load()); {
+	case code != 0:
+		return &exitError{code: code}
+	case outcome.IsError:
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// printOutcome prints a result as the model gets it.
+func printOutcome(t terminal, outcome *tool.Outcome) error { return printParts(t, outcome.Model) }
+
+// printParts prints a result as the model gets it, and the type and size of media.
+func printParts(t terminal, parts llm.Parts) error {
+	for _, part := range parts {
+		var err error
+		switch p := part.(type) {
+		case llm.Text:
+			_, err = fmt.Fprintln(t.out, strings.TrimSuffix(p.Text, "\n"))
+		case llm.Media:
+			_, err = fmt.Fprintf(t.out, "[image %s %d]\n", p.MIME, len(p.Data))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newPrompt(t terminal) *cobra.Command {
+	var f inspectFlags
+	var instructions string
+	var sources bool
+	cmd := &cobra.Command{
+		Use:   "prompt",
+		Short: "Print the system prompt of a session in a directory",
+		Long: `Prompt prints the system prompt of a session in a directory. With --sources it lists the files with instructions from which the prompt
+is made, such as AGENTS.md: how large they are, and which are cut, left out or replaced by another one.`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := f.find(t)
+			if err != nil {
+				return err
+			}
+			text, err := readInstructions(instructions)
+			if err != nil {
+				return err
+			}
+			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(host.Gate).Approve},
+				Subagents: &agent.Subagents{}, Documents: host.Documents(cmd.Context(), p.Name, os.Getenv)}
+			o.Documents.Warn = tellMistake(t)
+			if sources {
+				found, err := host.FindDocuments(cmd.Context(), f.dir, o)
+				if err != nil {
+					return hostError(err)
+				}
+				return printSources(t, found)
+			}
+			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, o)
+			if err != nil {
+				return hostError(err)
+			}
+			_, err = fmt.Fprintln(t.out, environmentSecrets().String(prompt))
+			return err
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
+	cmd.Flags().BoolVar(&sources, "sources", false, "list the files with instructions instead of the prompt")
+	return cmd
+}

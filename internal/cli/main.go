@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+// The exit codes. After a signal, signalCode returns it.
+const (
+	exitFailed = 1 // the session or the tool call failed
+	exitUsage  = 2 // the command line, or a file that it names, is wrong
+	exitLimit  = 3 // a limit or a timeout ended the session
+	exitAccess = 4 // there is no key, or the provider rejected it
+)
+
+// Main runs the command line of the process and returns its exit code.
+func Main() int {
+	if err := env.Conceal(); err != nil {
+		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's environment:", err)
+	}
+	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr)})
+}
+
+// terminal holds the standard streams of a command. Those that are real terminals are cleaned; see throughDoor.
+type terminal struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+// exitError is an error with its exit code. One without a text has been reported already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func fail(code int, format string, args ...any) error {
+	return &exitError{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// execute runs the command line and returns the exit code.
+func execute(args []string, t terminal) int {
+	root := newRoot(t)
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	var coded *exitError
+	if !errors.As(err, &coded) {
+		coded = &exitError{code: exitFailed, err: err}
+	}
+	if text := coded.Error(); text != "" {
+		fmt.Fprintln(t.err, "attractor: "+render.Error(environmentSecrets().String(text)))
+	}
+	var broken *agent.HostError
+	if errors.As(err, &broken) { // a bug in this program: a report needs the stack
+		fmt.Fprintln(t.err, plainStack(broken.Stack))
+	}
+	return coded.code
+}
+
+func newRoot(t terminal) *cobra.Command {
+	var version bool
+	root := &cobra.Command{
+		Use:   "attractor",
+		Short: "Run coding agents",
+		Long: "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.\n" +
+			"Without a command, on a terminal, it is attractor chat.",
+		Example: `  attractor demo                                                 without an API key: a scripted model fixes a failing test
+  ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one
+  ANTHROPIC_API_KEY=... attractor chat                           a conversation on this terminal`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(cmd, fmt.Errorf("unknown command %q", args[0]))
+			}
+			if version {
+				return printVersion(t)
+			}
+			if in, _ := bothTerminals(t); in != nil {
+				return chatAlone(cmd.Context(), t)
+			}
+			return cmd.Help()
+		},
+	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
+	root.SetFlagErrorFunc(usage)
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(newHelp())
+	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t),
+		newCompletion(t), newVersion(t)} {
+		strict(cmd)
+		complete(cmd, flagValues(cmd))
+		root.AddCommand(cmd)
+	}
+	return root
+}
+
+// newHelp returns the command help. Cobra's own shows the help of attractor for a command that does not exist.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Show the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage(cmd.Root(), fmt.Errorf("unknown command %q", strings.Join(args, " ")))
+			}
+			return about.Help()
+		},
+	}
+}
+
+// strict makes wrong arguments of a command and its subcommands usage errors.
+func strict(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil {
+		cmd.Args = func(cmd *cobra.Command, given []string) error {
+			if err := args(cmd, given); err != nil {
+				return usage(cmd, err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		strict(sub)
+	}
+}
+
+// usage returns an error about the command line.
+func usage(cmd *cobra.Command, err error) error {
+	return fail(exitUsage, "%w\nRun '%s --help' for usage.", plainFlagError(err), cmd.CommandPath())
+}
+
+// plainFlagError returns an error that says what the value of a flag must be. The parser's own text names its Go function.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
+		"duration": "a duration such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("--%s must be %s, not %q", invalid.GetFlag().Name, want, invalid.GetValue())
+}

@@ -1,0 +1,406 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func newMCP(t terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "List and try out MCP servers",
+		Long: `MCP servers bring tools into a session (Model Context Protocol). They are in JSON files:
+
+  {"mcpServers": {
+    "files":  {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]},
+    "github": {"type": "http", "url": "https://api.githubcopilot.com/mcp/", "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}}
+  }}
+
+${NAME} and ${NAME:-default} stand for variables of the environment. These files count, and of servers with one name the first is used:
+
+  files of --mcp
+  $XDG_CONFIG_HOME/attractor/mcp.json (or ~/.config/attractor/mcp.json)
+  .mcp.json of the project, once you trust it (attractor trust)
+
+Your servers run on this machine as you. Those of a project run in the sandbox of --sandbox, if there is one. docs/mcp.md describes all
+members. A tool is called mcp__SERVER__TOOL, also in permission rules.`,
+		Example: `  attractor mcp list
+  attractor mcp tools files
+  attractor mcp call files read_text_file '{"path": "README.md"}'
+  attractor mcp login github`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPPrompts(t), newMCPCall(t), newMCPLogin(t), newMCPLogout(t))
+	return cmd
+}
+
+// mcpFlags holds the flags of the commands about servers.
+type mcpFlags struct {
+	dir          string
+	files        []string
+	trustProject bool
+	json         bool
+	sandbox      sandboxFlags
+}
+
+// registerFiles adds the flags that say where servers are configured.
+func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.dir, "dir", ".", "use the servers of the project of this `directory`")
+	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
+	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
+	cmd.ValidArgsFunction = f.completeServers
+	fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
+}
+
+// register adds the flags to those of a command that starts servers.
+func (f *mcpFlags) register(cmd *cobra.Command, asJSON string) {
+	f.registerFiles(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.json, "json", false, asJSON)
+	f.sandbox.register(flags)
+}
+
+// config returns the configuration of the servers.
+func (f *mcpFlags) config() (c host.Config, err error) {
+	c = host.Config{Dir: f.dir, MCP: f.files, TrustProject: f.trustProject}
+	c.Sandbox, err = f.sandbox.options()
+	return c, err
+}
+
+// with opens the servers, or the only one with a name, and calls use when all of them have started or failed. A signal ends that.
+func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(context.Context, *host.ServerSetup) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	notifyOfEnd(signals)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case sig := <-signals:
+			cancel(&exitError{code: signalCode(sig), err: errors.New("stopped by a signal")})
+		case <-ctx.Done():
+		}
+	}()
+	config, err := f.config()
+	if err != nil {
+		return err
+	}
+	setup, err := host.StartServers(ctx, config, only)
+	if err != nil {
+		return hostError(err)
+	}
+	tellAbandoned(t, setup.Local)
+	for _, text := range setup.Warnings() {
+		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(setup.Secrets.String(text)))
+	}
+	err = use(ctx, setup)
+	var stopped *exitError
+	if errors.As(context.Cause(ctx), &stopped) {
+		err = stopped
+	}
+	if closeErr := setup.Close(); closeErr != nil {
+		return errors.Join(err, fail(exitFailed, "%w", closeErr))
+	}
+	return err
+}
+
+// listedServer describes a server in mcp list --json.
+type listedServer struct {
+	Name      string `json:"name"`
+	Origin    string `json:"origin"`
+	File      string `json:"file"`
+	Transport string `json:"transport"` // stdio, http, or - if it is not known
+	Target    string `json:"target"`    // its command or URL
+	State     string `json:"state"`
+	Error     string `json:"error,omitempty"`
+	Program   string `json:"program,omitempty"`
+	Protocol  string `json:"protocol,omitempty"`
+	Tools     int    `json:"tools"`
+	TookMS    int64  `json:"took_ms"` // to start
+}
+
+func newMCPList(t terminal) *cobra.Command {
+	f := new(mcpFlags)
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Start the MCP servers and list them",
+		Long: `List starts the servers, waits until each has listed its tools or failed, and prints a line for each: its name, whose it is, how it is
+reached, its state, the number of its tools and how long it took. The states are connected, failed, needs login and needs trust. The exit
+code is 0 also if servers have failed.`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.with(cmd.Context(), t, "", func(_ context.Context, s *host.ServerSetup) error { return f.list(t, s) })
+		},
+	}
+	f.register(cmd, "print a JSON array")
+	return cmd
+}
+
+// list prints the servers.
+func (f *mcpFlags) list(t terminal, s *host.ServerSetup) error {
+	list := []listedServer{}
+	for _, st := range s.Status() {
+		list = append(list, listServer(st, s.Secrets.String))
+	}
+	for _, name := range s.Configured.Untrusted {
+		list = append(list, listedServer{Name: name, Origin: mcp.Project.String(), Transport: "-", State: "needs trust", Error: s.Configured.Why + "; run: attractor trust"})
+	}
+	if f.json {
+		return printJSON(t, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(t.err, "attractor: there are no MCP servers; attractor mcp --help says where they are configured")
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, one := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s", render.OneLine(one.Name), one.Origin, one.Transport, one.State)
+		if one.State == string(mcp.Connected) {
+			fmt.Fprintf(w, "\t%s\t%s\n", render.Count(one.Tools, "tool"), render.Rounded(time.Duration(one.TookMS)*time.Millisecond))
+			continue
+		}
+		fmt.Fprintf(w, "\t%s\n", render.OneLine(one.Error))
+	}
+	return w.Flush()
+}
+
+// listServer describes a server.
+func listServer(st mcp.Status, mask func(string) string) listedServer {
+	one := listedServer{Name: st.Server.Name, Origin: st.Server.Origin.String(), File: st.Server.File, Transport: "stdio", State: string(st.State),
+		Target: mask(strings.Join(append([]string{st.Server.Command}, st.Server.Args...), " ")), Program: st.Program, Protocol: st.Protocol,
+		Tools: len(st.Tools), TookMS: st.Took.Milliseconds()}
+	if st.Server.URL != "" {
+		one.Transport, one.Target = "http", mask(st.Server.URL)
+	}
+	if st.Err != nil {
+		one.Error = mask(st.Err.Error())
+	}
+	if errors.As(st.Err, new(*mcp.LoginError)) {
+		one.State = "needs login"
+	}
+	return one
+}
+
+func newMCPTools(t terminal) *cobra.Command {
+	f := new(mcpFlags)
+	cmd := &cobra.Command{
+		Use:   "tools [server]",
+		Short: "List the tools of MCP servers",
+		Long: "Tools starts the servers, or the named one, and prints the tools as a model gets them. Tools that have changed are accepted by that: " +
+			"rules that allow calls of them count again. The exit code is 1 if a server has failed.",
+		Args: takesAtMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *host.ServerSetup) error {
+				defs, changed := []llm.ToolDefinition{}, changedTools(s) // before they are shown
+				for _, st := range s.Status() {
+					for i := range st.Tools {
+						defs = append(defs, st.Tools[i].ToolDefinition)
+					}
+				}
+				print := printTools
+				if f.json {
+					print = func(t terminal, defs []llm.ToolDefinition) error { return printJSON(t, defs) }
+				}
+				if err := print(t, defs); err != nil {
+					return err
+				}
+				for i := range defs { // somebody has looked at them
+					s.Servers.Accept(defs[i].Name, changed[defs[i].Name])
+				}
+				return failedServers(s)
+			})
+		},
+	}
+	f.register(cmd, "print a JSON array of tools, with name, description and parameters")
+	return cmd
+}
+
+// changedTools returns the hashes of the tools that describe themselves otherwise than before.
+func changedTools(s *host.ServerSetup) map[string]string {
+	changed := map[string]string{}
+	if s.Servers != nil {
+		for _, t := range s.Servers.Tools() {
+			changed[t.Name] = s.Servers.Changed(t.Name)
+		}
+	}
+	return changed
+}
+
+func newMCPPrompts(t terminal) *cobra.Command {
+	f := new(mcpFlags)
+	cmd := &cobra.Command{
+		Use:   "prompts [server]",
+		Short: "List the prompts of MCP servers",
+		Long: `Prompts starts the servers, or the named one, and prints their prompts. To use one, begin the prompt of a session with its name:
+
+  attractor run "/mcp__SERVER__PROMPT first-argument NAME=value"
+
+The exit code is 1 if a server has failed.`,
+		Args: takesAtMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), t, strings.Join(args, ""), func(ctx context.Context, s *host.ServerSetup) error {
+				list := []listedPrompt{}
+				if s.Servers != nil {
+					for _, p := range s.Servers.Prompts(ctx) {
+						list = append(list, listedPrompt{p.Name, p.Server, p.Description, arguments(p.Arguments)})
+					}
+				}
+				if err := f.printPrompts(t, list); err != nil {
+					return err
+				}
+				return failedServers(s)
+			})
+		},
+	}
+	f.register(cmd, "print a JSON array of prompts")
+	return cmd
+}
+
+// listedPrompt describes a prompt in mcp prompts --json.
+type listedPrompt struct {
+	Name        string           `json:"name"`
+	Server      string           `json:"server"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []listedArgument `json:"arguments"`
+}
+
+// listedArgument describes an argument of a prompt.
+type listedArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required"`
+}
+
+func arguments(list []mcp.PromptArgument) []listedArgument {
+	all := []listedArgument{}
+	for _, a := range list {
+		all = append(all, listedArgument(a))
+	}
+	return all
+}
+
+// printPrompts prints prompts as mcp tools prints tools.
+func (f *mcpFlags) printPrompts(t terminal, list []listedPrompt) error {
+	if f.json {
+		return printJSON(t, list)
+	}
+	for i, p := range list {
+		if i > 0 {
+			fmt.Fprintln(t.out)
+		}
+		fmt.Fprintf(t.out, "/%s\n    %s\n", render.OneLine(p.Name), render.OneLine(p.Description))
+		for _, a := range p.Arguments {
+			optional := ", optional"
+			if a.Required {
+				optional = ""
+			}
+			fmt.Fprintf(t.out, "      %s (string%s): %s\n", render.OneLine(a.Name), optional, render.OneLine(a.Description))
+		}
+	}
+	return nil
+}
+
+// takesAtMostOne checks that a command gets no argument or one.
+func takesAtMostOne(_ *cobra.Command, given []string) error {
+	if len(given) > 1 {
+		return fmt.Errorf("unexpected argument %q", given[1])
+	}
+	return nil
+}
+
+// failedServers returns an error that says which servers have failed.
+func failedServers(s *host.ServerSetup) error {
+	if err := s.Failed(); err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	return nil
+}
+
+func newMCPCall(t terminal) *cobra.Command {
+	f := new(mcpFlags)
+	var ruleFiles []string
+	cmd := &cobra.Command{
+		Use:   "call <server> <tool> <arguments>",
+		Short: "Call a tool of an MCP server and print its result",
+		Long: `Call starts a server, calls one of its tools and prints the result that a model would see. The tool is named as on the server, or as
+mcp__SERVER__TOOL. The arguments are a JSON object. The exit code is 1 if the result is an error.
+
+You ask for the call yourself, so nothing is asked. With --rules, a call that a rule of these files, of yours or of the project denies is
+refused. Nobody answers questions of the server.`,
+		Example: `  attractor mcp call everything echo '{"message": "hello"}'`,
+		Args: takes(argument{"server", "to list the servers, run: attractor mcp list"}, argument{"tool", "to list the tools, run: attractor mcp tools SERVER"},
+			argument{"arguments", "pass them as a JSON object, such as {}"}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !json.Valid([]byte(args[2])) {
+				return fail(exitUsage, "the arguments are not valid JSON: %s", args[2])
+			}
+			return f.with(cmd.Context(), t, args[0], func(ctx context.Context, s *host.ServerSetup) error {
+				if err := failedServers(s); err != nil {
+					return err
+				}
+				return f.call(ctx, t, s, ruleFiles, args)
+			})
+		},
+	}
+	f.register(cmd, "print a JSON object with the text and the structured content of the result")
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	return cmd
+}
+
+// call calls a tool of the server.
+func (f *mcpFlags) call(ctx context.Context, t terminal, s *host.ServerSetup, ruleFiles, args []string) error {
+	found, err := s.Servers.Tool(args[0], args[1])
+	if err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	registry, err := tool.NewRegistry(found)
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	allowed, err := deniedBy(t, s.Local, ruleFiles)
+	if err != nil {
+		return err
+	}
+	call := llm.ToolCall{ID: "call_1", Name: found.Name, Args: args[2]}
+	if f.json {
+		return runTool(ctx, t, registry, s.Local, call, allowed, s.Secrets, printResult)
+	}
+	return runTool(ctx, t, registry, s.Local, call, allowed, s.Secrets, printOutcome)
+}
+
+// printResult prints a result as JSON.
+func printResult(t terminal, outcome *tool.Outcome) error {
+	return printJSON(t, struct {
+		IsError    bool            `json:"is_error"`
+		Text       string          `json:"text"`
+		Structured json.RawMessage `json:"structured,omitempty"`
+	}{outcome.IsError, outcome.Model.Text(), outcome.Structured})
+}
+
+// completeServers completes the name of a server, which is the first argument.
+func (f *mcpFlags) completeServers(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	config, err := f.config()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return clean(host.ServerNames(config)), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// permission holds the person who is asked about tool calls.
+type permission struct {
+	*console // nil if nobody is asked
+}
+
+// permission returns the person on the terminal, unless the flags leave no questions or a client answers them.
+func (f *sessionFlags) permission(t terminal, client bool) (*permission, error) {
+	mode := f.chosenMode()
+	if mode == host.ModeFull || mode == host.ModeReadOnly || client {
+		return &permission{}, nil
+	}
+	p := &permission{openConsole(t)}
+	switch {
+	case p.console != nil:
+	case mode == host.ModeAsk:
+		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
+	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
+		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
+			"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
+	}
+	return p, nil
+}
+
+// askedBy names what has chosen that a person is asked.
+func (f *sessionFlags) askedBy() string {
+	if v := f.settings.Get("mode"); v != nil && v.Origin.Name != "--ask" {
+		return v.Origin.String() + ": the mode ask"
+	}
+	return "--ask"
+}
+
+// asker returns the function that asks about tool calls, or nil if nobody is asked.
+func (p *permission) asker() host.Asker {
+	if p.console == nil {
+		return nil
+	}
+	return p.console.approve
+}
+
+// questions returns the handler of the model's questions, or nil if no person can answer.
+func (p *permission) questions() *agent.Questions {
+	if p.console == nil {
+		return nil
+	}
+	return &agent.Questions{Answer: p.reply}
+}
+
+// approve asks a person about a tool call.
+func (c *console) approve(ctx context.Context, q host.Question) (host.Answer, error) {
+	return dialog.Approve(ctx, c, keepRules, q)
+}
+
+// reply puts a question of the model to a person.
+func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	return dialog.Reply(ctx, c, q)
+}
+
+// keepRules keeps rules for later sessions of the user.
+func keepRules(ctx context.Context, rules []string) (string, error) {
+	return host.KeepRules(ctx, os.Getenv, rules)
+}
+
+// Close closes the terminal.
+func (p *permission) Close() error {
+	if p.console == nil {
+		return nil
+	}
+	return p.console.Close()
+}

@@ -1,0 +1,57 @@
+//go:build unix
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// The presets of openai-compatible reach a server of Chat Completions over HTTP: openrouter with its key, which chooses it like other keys,
+// and ollama without any, and only by its name. Names of models have slashes there.
+func TestN8_Presets(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, fakellm.Turn{Text: "done"})
+	busy, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}})
+	host := strings.TrimPrefix(url, "http://")
+	open := []string{"OPENROUTER_API_KEY=key-of-a-test", "OPENROUTER_BASE_URL=" + url + "/v1"}
+	for _, c := range []struct {
+		name        string
+		env         []string
+		args        []string
+		code        int
+		want        string // in the output
+		model, auth string // of the request, if there is one
+	}{
+		{"openrouter by its key", open, []string{"--model", "anthropic/claude-sonnet-9"}, 0, "done\n", "anthropic/claude-sonnet-9", "Bearer key-of-a-test"},
+		{"ollama by its name", []string{"OLLAMA_HOST=" + host, "OLLAMA_API_KEY=another-key", "OPENAI_API_KEY=sk-another-key"},
+			[]string{"--provider", "ollama", "--model", "hf.co/unsloth/qwen3:8b"}, 0, "done\n", "hf.co/unsloth/qwen3:8b", ""},
+		{"a fallback whose name has slashes", append([]string{"OLLAMA_HOST=" + busy}, open...),
+			[]string{"--provider", "ollama", "--model", "qwen3:8b", "--fallback", "openrouter/qwen/qwen3-coder:free"}, 0, "done\n", "qwen/qwen3-coder:free", "Bearer key-of-a-test"},
+		{"ollama is not chosen by its address", []string{"OLLAMA_HOST=" + host}, []string{"--model", "x"}, exitAccess, "no API key: set ANTHROPIC_API_KEY", "", ""},
+		{"ollama has no default model", []string{"OLLAMA_HOST=" + host}, []string{"--provider", "ollama"}, exitUsage, "ollama has no default model; pass one with --model", "", ""},
+		{"openrouter has no default model", open, nil, exitUsage, "openrouter has no default model; pass one with --model", "", ""},
+		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess, "set OPENROUTER_API_KEY", "", ""},
+		{"two keys are no guess", append([]string{"GEMINI_API_KEY=k"}, open...), []string{"--model", "x"}, exitAccess, "several providers: gemini, openrouter", "", ""},
+	} {
+		cmd := attractor(t, append(append([]string{"run", "--yes", "--dir", t.TempDir()}, c.args...), "do it")...)
+		cmd.Env = append(cmd.Env, c.env...)
+		before := len(server.Requests())
+		out := runCommand(t, cmd)
+		if out.code != c.code || !strings.Contains(out.stdout+out.stderr, c.want) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", c.name, out.code, out.stdout, out.stderr)
+		}
+		requests := server.Requests()[before:]
+		if c.model == "" {
+			if len(requests) > 0 {
+				t.Errorf("%s: a request was sent", c.name)
+			}
+			continue
+		}
+		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != "/v1/chat/completions" || requests[0].Header.Get("Authorization") != c.auth {
+			t.Errorf("%s: requests %+v", c.name, requests)
+		}
+	}
+}

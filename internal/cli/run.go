@@ -1,0 +1,370 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// runFlags holds the flags of run.
+type runFlags struct {
+	startFlags
+	sessionFlags
+	outputSchema string
+	schema       json.RawMessage // the content of the file
+	json         bool
+	input        string
+	typed        bool // the prompt is on the command line
+	timeout      time.Duration
+	// answerTimeout bounds the wait for a client's answers.
+	answerTimeout time.Duration
+}
+
+// runHelp returns the long help of run.
+func runHelp() string {
+	return `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
+If the prompt is -, run reads it from standard input. A prompt /NAME with arguments uses the command or skill of
+that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
+
+One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
+If several are set, choose with --provider. Files and variables can set what flags do (attractor config --help).
+
+Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
+pipe, the answer is printed once. With --json, standard output has one event per line instead.
+
+On a terminal, answers are rendered as Markdown, changes of files are shown as diffs, and the last line shows what
+runs, for how long and what it has cost. NO_COLOR turns colours off, ATTRACTOR_ACCESSIBLE=1, ACCESSIBLE=1 and
+TERM=dumb all of it but the text, and CI=true the last line.
+
+Reading in the directory, and commands that only read, need no permission. Before a tool call does anything
+else, run asks on the terminal. The answers: y allows this call; a allows the pattern that the question shows
+for the rest of the session, and p in later sessions too; n refuses, with a reason if one follows. Permission
+rules answer questions in advance (attractor rules --help), and so do --allow-tool and --deny-tool.
+
+The modes are: ask; accept-edits, in which file tools change ordinary files in the directory without a question;
+plan, in which only what reads runs until you have approved of the model's plan; and full, which is --yes. With
+--read-only no commands run and nothing changes. Without a terminal nobody is asked, and calls that would need
+an answer are refused. A rule that denies counts in all modes.
+
+With --input json, a program keeps the session open: it sends one JSON object per line, such as
+{"type":"user","text":"..."}, and gets one event per line. It is asked instead of a person and answers by id, and
+the prompt is optional. The session ends when standard input does and all is done, with the exit code for the
+last prompt. docs/protocol.md describes it.
+
+Exit codes:
+  0      the task is done
+  1      the session failed, the model refused, or the answer is incomplete
+  2      the command line is wrong
+  3      a limit or the timeout was reached
+  4      there is no API key, or the provider rejected it
+  128+n  the signal n ended the session`
+}
+
+func newRun(t terminal) *cobra.Command {
+	f := new(runFlags)
+	cmd := &cobra.Command{
+		Use:   "run [flags] <prompt>",
+		Short: "Run a session on a task",
+		Long:  runHelp(),
+		Example: `  attractor run "fix the failing test"
+  attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
+  git diff | attractor run --read-only -
+  printf '%s\n' '{"type":"user","text":"fix the test"}' | attractor run --input json --yes
+  attractor run --continue "and now the documentation"
+  attractor run --resume 3f2c "and the changelog"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt := ""
+			if err := f.checkInput(args); err != nil {
+				return err
+			}
+			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON { // a resumed session may continue without one
+				var err error
+				if prompt, err = readPrompt(args, t.in); err != nil {
+					return err
+				}
+			}
+			if err := f.readSettings(cmd.Flags(), f.resumes()); err != nil {
+				return err
+			}
+			f.typed = len(args) > 0 && args[0] != "-"
+			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// register adds the flags of run.
+func (f *runFlags) register(flags *pflag.FlagSet) {
+	f.startFlags.register(flags)
+	f.sessionFlags.register(flags)
+	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
+	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
+	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
+		"session goes on; it implies --json")
+	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0, "with --input json: deny what nobody has answered after this `duration`; 0 means to wait")
+}
+
+// choose returns the configuration that the flags choose, and the images of the prompt.
+func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag string) bool) (config host.Config, images []llm.Part, err error) {
+	if err := f.check(); err != nil {
+		return config, nil, err
+	}
+	if config, err = f.sessionFlags.config(given); err != nil {
+		return config, nil, err
+	}
+	if err := f.startFlags.config(&config); err != nil {
+		return config, nil, err
+	}
+	if err := config.Check(ctx); err != nil {
+		return config, nil, hostError(err)
+	}
+	if prompt == "" && len(f.images) > 0 {
+		return config, nil, fail(exitUsage, "--image needs a prompt to go with")
+	}
+	images, err = f.pictures()
+	return config, images, err
+}
+
+// run runs a session on the prompt.
+func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
+	config, images, err := f.choose(ctx, prompt, given)
+	if err != nil {
+		return err
+	}
+	t, live := withLiveLine(t, !f.json, os.Getenv)
+	perm, err := f.permission(t, f.input == inputJSON)
+	if err != nil {
+		return err
+	}
+	defer perm.Close() // nothing is written to it
+	config.Asker = perm.asker()
+	var c *client
+	if f.input == inputJSON {
+		c = newClient(f.answerTimeout)
+		config.Asker, config.Interactive = c.asks.Approve, true
+	}
+	if f.debug {
+		config.HookRan = tellHookRun(t)
+	}
+	ctx, cancel := context.WithCancel(ctx) // until the session has begun: what starts with it may wait
+	defer cancel()
+	stopper := newStopper(t.err, cancel)
+	defer stopper.stop()
+	setup, err := host.Open(ctx, config)
+	if err != nil {
+		return stopper.or(hostError(err))
+	}
+	f.apply(setup)
+	if f.schema != nil {
+		setup.Options.Policy.Result = &agent.ResultPolicy{Schema: f.schema}
+	}
+	setup.Options.Questions = perm.questions()
+	if c != nil {
+		c.join(setup)
+	}
+	tellOpened(t, setup)
+	tellPlan(t, setup)
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c, live: live}
+	if perm.console != nil && perm.out == t.err {
+		r.input = &perm.line
+		perm.bell, perm.line.typed = live.bell, live.typed
+	}
+	return r.run(ctx, prompt)
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// runner runs one session and shows it.
+type runner struct {
+	terminal
+	*host.Setup
+	stopper *stopper // it listens already
+	json    bool
+	timeout time.Duration
+	// commands says that a prompt which begins with / may be a command.
+	commands bool
+	images   []llm.Part // of the first prompt
+	input    *inputLine // of the console; nil if nobody is asked
+	client   *client    // with --input json
+	live     *liveLine  // nil without one
+}
+
+var errTimeout = errors.New("the timeout was reached")
+
+// run runs the session to its end and closes everything. Its error carries the exit code.
+func (r *runner) run(ctx context.Context, prompt string) error {
+	if r.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.timeout, errTimeout)
+		defer cancel()
+	}
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
+	view := newView(r.terminal, r.json, r.Options.Policy.Result == nil)
+	view.warnings, view.live = r.err, r.live
+	if view.rich && r.Options.Limits.Diffs == 0 {
+		r.Options.Limits.Diffs = shownDiffs
+	}
+	if r.input != nil {
+		view.keepClear(r.input)
+	}
+	r.Options.OnEvent = view.show
+	if r.client != nil {
+		r.client.listen(r.Setup, view)
+	}
+	r.live.start(r.Options.Client.Models)
+	defer r.live.stop()
+	session, err := r.Start(ctx)
+	if err != nil {
+		closeErr := r.Close()
+		return errors.Join(r.stopper.or(r.refusal(err)), closeErr)
+	}
+	view.onFailure(session.Abort)
+	r.stopper.began(func() { r.StopCommand(); session.Abort() }, func() error { r.live.stop(); return r.KillNow() })
+	result, err := r.work(ctx, session, prompt)
+	if result == nil { // no input was begun
+		result = &agent.Result{Reason: agent.ReasonCompleted}
+	}
+	closeErr := errors.Join(closeAll(session), r.Close())
+	r.live.stop()
+	if code := r.stopper.stop(); code != 0 {
+		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
+	}
+	if failed := view.failure(); failed != nil {
+		return fail(exitFailed, "cannot write the events: %w", failed)
+	}
+	if err := r.outcome(err); err != nil {
+		return err
+	}
+	if closeErr != nil {
+		return fail(exitFailed, "%w", closeErr)
+	}
+	result.Text = r.Secrets.String(result.Text)
+	if err := view.answer(result); err != nil {
+		return fail(exitFailed, "cannot write the answer: %w", err)
+	}
+	return r.ended(result)
+}
+
+// refusal returns why the session did not start.
+func (r *runner) refusal(err error) error {
+	switch {
+	case errors.Is(err, errTimeout):
+		return r.outcome(err)
+	case errors.Is(err, host.ErrServer):
+		return hostError(err)
+	}
+	return r.refused(err)
+}
+
+// ended returns an error if the input ended before the task was done, although nothing failed.
+func (r *runner) ended(result *agent.Result) error {
+	why := first(result.Finish.Raw, string(result.Finish.Reason))
+	switch {
+	case result.Reason.Limit():
+		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished%s", result.Reason, r.howToGoOn())
+	case result.Reason == agent.ReasonInterrupted:
+		return fail(exitFailed, "the last input was interrupted, so the task is not finished%s", r.howToGoOn())
+	case result.Reason == agent.ReasonRefused:
+		return fail(exitFailed, "the model or its provider refused to answer (%s)", why)
+	case result.Reason == agent.ReasonIncomplete && result.Finish.Reason == llm.FinishStop:
+		return fail(exitFailed, "the model's last answer is empty (%s), so the task is not finished%s", why, r.howToGoOn())
+	case result.Reason == agent.ReasonIncomplete:
+		return fail(exitFailed, "the model's last answer was cut off (%s), so the task is not finished%s", why, r.howToGoOn())
+	}
+	return nil
+}
+
+// refused returns the error of a session that could not start, with its exit code. It is a usage error if only the options can be wrong.
+func (r *runner) refused(err error) error {
+	var file *fs.PathError
+	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
+		return r.outcome(err)
+	}
+	hint := ""
+	if r.HasSettings() {
+		hint = "\nFiles or variables choose something, too. To see what counts, run: attractor config"
+	}
+	return fail(exitUsage, "%w%s", err, hint)
+}
+
+// closeAll closes a session and waits until all its events are shown, because a reader may be slow or paused.
+func closeAll(session *agent.Session) error {
+	for {
+		if err := session.Close(); !errors.Is(err, agent.ErrUndelivered) {
+			return err
+		}
+	}
+}
+
+// work submits the prompt, or without one continues the session's input.
+func (r *runner) work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
+	var result *agent.Result
+	var err error
+	switch {
+	case r.client != nil:
+		result, err = r.client.run(ctx, session, r.terminal, prompt, r.images)
+	case prompt == "":
+		return session.Continue(ctx)
+	case !r.commands:
+		return session.Submit(ctx, prompt, r.images...)
+	default:
+		result, err = r.Submit(ctx, session, prompt, r.images...)
+	}
+	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+		return nil, hostError(err)
+	}
+	return result, err
+}
+
+func (r *runner) howToGoOn() string {
+	if r.Options.Journal == nil {
+		return ""
+	}
+	return "\nTo continue the session, run: attractor run --resume " + shortID(r.Options.ID)
+}
+
+// outcome returns the session's error with its exit code.
+func (r *runner) outcome(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*exitError)):
+		return err
+	case errors.Is(err, protocol.ErrNoInput):
+		return fail(exitUsage, "%w", err)
+	case errors.Is(err, protocol.ErrClosed):
+		return fail(exitFailed, "%w%s", err, r.howToGoOn())
+	case errors.Is(err, errTimeout):
+		return fail(exitLimit, "%w (--timeout); the task may be unfinished%s", err, r.howToGoOn())
+	case errors.Is(err, agent.ErrFull):
+		return fail(exitLimit, "%w\nTo continue the session, run attractor run --resume, with a higher --max-journal if the journal is full.", err)
+	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
+		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
+	case errors.Is(err, llm.ErrNotFound):
+		return fail(exitFailed, "%w\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1.%s", err, r.howToGoOn())
+	case errors.As(err, new(*llm.Error)):
+		return fail(exitFailed, "%w%s", err, r.howToGoOn())
+	}
+	return fail(exitFailed, "%w", err)
+}

@@ -1,0 +1,73 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// A secret of the environment that comes in by a file, the prompt and the model's own text reaches neither standard output nor standard error,
+// and what the commands that show sessions print has it neither.
+func TestL7_TheCommandMasks(t *testing.T) {
+	const value = "canary-host-secret-7f3a9c"
+	for _, flag := range []string{"--json", "--max-rounds=9"} {
+		home, dir := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "f"), []byte("it is "+value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("the token is "+value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat f; cat f >&2"})), fakellm.Turn{Text: "It says " + value + "."})
+		run := func(args ...string) string {
+			cmd := attractor(t, args...)
+			cmd.Dir = dir
+			cmd.Env = append(cmd.Env, "HOME="+home, "XDG_RUNTIME_DIR="+home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url, "SERVICE_TOKEN="+value,
+				"SHORT_TOKEN=abc", "WORD_TOKEN=ordinary", "PATH_TOKEN=/tmp/file")
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%q: %v\n%s", args, err, out.String())
+			}
+			return out.String()
+		}
+		shown := run("run", "--yes", flag, "the token is "+value)
+		for _, want := range []string{"[secret SERVICE_TOKEN]", "SHORT_TOKEN is not masked: it has fewer than 8 bytes", "WORD_TOKEN is not masked: it is an ordinary word"} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: nothing says %q:\n%s", flag, want, shown)
+			}
+		}
+		if strings.Contains(shown, "PATH_TOKEN") {
+			t.Errorf("%s: a path is taken for a secret:\n%s", flag, shown)
+		}
+		ids, err := filepath.Glob(filepath.Join(home, ".local/state/attractor/sessions/*.jsonl"))
+		if err != nil || len(ids) != 1 {
+			t.Fatal(ids, err)
+		}
+		id := strings.TrimSuffix(filepath.Base(ids[0]), ".jsonl")
+		for _, sub := range []string{"list", "show", "events", "export", "replay"} {
+			args := []string{"sessions", sub, id}
+			if sub == "list" {
+				args = args[:2]
+			}
+			shown += run(args...)
+		}
+		shown += run("tool", "read_file", `{"file_path":"f"}`) + run("prompt")
+		if at := strings.Index(shown, value); at >= 0 {
+			t.Errorf("%s: the secret is shown: %s", flag, shown[max(0, at-200):at+40])
+		}
+	}
+}
+
+func TestL7_PanicsAreMasked(t *testing.T) {
+	t.Setenv("SERVICE_TOKEN", "canary-host-secret-7f3a9c")
+	if got := plainStack("panic: canary-host-secret-7f3a9c\n"); got != "panic: [secret SERVICE_TOKEN]\n" {
+		t.Errorf("%q", got)
+	}
+}

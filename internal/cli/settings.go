@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/internal/host"
+)
+
+// readSettings gives the flags that are not on the command line the values that the user's file and variables of the environment choose.
+// Every command that runs sessions calls it before it checks the flags. Resumes says that the session is an earlier one or a fork.
+func (f *sessionFlags) readSettings(flags *pflag.FlagSet, resumes bool) (err error) {
+	given := f.limits.Limits
+	f.settings, err = setFlags(flags, resumes, nil)
+	f.limits.add(given) // each limit of the flag replaces that of a lower place
+	return err
+}
+
+// fromSettings lets a command that runs no session, and has some flags of sessions, take their values from the settings with these keys.
+func fromSettings(cmd *cobra.Command, keys ...string) {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		_, err := setFlags(cmd.Flags(), false, keys)
+		return err
+	}
+}
+
+// setFlags sets the flags that are not on the command line to the values of settings with these keys, or of all.
+func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*host.Settings, error) {
+	values, err := host.UserSettings(os.Getenv)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	settings := host.ChooseSettings(append(givenValues(flags), values...), resumes)
+	for _, s := range host.AllSettings() {
+		flag := flags.Lookup(s.Flag())
+		if flag == nil || keys != nil && !slices.Contains(keys, s.Key) {
+			continue
+		}
+		values := settings.Counting(s.Key)
+		if s.Key == "limit" { // the last one that sets a limit counts
+			slices.Reverse(values)
+		}
+		for _, v := range values {
+			if v.Origin.Place == host.PlaceFlag {
+				continue
+			}
+			for _, text := range v.Text {
+				if err := flag.Value.Set(text); err != nil { // not flags.Set: nobody has given the flag
+					return nil, fail(exitUsage, "%s: %w", v.Origin, err)
+				}
+			}
+		}
+	}
+	return settings, nil
+}
+
+// givenValues returns the settings that flags on the command line choose.
+func givenValues(flags *pflag.FlagSet) (values []host.Value) {
+	for _, s := range host.AllSettings() {
+		flag := flags.Lookup(s.Flag())
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		text := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			text = list.GetSlice()
+		}
+		values = append(values, host.Value{Key: s.Key, Text: text, Origin: host.Origin{Place: host.PlaceFlag, Name: "--" + s.Flag()}})
+	}
+	for flag, mode := range map[string]host.Mode{"yes": host.ModeFull, "ask": host.ModeAsk, "read-only": host.ModeReadOnly} {
+		if f := flags.Lookup(flag); f != nil && f.Value.String() == "true" {
+			values = append(values, host.Value{Key: "mode", Text: []string{string(mode)}, Origin: host.Origin{Place: host.PlaceFlag, Name: "--" + flag}})
+		}
+	}
+	return values
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// notifyOfEnd relays the signals that end a session, which come from terminals and service managers. SIGHUP stays ignored if it was
+// ignored at the start, as under nohup. SIGINT and SIGQUIT do not, because shells ignore them for background jobs.
+func notifyOfEnd(signals chan<- os.Signal) {
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+}
+
+// signalCode returns the exit code that shells expect after a signal.
+func signalCode(sig os.Signal) int {
+	const afterSignal = 128
+	if s, ok := sig.(syscall.Signal); ok {
+		return afterSignal + int(s)
+	}
+	return exitFailed
+}
+
+// stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what runs and exits at a second one.
+type stopper struct {
+	out        io.Writer
+	signals    chan os.Signal
+	quit, done chan struct{}
+	once       sync.Once
+
+	mu   sync.Mutex
+	code int          // the exit code for the first signal; 0 before
+	end  func()       // ends in order what runs
+	kill func() error // kills what runs; may be nil
+}
+
+// newStopper begins to listen. The first signal calls end. The caller must call stop.
+func newStopper(out io.Writer, end func()) *stopper {
+	e := &stopper{out: out, end: end, signals: make(chan os.Signal, 2), quit: make(chan struct{}), done: make(chan struct{})}
+	notifyOfEnd(e.signals)
+	go e.listen()
+	return e
+}
+
+// listen handles signals until stop is called.
+func (e *stopper) listen() {
+	defer close(e.done)
+	for {
+		select {
+		case <-e.quit:
+			return
+		case sig := <-e.signals:
+			e.handle(sig)
+		}
+	}
+}
+
+func (e *stopper) handle(sig os.Signal) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.code == 0:
+		e.code = signalCode(sig)
+		fmt.Fprintln(e.out, "\nattractor: stopping; a second signal stops at once")
+		e.end()
+	case sig == syscall.SIGHUP && e.code == signalCode(sig):
+		// A terminal that goes away sends it to the leader of its session and to the process group in front.
+	default:
+		if e.kill != nil {
+			if err := e.kill(); err != nil {
+				fmt.Fprintln(e.out, "attractor:", err)
+			}
+		}
+		os.Exit(e.code)
+	}
+}
+
+// began says what the signals do from now on. If the first one has come already, began calls end.
+func (e *stopper) began(end func(), kill func() error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.end, e.kill = end, kill; e.code != 0 {
+		end()
+	}
+}
+
+// stop stops listening and returns the exit code, 0 if there was no signal.
+func (e *stopper) stop() int {
+	e.once.Do(func() {
+		close(e.quit)
+		<-e.done
+		if e.code == signalCode(syscall.SIGHUP) {
+			signal.Ignore(syscall.SIGHUP) // the one that a terminal sends beside the first
+		}
+		signal.Stop(e.signals)
+	})
+	return e.code
+}
+
+// or returns the error for the signal that came, or err if there was none. It stops listening.
+func (e *stopper) or(err error) error {
+	if code := e.stop(); code != 0 {
+		return &exitError{code: code, err: errors.New("stopped by a signal")}
+	}
+	return err
+}

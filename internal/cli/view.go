@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/pieces"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// view shows a session. Its method show is the session's OnEvent.
+type view struct {
+	events io.Writer // to standard output, with --json
+	stdout io.Writer
+	// progress writes to standard error, for a person. It is nil with --json.
+	progress *render.Session
+	w        io.Writer // to standard error, for progress
+	// warnings gets the warnings with --json, for a person beside the events. Nil shows none.
+	warnings io.Writer
+	// once suppresses an answer that progress has shown, because both go to the same place.
+	once bool
+	live *liveLine // nil without one
+	// rich and richOut say that progress and the answer are for a screen.
+	rich, richOut bool
+
+	mu     sync.Mutex
+	abort  func() // called when a write has failed
+	failed error  // the first write that failed
+}
+
+// shownDiffs limits the bytes of diffs of a call that a person sees, unless --diffs says more.
+const shownDiffs = 16 << 10
+
+// styleOf returns how text looks on a stream.
+func styleOf(stream any, getenv func(string) string) render.Style {
+	return render.Style{Colour: isTerminal(stream) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+}
+
+// newView returns a view of a session. Answers are rendered as Markdown on a screen if they are known to be for people.
+func newView(t terminal, asJSON, markdown bool) *view {
+	v := &view{stdout: t.out}
+	if asJSON {
+		v.events = inForm(t.out, sanitize.JSON)
+		return v
+	}
+	style := styleOf(t.err, os.Getenv)
+	if v.rich = markdown && hasScreen(t.err, os.Getenv); v.rich {
+		style.Rich = true
+		style.Width = widthOf(t.err)
+	}
+	v.progress = render.NewSession(style)
+	v.richOut = markdown && hasScreen(t.out, os.Getenv)
+	v.w = inForm(t.err, sanitize.Coloured)
+	v.once = samePlace(t.out, t.err)
+	return v
+}
+
+func (v *view) show(ev agent.Event) {
+	if v.events == nil {
+		v.live.event(ev)
+		if width := v.live.width(); width > 0 && v.rich {
+			v.progress.Resize(width)
+		}
+		text := v.progress.Event(ev)
+		if v.live != nil {
+			v.live.unfinished(v.progress.Rest())
+		}
+		if text != "" {
+			fmt.Fprint(v.w, text) // errors are ignored: progress is best effort
+		}
+		return
+	}
+	if w, ok := ev.(*agent.Warning); ok && v.warnings != nil {
+		fmt.Fprintln(v.warnings, "attractor: warning: "+render.Error(w.Text))
+	}
+	if v.failure() == nil {
+		v.fail(writeEvent(v.events, ev))
+	}
+}
+
+// showOwn shows an event of the host to a program.
+func (v *view) showOwn(ev host.Event) {
+	if v.failure() == nil {
+		v.fail(pieces.Encode(v.events, ev))
+	}
+}
+
+// failure returns the first error of a write of an event.
+func (v *view) failure() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.failed
+}
+
+// fail aborts the session if an event could not be written.
+func (v *view) fail(err error) {
+	if err == nil {
+		return
+	}
+	v.mu.Lock()
+	v.failed = err
+	abort := v.abort
+	v.mu.Unlock()
+	if abort != nil {
+		abort()
+	}
+}
+
+// writeEvent writes an event as a line of JSON.
+func writeEvent(w io.Writer, ev agent.Event) error {
+	// These events can have the text of a whole answer. Encode changes the value for a moment, while others may read the event, so it
+	// gets a copy.
+	switch e := ev.(type) {
+	case *agent.AssistantTextEnd:
+		c := *e
+		return pieces.Encode(w, &c, &c.Text)
+	case *agent.AssistantTextDelta:
+		c := *e
+		return pieces.Encode(w, &c, &c.Text)
+	case *agent.ThinkingDelta:
+		c := *e
+		return pieces.Encode(w, &c, &c.Text)
+	}
+	return pieces.Encode(w, ev)
+}
+
+// keepClear makes the view write around the line on which a person types.
+func (v *view) keepClear(l *inputLine) {
+	if v.warnings != nil {
+		v.warnings = l.around(v.warnings)
+	}
+	if v.progress != nil {
+		v.w = l.around(v.w)
+	}
+}
+
+// onFailure sets the function that is called when events can no longer be written. It calls it at once if that has happened already.
+func (v *view) onFailure(abort func()) {
+	v.mu.Lock()
+	v.abort = abort
+	failed := v.failed
+	v.mu.Unlock()
+	if failed != nil {
+		abort()
+	}
+}
+
+// answer prints the final answer, which is all that standard output gets without --json. An incomplete input may have none.
+func (v *view) answer(result *agent.Result) error {
+	if v.events != nil || v.once && v.progress.HasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
+		return nil
+	}
+	text := result.Text + "\n"
+	if v.richOut {
+		style := styleOf(v.stdout, os.Getenv)
+		style.Width = widthOf(v.stdout)
+		m := render.NewMarkdown(style)
+		text = m.Add(text) + m.End()
+	}
+	_, err := io.WriteString(inForm(v.stdout, sanitize.Coloured), text)
+	return err
+}
