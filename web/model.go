@@ -96,7 +96,10 @@ type Overview struct {
 	Running  []RunningCall `json:"running"`  // calls without a result
 	Queue    []QueuedText  `json:"queue"`    // texts that wait for the model
 	Plan     []PlanItem    `json:"plan"`     // the newest todo list
-	Marks    []Mark        `json:"marks"`    // what a chart points out
+	// Marks are what charts point out, in the order in which they became known. They are only ever appended. An update has those from
+	// number FirstMark on, from 0.
+	Marks     []Mark `json:"marks"`
+	FirstMark int    `json:"first_mark,omitempty"`
 }
 
 // A State says what a session does now.
@@ -198,9 +201,13 @@ type PlanItem struct {
 	Status string `json:"status"`
 }
 
-// Mark points out a row in a chart.
+// Mark points out a row in a chart. Its kind is input, retry, compaction, model, error, limit, or call for a call that has failed or has
+// changed files.
 type Mark struct {
-	Kind RowKind `json:"kind"` // input, retry, compaction, model, error, limit
-	Row  int     `json:"row"`
-	Step int     `json:"step"`
+	Kind    RowKind `json:"kind"`
+	Row     int     `json:"row"`
+	Step    int     `json:"step"`
+	Time    int64   `json:"time"` // in milliseconds since 1970
+	Failed  bool    `json:"failed,omitempty"`
+	Changed bool    `json:"changed,omitempty"` // the call has changed files
 }
