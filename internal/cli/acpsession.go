@@ -24,9 +24,6 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// editorDiffs limits the bytes of diffs that an editor gets of a call, unless --diffs says more.
-const editorDiffs = 256 << 10
-
 // open opens a session for the editor.
 func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err error) {
 	if o.Resume != "" {
@@ -57,9 +54,6 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	e.apply(setup)
 	options := &setup.Options
 	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(), agent.StayOnFailure
-	if options.Limits.Diffs == 0 {
-		options.Limits.Diffs = editorDiffs
-	}
 	spent := 0.0
 	if options.State != nil {
 		spent = options.State.Cost

@@ -26,9 +26,6 @@ type chatFlags struct {
 	sessionFlags
 }
 
-// chatDiffs limits the bytes of diffs that chat records for each call, unless --diffs says otherwise: they are shown, and /diff has them later.
-const chatDiffs = 64 << 10
-
 func newChat(t terminal) *cobra.Command {
 	f := new(chatFlags)
 	cmd := &cobra.Command{
@@ -111,7 +108,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)
-	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.applyTo, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
+	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.apply, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
 		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals})
 	if err != nil {
 		return hostError(err)
@@ -123,14 +120,6 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 		return &exitError{code: signalCode(ended.Signal), err: errors.New("stopped by a signal")}
 	}
 	return nil
-}
-
-// applyTo adds what the flags say to a session.
-func (f *chatFlags) applyTo(s *host.Setup) {
-	f.apply(s)
-	if s.Options.Limits.Diffs == 0 {
-		s.Options.Limits.Diffs = chatDiffs
-	}
 }
 
 // openedText returns what a person should know of a session that was opened.

@@ -80,7 +80,7 @@ func (f *sessionFlags) checkValues() error {
 	switch {
 	case f.maxJournal < 1:
 		return fail(exitUsage, "--max-journal must be at least 1 byte")
-	case f.noJournal && f.keepOutputs > 0:
+	case f.noJournal && f.keepOutputs > 0 && f.settings.Get("keep_outputs") != nil: // not by default
 		return fail(exitUsage, "--keep-outputs cannot be used with --no-journal")
 	}
 	if err := f.checkMode(); err != nil {

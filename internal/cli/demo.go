@@ -76,7 +76,7 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
 	}
 	t, live := withLiveLine(t, !asJSON, os.Getenv)
-	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local}
+	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, Limits: agent.Limits{Diffs: defaultDiffs}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopper := newStopper(t.err, cancel)

@@ -222,9 +222,6 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json, r.Options.Policy.Result == nil)
 	view.warnings, view.live = r.err, r.live
-	if view.rich && r.Options.Limits.Diffs == 0 {
-		r.Options.Limits.Diffs = shownDiffs
-	}
 	if r.input != nil {
 		view.keepClear(r.input)
 	}

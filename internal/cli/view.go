@@ -33,9 +33,6 @@ type view struct {
 	failed error  // the first write that failed
 }
 
-// shownDiffs limits the bytes of diffs of a call that a person sees, unless --diffs says more.
-const shownDiffs = 16 << 10
-
 // styleOf returns how text looks on a stream.
 func styleOf(stream any, getenv func(string) string) render.Style {
 	return render.Style{Colour: isTerminal(stream) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
