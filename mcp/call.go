@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tracecontext"
 )
 
 const (
@@ -118,7 +119,7 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 		params.Arguments = json.RawMessage(call.Args)
 	}
 	return s.do(ctx, call, func(ctx context.Context, c *conn, r *running) (tool.Result, error) {
-		params.Meta = s.logsOf(c, params.Meta)
+		params.Meta = traced(ctx, s.logsOf(c, params.Meta))
 		params.SetProgressToken(r.token)
 		got, err := c.session.CallTool(ctx, params)
 		if err != nil && s.opened(ctx, err) { // the server needs the person to have opened an address first
@@ -129,6 +130,17 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 		}
 		return resultOf(got), nil
 	})
+}
+
+// traced adds the trace context to the _meta of a request. The protocol reserves the names for it.
+func traced(ctx context.Context, meta sdk.Meta) sdk.Meta {
+	for name, value := range tracecontext.All(ctx) {
+		if meta == nil {
+			meta = sdk.Meta{}
+		}
+		meta[name] = value
+	}
+	return meta
 }
 
 // do runs a request to the server for a call. Errors become error results.

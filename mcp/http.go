@@ -20,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/attractor-go/attractor/internal/netguard"
+	"github.com/attractor-go/attractor/tracecontext"
 )
 
 const (
@@ -231,6 +232,7 @@ func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
+	tracecontext.SetHeader(ctx, req.Header)
 	sent := sentBy(req)
 	if r, ok := sent.(*jsonrpc.Response); ok {
 		defer t.inbox.answered(r.ID)

@@ -126,7 +126,7 @@ func row(words ...string) string {
 
 // read returns the content of a resource.
 func read(ctx context.Context, c *conn, uri string) (tool.Result, error) {
-	got, err := c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+	got, err := c.session.ReadResource(ctx, &sdk.ReadResourceParams{Meta: traced(ctx, nil), URI: uri})
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -105,6 +105,7 @@ func lab(ctx context.Context, versions []string) error {
 			return said("seen"), nil, nil
 		})
 	sdk.AddTool(s, &sdk.Tool{Name: "enter"}, enter)
+	sdk.AddTool(s, &sdk.Tool{Name: "trace"}, trace)
 	s.AddResource(&sdk.Resource{URI: "lab://log", Name: "log", MIMEType: "text/plain"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "lab://log", Text: "all is well"}, {URI: "lab://blob", MIMEType: "application/zip", Blob: []byte("PK")}}}, nil
 	})
@@ -117,6 +118,11 @@ func lab(ctx context.Context, versions []string) error {
 				{Role: "assistant", Content: &sdk.TextContent{Text: "Gladly."}}}}, nil
 		})
 	return s.Run(ctx, &sdk.StdioTransport{})
+}
+
+// trace returns the trace context that a request has.
+func trace(_ context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+	return said(fmt.Sprint(r.Params.Meta["traceparent"], " ", r.Params.Meta["tracestate"])), nil, nil
 }
 
 // enter wants the person to open an address first.

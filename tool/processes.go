@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/tracecontext"
 )
 
 // MaxProcesses is the most background commands that one session may run at a time.
@@ -60,7 +62,7 @@ func (t *ProcessTable) Start(ctx context.Context, e env.Environment, cmd env.Com
 	}
 	b := &backgroundCommand{script: cmd.Script, terminal: cmd.TTY != nil, ended: make(chan struct{}),
 		printed: NewTranscript(t.outputs, "process-"+strconv.Itoa(id), keptPerProcess)}
-	cmd.Output = b.printed.Write
+	cmd.Output, cmd.Env = b.printed.Write, append(slices.Clip(cmd.Env), tracecontext.Environ(ctx)...)
 	b.process, err = guard.Value("the environment's Start", func() (env.Process, error) { return e.Start(ctx, cmd) })
 	if err != nil {
 		t.put(id, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tracecontext"
 )
 
 type shellArgs struct {
@@ -81,6 +83,7 @@ func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout t
 			call.Live(stream, p)
 		}
 	}
+	cmd.Env = append(slices.Clip(cmd.Env), tracecontext.Environ(ctx)...)
 	came, err := env.Run(ctx, call.Env, cmd, timeout)
 	printed.Close()
 	result := printed.Take()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tracecontext"
 )
 
 // The default timeouts of a [Call].
@@ -101,6 +102,7 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	for name, values := range c.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	tracecontext.SetHeader(ctx, req.Header)
 	body := segments(c.Body)
 	req.ContentLength = body.size()
 	req.Body = body.reader()

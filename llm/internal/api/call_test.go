@@ -16,6 +16,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
+	"github.com/attractor-go/attractor/tracecontext"
 	"go.uber.org/goleak"
 )
 
@@ -85,6 +86,25 @@ func TestRequest(t *testing.T) {
 	}
 	if got.Method != "POST" || got.URL.Path != "/v1" || got.ContentLength != 7 || got.Header.Get("X-Api-Key") != key || string(body) != `{"a":1}` {
 		t.Errorf("%s %s, %d bytes, header %v, body %s", got.Method, got.URL, got.ContentLength, got.Header, body)
+	}
+}
+
+// The server gets the trace context.
+func TestN6_TraceInHeaders(t *testing.T) {
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	var got http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		events(w, "data: 1\n\n")
+	}))
+	defer srv.Close()
+	ctx := tracecontext.With(t.Context(), tracecontext.Fields{Parent: parent, State: "a=1"})
+	if _, err := read(ctx, call(srv.Client(), srv.URL)); err != io.EOF || got.Get("Traceparent") != parent || got.Get("Tracestate") != "a=1" {
+		t.Errorf("%v: the header is %v", err, got)
+	}
+	c := call(srv.Client(), srv.URL)
+	if _, err := read(t.Context(), c); err != io.EOF || got.Get("Traceparent") != "" {
+		t.Errorf("%v: without a trace, the header is %v", err, got)
 	}
 }
 
