@@ -1,0 +1,370 @@
+// The overview of a session: what it cost, where the time went, charts, tools, files, agents, the todo list.
+
+const mostFiles = 200; // in the table of files
+const mostEdits = 12; // of a file that have a link
+
+/** timeKinds returns the kinds of time, with the rows that they are about. */
+function timeKinds() {
+  return [
+    { key: "model", name: "Model", rows: ["thinking", "text"] },
+    { key: "tools", name: "Tools", rows: ["call"] },
+    { key: "waiting", name: "Waiting", rows: ["question", "retry"] },
+    { key: "idle", name: "Idle", rows: [] },
+  ];
+}
+
+/**
+ * OverviewPanel shows an overview in an element. Its actions: jump(row) shows a row of the timeline, openSession(id) opens a session, filter(what)
+ * shows only rows of what.kinds, calls of what.tool, or failed ones if what.failed is set. It draws again only what has changed.
+ */
+class OverviewPanel {
+  constructor(root, actions) {
+    this.root = root;
+    this.actions = actions;
+    this.charts = new Charts(actions);
+    this.drawn = new Map(); // what each section shows, as JSON
+    this.sections = ["facts", "time", "queue", "plan", "tools", "files", "agents"];
+    for (const key of this.sections) this[key] = el("section", { class: "ov ov-" + key, hidden: true });
+    this.chartsBox = this.folded("charts", "Charts by step", this.charts.root);
+    this.details = el("div", { class: "ov-details" }, this.plan, this.queue, this.agents, this.files, this.tools);
+    this.detailsBox = this.folded("details", "Tools, files, agents", this.details);
+    this.root.replaceChildren(this.facts, this.time, this.chartsBox, this.detailsBox);
+  }
+
+  /** folded returns an element with a heading that can be folded. Whether it is open is kept. */
+  folded(key, title, ...content) {
+    const details = el("details", { class: "ov-fold" }, el("summary", {}, el("h2", {}, title)), ...content);
+    const name = "overview." + key;
+    details.open = setting(name, "open") === "open";
+    details.addEventListener("toggle", () => {
+      keep(name, details.open ? "open" : "closed");
+      this.charts.later();
+    });
+    return details;
+  }
+
+  /** show draws an overview, or one with an update in it. */
+  show(overview) {
+    this.overview = overview;
+    this.chartsBox.hidden = overview.steps.row.length === 0;
+    this.charts.show(overview);
+    const o = overview;
+    this.draw("facts", [o.state, o.reason, o.usage, o.cost, o.time.total, o.counts, (o.files ?? []).length, o.problem], () => this.drawFacts(o));
+    this.draw("time", [o.time], () => this.drawTime(o));
+    this.draw("queue", [o.queue], () => this.drawQueue(o));
+    this.draw("plan", [o.plan], () => this.drawPlan(o));
+    this.draw("tools", [o.tools], () => this.drawTools(o));
+    this.draw("files", [o.files], () => this.drawFiles(o));
+    this.draw("agents", [o.children], () => this.drawAgents(o));
+    this.detailsBox.hidden = [...this.details.children].every((section) => section.hidden);
+  }
+
+  close() {
+    this.charts.close();
+    this.root.replaceChildren();
+  }
+
+  /** draw fills a section if what it is about has changed, and keeps the focus where it was. */
+  draw(key, about, make) {
+    const text = JSON.stringify(about);
+    if (this.drawn.get(key) === text) return;
+    this.drawn.set(key, text);
+    const section = this[key];
+    const focused = section.contains(document.activeElement) ? document.activeElement.dataset.key : "";
+    const content = make();
+    section.hidden = content.length === 0;
+    section.replaceChildren(...content);
+    if (focused) [...section.querySelectorAll("[data-key]")].find((e) => e.dataset.key === focused)?.focus();
+  }
+
+  drawFacts(o) {
+    const { usage, counts } = o;
+    const files = o.files ?? [];
+    const busy = o.state === "running" || o.state === "waiting";
+    const facts = [
+      fact("State", stateText(o), "", busy ? "live" : o.reason === "error" ? "bad" : ""),
+      fact("Cost", hasPrices(o) ? dollars(o.cost) : "price unknown"),
+      fact("Input tokens", count(usage.input ?? 0), usage.input ? `${percent((usage.cache_read ?? 0) / usage.input)} cached` : ""),
+      fact("Output tokens", count(usage.output ?? 0)),
+      fact("Time", duration(o.time.total), counts.inputs > 1 ? plural(counts.inputs, "input") : ""),
+      fact("Steps", counts.steps.toLocaleString("en"), counts.retries ? plural(counts.retries, "retry", "retries") : ""),
+      fact("Calls", counts.calls.toLocaleString("en"), counts.failed ? `${counts.failed} failed` : "", counts.failed ? "bad" : ""),
+      fact("Files changed", String(files.length), files.length ? `+${sumBy(files, "added")} −${sumBy(files, "removed")}` : ""),
+    ];
+    const problem = o.problem ? [el("p", { class: "ov-problem", role: "alert" }, o.problem)] : [];
+    return [el("h2", { class: "hidden-visually" }, "Overview"), el("dl", { class: "facts" }, ...facts), ...problem];
+  }
+
+  drawTime(o) {
+    const { time } = o;
+    if (!(time.total > 0)) return [];
+    const kinds = timeKinds().filter((kind) => time[kind.key] > 0);
+    const bar = el("div", { class: "time-bar", "aria-hidden": "true" });
+    for (const kind of kinds) {
+      const part = el("span", { class: "fill-" + kind.key });
+      part.style.flexGrow = String(time[kind.key]);
+      bar.append(part);
+    }
+    const legend = kinds.map((kind) => {
+      const label = [el("span", { class: "swatch fill-" + kind.key, "aria-hidden": "true" }), kind.name + " ",
+        el("span", { class: "value" }, `${duration(time[kind.key])}, ${percent(time[kind.key] / time.total)}`)];
+      if (!kind.rows.length) return el("li", {}, ...label);
+      const click = () => this.actions.filter({ kinds: kind.rows });
+      return el("li", {}, el("button", { type: "button", "data-key": kind.key, title: "Show only these rows", onclick: click }, ...label));
+    });
+    return [bar, el("ul", { class: "legend", "aria-label": "Where the time went" }, ...legend)];
+  }
+
+  drawQueue(o) {
+    const queue = o.queue ?? [];
+    if (!queue.length) return [];
+    const items = queue.map((q) => el("li", {}, el("span", { class: "tag" }, q.lane), " ", q.text));
+    return [el("h3", {}, "Waiting for the model"), el("ul", { class: "plain" }, ...items)];
+  }
+
+  drawPlan(o) {
+    const plan = o.plan ?? [];
+    if (!plan.length) return [];
+    const looks = { completed: "plan-done", in_progress: "plan-now" };
+    const items = plan.map((item) => el("li", { class: looks[item.status] }, el("span", { class: "hidden-visually" }, words(item.status) + ": "), item.text));
+    const done = plan.filter((item) => item.status === "completed").length;
+    return [el("h3", {}, `Plan, ${done} of ${plan.length} done`), el("ol", { class: "plain plan" }, ...items)];
+  }
+
+  drawTools(o) {
+    const tools = o.tools ?? [];
+    if (!tools.length) return [];
+    const longest = Math.max(...tools.map((t) => t.ms), 1);
+    const rows = tools.map((t) => {
+      const bar = el("span", { class: "cell-bar fill-tools", "aria-hidden": "true" });
+      bar.style.width = `${Math.max(1, (48 * t.ms) / longest)}px`;
+      const failed = t.failed ? link(t.failed, "failed " + t.name, () => this.actions.filter({ kinds: ["call"], tool: t.name, failed: true })) : "0";
+      const name = link(t.name, "tool " + t.name, () => this.actions.filter({ kinds: ["call"], tool: t.name }));
+      return el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, t.calls), el("td", { class: t.failed ? "bad" : "" }, failed),
+        el("td", { class: "with-bar" }, bar, duration(t.ms)), el("td", {}, size(t.bytes)));
+    });
+    return [el("h3", {}, "Tools"), tableOf(["Tool", "Calls", "Failed", "Time", "Output"], rows)];
+  }
+
+  drawFiles(o) {
+    const files = o.files ?? [];
+    if (!files.length) return [];
+    const rows = files.slice(0, mostFiles).map((f) => {
+      const at = f.rows ?? [];
+      const edits = at.slice(0, mostEdits).map((row, i) => {
+        const edit = link(i + 1, `${f.path} ${row}`, () => this.actions.jump(row));
+        edit.setAttribute("aria-label", `Edit ${i + 1} of ${plain(f.path)}`);
+        return edit;
+      });
+      if (at.length > edits.length) edits.push(` … ${at.length}`);
+      return el("tr", {}, el("th", { scope: "row" }, f.path, f.change === "modified" ? null : el("small", {}, " " + f.change)),
+        el("td", { class: "plus" }, f.added ? "+" + f.added : ""), el("td", { class: "minus" }, f.removed ? "−" + f.removed : ""), el("td", { class: "edits" }, ...edits));
+    });
+    const rest = files.length - rows.length;
+    return [el("h3", {}, "Files changed"), tableOf(["File", "Added", "Removed", "Edits"], rows), ...(rest > 0 ? [el("p", {}, `and ${plural(rest, "more file")}`)] : [])];
+  }
+
+  drawAgents(o) {
+    const children = o.children ?? [];
+    if (!children.length) return [];
+    const rows = children.map((c) => {
+      const open = link(c.task || c.agent, "agent " + c.session, () => this.actions.openSession(c.session));
+      const call = c.row >= 0 ? link("call", "call " + c.session, () => this.actions.jump(c.row)) : "";
+      const spent = (c.usage.input ?? 0) + (c.usage.output ?? 0);
+      return el("tr", {}, el("th", { scope: "row" }, open), el("td", { class: c.status === "failed" ? "bad" : "" }, words(c.status)),
+        el("td", {}, c.cost ? dollars(c.cost) : spent ? "price unknown" : ""), el("td", {}, spent ? count(spent) : ""), el("td", {}, call));
+    });
+    return [el("h3", {}, "Subagents"), tableOf(["Task", "Status", "Cost", "Tokens", "From"], rows)];
+  }
+}
+
+/** fact returns one of the headline figures, with a smaller text below it. */
+function fact(name, value, more, mood) {
+  return el("div", { class: mood ? "fact " + mood : "fact" }, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null));
+}
+
+/** link returns a button that looks like a link. Its key finds it again when its section is drawn anew. */
+function link(text, key, click) {
+  return el("button", { type: "button", class: "link", "data-key": key, onclick: click }, text);
+}
+
+/** tableOf returns a table with these headings. */
+function tableOf(heads, rows) {
+  const head = el("tr", {}, ...heads.map((h) => el("th", { scope: "col" }, h)));
+  return el("div", { class: "table-box" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
+}
+
+/** words returns a name of the protocol as words. */
+function words(name) {
+  return name.replaceAll("_", " ");
+}
+
+function sumBy(list, name) {
+  return list.reduce((n, item) => n + (item[name] ?? 0), 0);
+}
+
+/** stateText returns the state of a session for people, with the reason why it stands still. */
+function stateText(o) {
+  const quiet = o.state === "idle" || o.state === "closed";
+  return quiet && o.reason ? words(o.reason) : o.state;
+}
+
+/**
+ * Strip draws a session by time above its timeline: what it did when, its edits and its failures. Time in which no input was open is left out.
+ * A click shows the row below it.
+ */
+class Strip {
+  constructor(root, actions) {
+    this.actions = actions;
+    this.kinds = ["model", "tools", "waiting"];
+    this.svg = svgEl("svg", { class: "strip-plot", height: 26, role: "img" });
+    this.paths = this.kinds.map((key) => svgEl("path", { class: "fill-" + key }));
+    this.changed = svgEl("path", { class: "mark-changed" });
+    this.failed = svgEl("path", { class: "mark-failed" });
+    this.svg.append(...this.paths, this.changed, this.failed);
+    this.view = el("div", { class: "strip-view", hidden: true });
+    this.box = el("div", { class: "strip-box", title: "The session by time: a click shows the row. Marks are edits (below) and failures (above)." }, this.svg, this.view);
+    this.root = root;
+    root.replaceChildren(this.box);
+    this.box.addEventListener("click", (e) => this.clicked(e));
+    this.watcher = new ResizeObserver(() => this.later());
+    this.watcher.observe(this.box);
+  }
+
+  show(overview) {
+    this.overview = overview;
+    this.later();
+  }
+
+  later() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const o = this.overview;
+    const steps = o && o.steps;
+    this.root.hidden = !steps || steps.row.length === 0;
+    const width = this.box.clientWidth;
+    if (this.root.hidden || !width) return;
+    this.starts = [0];
+    for (let i = 0; i < steps.row.length; i++) this.starts.push(this.starts[i] + steps.model[i] + steps.tools[i] + steps.waiting[i]);
+    this.total = Math.max(1, this.starts[steps.row.length]);
+    this.svg.setAttribute("width", String(width));
+    this.scale = width / this.total;
+    this.kinds.forEach((key, k) => this.paths[k].setAttribute("d", this.spans(k)));
+    const places = (of) => [...new Set(o.marks.filter(of).map((m) => Math.round(this.markX(m))))];
+    this.changed.setAttribute("d", places((m) => m.changed && !m.failed).map((x) => `M${x - 1} 20h2v6h-2z`).join(""));
+    this.failed.setAttribute("d", places((m) => m.failed).map((x) => `M${x - 1} 0h2v8h-2z`).join(""));
+    this.svg.setAttribute("aria-label", `The session by time: ${plural(o.counts.failed, "failed call")}, ${plural(o.counts.changes, "edit")}.`);
+    if (this.rows) this.setView(...this.rows);
+  }
+
+  close() {
+    this.watcher.disconnect();
+    cancelAnimationFrame(this.frame);
+    this.root.remove();
+  }
+
+  /** spans returns the path of one kind of time: neighbours closer than half a pixel become one. */
+  spans(kind) {
+    const { steps } = this.overview;
+    const columns = this.kinds.map((key) => steps[key]);
+    let d = "";
+    let from = -1;
+    let to = -1;
+    const flush = () => { if (from >= 0) d += `M${round1(from)} 8h${round1(Math.max(to - from, 0.3))}v12h${round1(-Math.max(to - from, 0.3))}z`; };
+    for (let i = 0; i < steps.row.length; i++) {
+      let start = this.starts[i];
+      for (let k = 0; k < kind; k++) start += columns[k][i];
+      const ms = columns[kind][i];
+      if (!ms) continue;
+      const [a, b] = [start * this.scale, (start + ms) * this.scale];
+      if (from >= 0 && a - to < 0.5 && b - a < 0.5) {
+        to = b;
+        continue;
+      }
+      flush();
+      [from, to] = [a, b];
+    }
+    flush();
+    return d;
+  }
+
+  /** markX returns the place of a mark. */
+  markX(m) {
+    const { steps } = this.overview;
+    const i = Math.max(0, lastNotAbove(steps.time, m.time));
+    return Math.min(this.starts[i + 1], this.starts[i] + Math.max(0, m.time - steps.time[i])) * this.scale;
+  }
+
+  /** setView shows which rows the timeline shows. */
+  setView(firstRow, lastRow) {
+    this.rows = [firstRow, lastRow];
+    if (!this.starts || !this.overview) return;
+    const { row } = this.overview.steps;
+    const a = Math.max(0, lastNotAbove(row, firstRow));
+    const b = Math.max(0, lastNotAbove(row, lastRow));
+    this.view.hidden = false;
+    this.view.style.left = `${this.starts[a] * this.scale}px`;
+    this.view.style.width = `${Math.max(3, (this.starts[b + 1] - this.starts[a]) * this.scale)}px`;
+  }
+
+  clicked(e) {
+    if (!this.starts || !this.overview) return;
+    const x = e.clientX - this.box.getBoundingClientRect().left;
+    let best = null;
+    for (const m of this.overview.marks) {
+      if (!m.failed && !m.changed) continue;
+      const away = Math.abs(this.markX(m) - x);
+      if (away < 5 && (!best || away < best.away)) best = { away, row: m.row };
+    }
+    const step = Math.min(Math.max(0, lastNotAbove(this.starts, x / this.scale)), this.overview.steps.row.length - 1);
+    this.actions.jump(best ? best.row : this.overview.steps.row[step]);
+  }
+}
+
+/** lastNotAbove returns the place of the last value in a rising list that is not above n, or -1. */
+function lastNotAbove(list, n) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] <= n) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** The panels of the page that show an overview. */
+const overviewPanel = {
+  panel: null,
+  strip: null,
+
+  open(view) {
+    const actions = {
+      jump: (row) => view.jump(row),
+      filter: (what) => view.filter(what),
+      openSession: (id) => view.openSession(id, view.overview?.children?.find((c) => c.session === id)?.row),
+    };
+    this.panel = new OverviewPanel(byID("overview"), actions);
+    const root = el("div", { class: "strip", hidden: true });
+    byID("timeline").before(root);
+    this.strip = new Strip(root, actions);
+  },
+
+  overview(o) {
+    this.panel.show(o);
+    this.strip.show(o);
+  },
+
+  close() {
+    this.panel.close();
+    this.strip.close();
+    this.panel = this.strip = null;
+  },
+};
+
+addPanel(overviewPanel);
