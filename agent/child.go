@@ -60,8 +60,8 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	o.Dir = ""
 	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false
 	o.instruct(def.Instructions, task.Instructions)
-	o.Journal, o.Closers = nil, nil // the child has its own, or none
-	o.OnEvent = func(ev Event) { a.hears(c, ev) }
+	o.Journal, o.Closers = nil, nil                              // the child has its own, or none
+	o.OnEvent, o.Logger = func(ev Event) { a.hears(c, ev) }, nil // the parent's logger gets the child's events
 	if c.session, err = newChild(ctx, o); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@
 //   - what is allowed: Hooks.Authorize and Approve for calls, BeforeInput for messages of people, BeforeStop, BeforeCompact,
 //     Options.Questions, and a [Ledger] for a shared budget;
 //   - what is kept: [Session.Note], and Options.Journal, a log of a [journal.Store];
-//   - what is seen: Options.OnEvent, [Session.Events], and [Project] for the events of a journal;
+//   - what is seen: Options.OnEvent and Logger, [Session.Events], and [Project] for the events of a journal;
 //   - where tools run: Options.Env, which can be wrapped, and for models Options.Client with its [llm.Middleware];
 //   - what ends with the session: Options.Closers.
 //

@@ -211,7 +211,7 @@ func newSession(o Options) *Session {
 	case id == "":
 		id = newID()
 	}
-	s.events = newEventStream(id, s.now, o.OnEvent)
+	s.events = newEventStream(id, s.now, logged(o.Logger, o.OnEvent))
 	s.events.outputs, s.events.broke, s.events.grace = s.outputs.DirOutputs, s.breakDown, s.grace
 	s.events.limit, s.events.full = s.limits.events, s.endForFullLog
 	return s

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -44,6 +45,13 @@ type Options struct {
 	// hooks, the journal, the clock and the catalog. A panic of a provider fails the model call; a panic of a tool is an error result and a
 	// WARNING.
 	OnEvent func(Event)
+	// Logger gets a line for each event of the session and its subagents, except for pieces of texts; nil gets none. The lines have no texts of
+	// people, models and tools, but those of errors and warnings, which can quote them. Masker.Log of package secret masks secrets in them.
+	// Ends are at level info, beginnings at debug, what was tried again or went wrong without ending the input at warn, and what ended it at
+	// error. Each line has the session, and the agent of a subagent. The logger is called as OnEvent is, and before it.
+	//
+	// [llm.Log] logs each attempt of a model call, and [env.Logging] files and commands, with the same attributes.
+	Logger *slog.Logger
 
 	// Provider, Model and Effort override the profile's. An empty Effort sends none.
 	Provider, Model, Effort string

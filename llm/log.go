@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Log returns a middleware that writes one line when a request is over: provider, model, duration, tokens and finish reason, or
-// the error's kind, status, code and request id. It never logs content or keys, nor the texts of errors, which may quote either.
+// Log returns a middleware that writes one line when a request is over: the caller as far as it is known, provider, model, duration,
+// tokens and finish reason, or the error's kind, status, code and request id. In a session that is a line for each attempt. It never logs
+// content or keys, nor the texts of errors, which may quote either.
 // If the listener left before the end, the finish is "abandoned". Responses are logged at level info, failures at warn. A nil
 // logger means slog.Default().
 func Log(logger *slog.Logger) Middleware {
@@ -41,12 +42,12 @@ func Log(logger *slog.Logger) Middleware {
 }
 
 func logCall(ctx context.Context, to *slog.Logger, req *Request, took time.Duration, resp *Response, failure error) {
-	attrs := []slog.Attr{slog.String("provider", req.Provider), slog.String("model", req.Model), slog.Duration("duration", took)}
+	attrs := append(req.Caller.attrs(), slog.String("provider", req.Provider), slog.String("model", req.Model), slog.Duration("duration", took))
 	level := slog.LevelInfo
 	switch {
 	case failure != nil:
 		level = slog.LevelWarn
-		attrs = append(attrs, slog.String("error", KindOf(failure)))
+		attrs = append(attrs, slog.String("error_kind", KindOf(failure)))
 		var e *Error
 		if errors.As(failure, &e) {
 			attrs = appendKnown(attrs, e)
@@ -59,6 +60,26 @@ func logCall(ctx context.Context, to *slog.Logger, req *Request, took time.Durat
 			slog.Int("output_tokens", resp.Usage.Output))
 	}
 	to.LogAttrs(ctx, level, "model call", attrs...)
+}
+
+// attrs returns what is known of the caller.
+func (c *Caller) attrs() (attrs []slog.Attr) {
+	if c.Session != "" {
+		attrs = append(attrs, slog.String("session", c.Session))
+	}
+	if c.Agent != "" {
+		attrs = append(attrs, slog.String("agent", c.Agent))
+	}
+	if c.Step != 0 {
+		attrs = append(attrs, slog.Int("step", c.Step))
+	}
+	if c.Attempt != 0 {
+		attrs = append(attrs, slog.Int("attempt", c.Attempt))
+	}
+	if c.Purpose != "" {
+		attrs = append(attrs, slog.String("purpose", string(c.Purpose)))
+	}
+	return attrs
 }
 
 func appendKnown(attrs []slog.Attr, e *Error) []slog.Attr {
