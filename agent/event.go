@@ -129,6 +129,8 @@ type StepEnd struct {
 	Usage        llm.Usage        `json:"usage"`
 	LatencyMS    int64            `json:"latency_ms"` // of the last attempt
 	Attempts     int              `json:"attempts"`
+	// CostUSD is the cost of Usage, 0 if prices are unknown. Failed attempts are not in it.
+	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
 // AssistantTextStart begins a text of the model. Block numbers the texts of one attempt from 0.

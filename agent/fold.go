@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,8 @@ func (s *State) fold(rec record, at time.Time) {
 	default:
 		s.at = at
 	}
-	s.warnWindow = s.Context.fill(s.Policy.Window)
+	s.settle(rec)
+	s.warnWindow = !s.partial && s.Context.fill(s.Policy.Window)
 }
 
 // foldInput begins an input. If the last one goes on, the effort that waits stays, since the provider's round is not over, and so do the
@@ -102,7 +104,8 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 		return
 	case r.Continue:
 		s.inputs++
-		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Finish: s.Last.Finish, Done: s.Last.Done && s.Last.Reason != ReasonDone, Began: at}
+		last := cmp.Or(s.Last, &Input{}) // there is one unless records are missing
+		s.Input = &Input{Text: last.Text, Final: last.Final, Finish: last.Finish, Done: last.Done && last.Reason != ReasonDone, Began: at}
 		return
 	}
 	s.inputs++
@@ -214,7 +217,9 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		results = append(results, *call.Result)
 	}
 	for _, call := range s.Calls {
-		s.addMark(call)
+		if !s.partial {
+			s.addMark(call)
+		}
 	}
 	s.Calls = nil
 	s.Input.Nudges, s.Input.Continues, s.Input.Empties = 0, 0, 0
@@ -287,7 +292,10 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	if len(s.Faults) > 0 {
 		s.Input.Rescued, s.Faults = true, nil
 	}
-	kept := s.Turns[r.First:]
+	var kept []Turn
+	if !s.partial {
+		kept = s.Turns[r.First:]
+	}
 	first := s.turnCount + 1
 	if len(kept) > 0 {
 		first = kept[0].Number

@@ -12,12 +12,15 @@ import (
 
 // project returns the events of a record. Before is the state before the record was folded.
 func project(rec record, before *State) []Event {
+	if before.hides(rec) {
+		return nil
+	}
 	switch r := rec.(type) {
 	case historyRecord:
 		return []Event{projectHistory(r)}
 	case inputRecord:
 		switch {
-		case r.Continue && before.Input != nil:
+		case r.Continue && (before.Input != nil || before.Last == nil):
 			return nil
 		case r.Continue:
 			return []Event{&UserInput{Text: before.Last.Text}}
@@ -74,7 +77,7 @@ func projectAnswer(r answerRecord, before *State) []Event {
 		}
 	}
 	return append(events, &StepEnd{Step: before.Steps + 1, FinishReason: r.Finish.Reason, Usage: r.Usage,
-		LatencyMS: r.Latency.Milliseconds(), Attempts: len(before.Faults) + 1})
+		LatencyMS: r.Latency.Milliseconds(), Attempts: len(before.Faults) + 1, CostUSD: r.Cost})
 }
 
 func projectResult(r resultRecord) Event {
@@ -131,6 +134,9 @@ func discardedTexts(texts []string) []Event {
 func projectCompaction(r compactRecord, before *State) []Event {
 	if r.Failed != "" {
 		return []Event{&Warning{Code: "compaction_failed", Text: r.Failed}}
+	}
+	if before.partial {
+		return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before})
 	}
 	after := before.head()
 	after.add(llm.User(r.Text, r.More...))

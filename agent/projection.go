@@ -10,43 +10,79 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Project yields the events of a session from its journal, without running anything. Each text and each thought comes in one piece, outputs
-// come as the model saw them, and there is no live output. Times are those of the records.
-//
-// The events have the numbers that they had live, a text or thought the number of its last piece, so that events that were kept elsewhere
-// can be put between them. A TOOL_CALL_START comes right before its TOOL_CALL_END, with a lower number than the events in between. Journals
-// of older versions lack some numbers, which are then counted on.
+// Project yields the events of a session from its journal, without running anything, as a [Projection] does.
 func Project(ctx context.Context, from Records, yield func(Event)) error {
-	p := projection{yield: yield}
+	var p Projection
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
 			return fmt.Errorf("agent: cannot read the session: %w", err)
 		}
-		rec, at, err := decodeRecord(line)
+		events, err := p.Add(line)
 		if err != nil {
 			return err
 		}
-		if err := p.state.accepts(rec); err != nil {
-			return fmt.Errorf("agent: record %d: %w", line.N, err)
+		for _, ev := range events {
+			yield(ev)
 		}
-		p.record(line, rec, at)
 	}
 	return ctx.Err()
 }
 
-// A projection holds the state of a session as far as its records were read.
-type projection struct {
+// A Projection turns the records of a journal into events, one after the other. Its zero value is ready for the first record.
+//
+// Each text and each thought comes in one piece, outputs come as the model saw them, and there is no live output. Times are those of the
+// records. The events have the numbers that they had live, a text or thought the number of its last piece, so that events that were kept
+// elsewhere can be put between them. A TOOL_CALL_START comes right before its TOOL_CALL_END, with a lower number than the events in
+// between. Journals of older versions lack some numbers, which are then counted on.
+//
+// Records may be left out after the first one, for instance to see the end of a long journal. From then on, the projection accepts every
+// record that it can decode. Events that cannot be made without the missing records do not come, such as the TOOL_CALL_START of a call whose
+// answer was left out. What events count or sum up, such as steps, attempts and the usage of an input, covers only the records that were
+// added, and settings are those that are known. If a record was appended together with a missing one, the numbers of its events may be
+// too low.
+type Projection struct {
 	state  State
 	stream *eventStream
 	now    time.Time
-	yield  func(Event)
+	events []Event
 }
 
-func (p *projection) record(line journal.Record, rec record, at place) {
+// Add adds the next record and returns its events, which the caller may keep. If it returns an error, the projection is unchanged.
+func (p *Projection) Add(line journal.Record) ([]Event, error) {
+	rec, at, err := decodeRecord(line)
+	if err != nil {
+		return nil, err
+	}
+	late := p.state.Records > 0 && line.N > p.state.Records+1
+	if late || p.state.partial {
+		err = acceptsLate(rec)
+	} else {
+		err = p.state.accepts(rec)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("agent: record %d: %w", line.N, err)
+	}
+	if late {
+		p.state.leaveOut(line.N - 1)
+	}
+	p.record(line, rec, at)
+	events := p.events
+	p.events = nil
+	return events, nil
+}
+
+// State returns the state after the records that were added. It belongs to the projection: the caller must not change it, and the next Add
+// does. If records were left out, it lacks what they say.
+func (p *Projection) State() *State { return &p.state }
+
+func (p *Projection) record(line journal.Record, rec record, at place) {
 	p.now = line.Time
 	if h, ok := rec.(headerRecord); ok {
 		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, nil)
-		p.stream.unread, p.stream.direct = true, p.yield
+		p.stream.unread, p.stream.direct = true, func(ev Event) { p.events = append(p.events, ev) }
+	}
+	if p.state.partial {
+		p.supply(rec)
 	}
 	if p.stream.ended || at.Resumed > 0 { // older versions do not have it after a crash
 		p.stream.reopen()
@@ -60,7 +96,7 @@ func (p *projection) record(line journal.Record, rec record, at place) {
 }
 
 // earlier emits an event that came before its record, with its number if that is known.
-func (p *projection) earlier(ev numbered) {
+func (p *Projection) earlier(ev numbered) {
 	newest := p.stream.seq
 	if ev.seq > 0 {
 		p.stream.setSeq(ev.seq - 1)
@@ -102,9 +138,11 @@ func preceding(rec record, before *State) []numbered {
 		}
 		return wrote(parts, r.Shown, before.Steps+1, r.in(before))
 	case awaitRecord:
-		return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
+		if call := before.open(r.CallID); call == nil || !call.unseen {
+			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
+		}
 	case resultRecord:
-		if call := before.open(r.CallID); call == nil || call.awaits == nil { // otherwise it began before the question
+		if call := before.open(r.CallID); call == nil || call.awaits == nil && !call.unseen { // otherwise it began before the question
 			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
 		}
 	}

@@ -193,6 +193,9 @@ func (w *world) checkJournal() {
 	if err := agent.Project(ctx, w.log, w.checkNumber); err != nil {
 		w.problem("project: %v", err)
 	}
+	for _, problem := range lateProblems(records, known) {
+		w.problem("%s", problem)
+	}
 	for seq, kind := range w.claims {
 		w.problem("%s %d is in no record", kind, seq)
 	}

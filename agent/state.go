@@ -69,6 +69,8 @@ type State struct {
 	seq                int64                 // of the newest event, where a resume goes on
 	size               int64                 // about how many bytes the journal has
 	queued             int                   // how many entries were ever queued; the newest id
+	partial            bool                  // records are missing, see [Projection]
+	unsettled          bool                  // there may have been failed attempts of the current model call among them
 	messages           []llm.Message         // the system prompt and those of the turns, nil at rest; appended to, never changed
 }
 
@@ -178,6 +180,7 @@ type OpenCall struct {
 	Result        *llm.ToolResult
 
 	awaits *awaitRecord // the question whose answer is the result
+	unseen bool         // the record of the answer is missing, so that nothing but the id is known
 }
 
 // Question returns the question that the call waits for, nil if there is none.
