@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
-	"internal/cli":        {"acp", "sanitize", "secret/...", "agent", "env", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "sanitize", "secret/...", "agent", "env", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests

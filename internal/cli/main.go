@@ -112,7 +112,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t),
+	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newViewer(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t),
 		newCompletion(t), newVersion(t)} {
 		strict(cmd)
 		complete(cmd, flagValues(cmd))

@@ -1,0 +1,150 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// maxRows is how many rows an answer has.
+	maxRows = 1000
+	// maxQuery is how many bytes a search may look for.
+	maxQuery = 1000
+	// maxLine is the length of a line of docs/protocol.md.
+	maxLine    = 32 << 20
+	searchTime = 30 * time.Second
+	doTime     = 2 * time.Minute
+)
+
+// listed is a session in the list of the page.
+type listed struct {
+	Summary
+	Own bool `json:"own,omitempty"`
+}
+
+// serveSessions answers with a list of sessions.
+func (s *Server) serveSessions(w http.ResponseWriter, r *http.Request) error {
+	limit, err := number(r, "limit", 0, 0, 1_000_000)
+	if err != nil {
+		return err
+	}
+	sessions, err := s.options.Sessions(r.Context(), limit)
+	if err != nil {
+		return err
+	}
+	all := make([]listed, len(sessions))
+	for i, one := range sessions {
+		for _, text := range []*string{&one.Dir, &one.Model, &one.Task, &one.Problem} {
+			*text = s.options.Masker.String(*text)
+		}
+		all[i] = listed{one, s.options.Own(one.ID) != nil}
+	}
+	return writeJSON(w, map[string]any{"sessions": all})
+}
+
+// use calls do with a session whose journal has been read as far as it went at first.
+func (s *Server) use(r *http.Request, do func(*session) error) error {
+	session, err := s.hub.acquire(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer s.hub.release(session)
+	if err := session.wait(r.Context()); err != nil {
+		return err
+	}
+	return do(session)
+}
+
+// serveRows answers with rows of a session.
+func (s *Server) serveRows(w http.ResponseWriter, r *http.Request) error {
+	first, err := number(r, "first", 0, 0, 1<<40)
+	if err != nil {
+		return err
+	}
+	count, err := number(r, "count", 200, 1, maxRows)
+	if err != nil {
+		return err
+	}
+	return s.use(r, func(session *session) error {
+		rows := session.rows(first, count)
+		if rows == nil {
+			rows = []Row{}
+		}
+		return writeJSON(w, map[string]any{"first": first, "rows": rows})
+	})
+}
+
+// serveItem answers with a row and its events.
+func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
+	i, err := strconv.Atoi(r.PathValue("i"))
+	if err != nil || i < 0 {
+		return refuse(http.StatusBadRequest, "a row is named by its number, from 0")
+	}
+	return s.use(r, func(session *session) error {
+		item, err := session.item(r.Context(), i)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, item)
+	})
+}
+
+// serveSearch answers with the numbers of the rows whose texts have a word.
+func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	q := stubQuery{Text: query.Get("q"), Failed: query.Get("failed") != ""}
+	if len(q.Text) > maxQuery {
+		return refuse(http.StatusBadRequest, "a search looks for at most "+strconv.Itoa(maxQuery)+" bytes")
+	}
+	if kinds := query.Get("kinds"); kinds != "" {
+		for kind := range strings.SplitSeq(kinds, ",") {
+			q.Kinds = append(q.Kinds, RowKind(kind))
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
+	defer cancel()
+	return s.use(r.WithContext(ctx), func(session *session) error {
+		rows, more, err := session.search(ctx, q)
+		if errors.Is(err, context.DeadlineExceeded) {
+			more, err = true, nil
+		}
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, map[string]any{"rows": slices.Concat([]int{}, rows), "more": more})
+	})
+}
+
+// serveDo has a session of this process carry out a line of docs/protocol.md.
+func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "the line must be sent with Content-Type: application/json")
+	}
+	id := r.PathValue("id")
+	own := s.options.Own(id)
+	if own == nil {
+		return refuse(http.StatusConflict, "the session "+id+" is not one of this viewer's process, so it can only be watched here")
+	}
+	line, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLine))
+	var long *http.MaxBytesError
+	if errors.As(err, &long) {
+		return refuse(http.StatusRequestEntityTooLarge, "a line has at most "+strconv.Itoa(maxLine>>20)+" MiB")
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), doTime)
+	defer cancel()
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(doTime + writeTime)); err != nil {
+		return err
+	}
+	write(w, "application/json", own.Do(ctx, line))
+	return nil
+}

@@ -1,0 +1,187 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/journal"
+)
+
+const (
+	// maxFollowed is how many sessions are read at a time.
+	maxFollowed = 32
+	// keepTime is how long a session is still read when nobody looks at it any more, for somebody who comes back.
+	keepTime = time.Minute
+	// writersTime is the time between two looks at who writes the journals.
+	writersTime = time.Second
+)
+
+// hub reads the journals of sessions that somebody looks at: each only once, however many look.
+type hub struct {
+	options Options
+	ctx     context.Context // ends with the hub
+	end     context.CancelFunc
+	reading sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	polling  bool
+	closed   bool
+}
+
+func newHub(o Options) *hub {
+	ctx, end := context.WithCancel(context.Background())
+	return &hub{options: o, ctx: ctx, end: end, sessions: map[string]*session{}}
+}
+
+// acquire returns a session, which is read from now on if it was not before. The caller must release it.
+func (h *hub) acquire(id string) (*session, error) {
+	if err := journal.CheckID(id); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, refuse(http.StatusServiceUnavailable, "the viewer is ending")
+	}
+	s := h.sessions[id]
+	if s != nil && s.hasEnded() { // it may have been mended, or there may be another one of this name
+		h.drop(s)
+		s = nil
+	}
+	if s == nil {
+		if err := h.makeRoom(); err != nil {
+			return nil, err
+		}
+		s = newSession(h, id)
+		h.sessions[id] = s
+		h.reading.Go(s.read)
+		h.poll()
+	}
+	s.users++
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	return s, nil
+}
+
+// hasRead reports whether a session has been read as far as it went at first.
+func (h *hub) hasRead(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[id]
+	return s != nil && s.hasRead()
+}
+
+// release ends a use of a session.
+func (h *hub) release(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.users--; s.users > 0 || h.closed {
+		return
+	}
+	if h.sessions[s.id] != s { // it was dropped
+		s.end()
+		return
+	}
+	s.since = time.Now()
+	s.idle = time.AfterFunc(keepTime, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if s.users == 0 {
+			h.drop(s)
+		}
+	})
+}
+
+// drop forgets a session. It is read on as long as somebody uses it.
+func (h *hub) drop(s *session) {
+	if h.sessions[s.id] == s {
+		delete(h.sessions, s.id)
+	}
+	if s.users == 0 {
+		s.end()
+	}
+}
+
+// makeRoom drops the session that nobody has looked at for the longest time if there are too many.
+func (h *hub) makeRoom() error {
+	if len(h.sessions) < maxFollowed {
+		return nil
+	}
+	var oldest *session
+	for _, s := range h.sessions {
+		if s.users == 0 && (oldest == nil || s.since.Before(oldest.since)) {
+			oldest = s
+		}
+	}
+	if oldest == nil {
+		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d sessions are open in the viewer; close a tab", maxFollowed))
+	}
+	oldest.idle.Stop()
+	h.drop(oldest)
+	return nil
+}
+
+// poll begins to look at who writes the journals.
+func (h *hub) poll() {
+	if h.polling {
+		return
+	}
+	h.polling = true
+	h.reading.Go(func() {
+		ticker := time.NewTicker(writersTime)
+		defer ticker.Stop()
+		for h.lookAtWriters() {
+			select {
+			case <-h.ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+}
+
+// lookAtWriters tells the sessions who writes their journals. It reports whether there are any.
+func (h *hub) lookAtWriters() bool {
+	h.mu.Lock()
+	var all []*session
+	for _, s := range h.sessions {
+		all = append(all, s)
+	}
+	h.polling = len(all) > 0
+	h.mu.Unlock()
+	if len(all) == 0 {
+		return false
+	}
+	entries, err := h.options.Store.List(h.ctx)
+	if err != nil { // what is known stays; reading the journals has the same error
+		return true
+	}
+	byID := make(map[string]journal.Entry, len(entries))
+	for _, e := range entries {
+		byID[e.ID] = e
+	}
+	for _, s := range all {
+		s.setWriter(byID[s.id])
+	}
+	return true
+}
+
+// close ends all reading and waits for its end.
+func (h *hub) close() error {
+	h.mu.Lock()
+	h.closed = true
+	for _, s := range h.sessions {
+		if s.idle != nil {
+			s.idle.Stop()
+		}
+	}
+	h.mu.Unlock()
+	h.end()
+	h.reading.Wait()
+	return nil
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	maxConnections = 128
+	headerTime     = 5 * time.Second
+	answerTime     = time.Minute
+	idleTime       = 2 * time.Minute
+	maxHeader      = 16 << 10
+	endTime        = time.Second // for answers that are being written when the server ends
+)
+
+// Listen returns a listener on the loopback interface. The port 0 is any free one.
+func Listen(ctx context.Context, port int) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on port %d of this machine: %w", port, err)
+	}
+	return l, nil
+}
+
+// URL returns the address of the page, with the token in its fragment, which browsers do not send. With an id, the page shows that session.
+func (s *Server) URL(l net.Listener, id string) string {
+	fragment := "token=" + s.token
+	if id != "" {
+		fragment += "&session=" + url.QueryEscape(id)
+	}
+	return "http://" + l.Addr().String() + "/#" + fragment
+}
+
+// Serve answers requests until the context ends, and closes the listener and the Server. It returns nil then. The listener must be one of the loopback
+// interface.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if addr, ok := l.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
+		return errors.Join(fmt.Errorf("the viewer does not listen on %v: only on a loopback address", l.Addr()), l.Close(), s.Close())
+	}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: answerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	done := make(chan struct{})
+	stopped := context.AfterFunc(ctx, func() {
+		defer close(done)
+		s.end() // the streams of watchers end
+		last, cancel := context.WithTimeout(context.Background(), endTime)
+		defer cancel()
+		if server.Shutdown(last) != nil { // somebody does not read
+			_ = server.Close() // the connections are closed in any case
+		}
+	})
+	err := server.Serve(&fewConnections{Listener: l, room: make(chan struct{}, maxConnections)})
+	if stopped() { // the listener has failed
+		return errors.Join(err, server.Close(), s.Close())
+	}
+	<-done
+	return s.Close()
+}
+
+// fewConnections is a listener that closes connections if too many are open.
+type fewConnections struct {
+	net.Listener
+	room chan struct{}
+}
+
+// Accept implements [net.Listener].
+func (l *fewConnections) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.room <- struct{}{}:
+			return &counted{Conn: c, leave: func() { <-l.room }}, nil
+		default:
+			_ = c.Close() // nothing was read or written
+		}
+	}
+}
+
+// counted is a connection that leaves room for another one when it is closed.
+type counted struct {
+	net.Conn
+	once  sync.Once
+	leave func()
+}
+
+// Close implements [net.Conn].
+func (c *counted) Close() error {
+	defer c.once.Do(c.leave)
+	return c.Conn.Close()
+}

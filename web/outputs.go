@@ -1,0 +1,140 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/secret"
+)
+
+const (
+	// outputChunk and maxOutputChunk are how many bytes of an output an answer has, by default and at most.
+	outputChunk    = 64 << 10
+	maxOutputChunk = 1 << 20
+)
+
+// serveOutput answers with a part of a whole output. Offset and limit count the bytes of the masked text. If there is more, the header
+// Attractor-Next has the offset of the next part. No part ends within a character.
+func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
+	offset, err := number(r, "offset", 0, 0, int64(1)<<50)
+	if err != nil {
+		return err
+	}
+	limit, err := number(r, "limit", outputChunk, utf8.UTFMax, maxOutputChunk)
+	if err != nil {
+		return err
+	}
+	hash := r.PathValue("hash")
+	if !isHash(hash) {
+		return refuse(http.StatusBadRequest, "an output is named by the 64 hexadecimal digits of its SHA-256")
+	}
+	text, more, err := s.output(r.Context(), r.PathValue("id"), hash, offset, limit)
+	if err != nil {
+		return err
+	}
+	if more {
+		w.Header().Set("Attractor-Next", strconv.FormatInt(offset+int64(len(text)), 10))
+	}
+	write(w, "text/plain; charset=utf-8", text)
+	return nil
+}
+
+// isHash reports whether a text is a SHA-256 in lower-case hexadecimal digits.
+func isHash(text string) bool { return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == "" }
+
+// output reads a part of an output that a journal keeps, and reports whether there is more. It masks all of the text before the part as
+// well, because what is a secret depends on it.
+func (s *Server) output(ctx context.Context, id, hash string, offset int64, limit int) (text []byte, more bool, err error) {
+	log, err := s.options.Store.Read(ctx, id)
+	if err != nil {
+		return nil, false, noSession(id, err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	blob, err := log.Blob(ctx, hash)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, refuse(http.StatusNotFound, "this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, blob.Close()) }()
+	part := &window{skip: offset, room: limit + 1}
+	err = copyMasked(ctx, part, s.options.Masker.Stream(), blob)
+	if err != nil && !errors.Is(err, errFull) {
+		return nil, false, fmt.Errorf("the output cannot be read: %w", err)
+	}
+	if len(part.text) <= limit {
+		return part.text, false, nil
+	}
+	return wholeRunes(part.text[:limit]), true, nil
+}
+
+// noSession returns the error for a session that cannot be read.
+func noSession(id string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return refuse(http.StatusNotFound, "there is no session "+id+"; it may have been removed")
+	}
+	return err
+}
+
+// copyMasked writes what a reader has, without secrets.
+func copyMasked(ctx context.Context, to io.Writer, stream *secret.Stream, from io.Reader) error {
+	for buffer := make([]byte, 64<<10); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := from.Read(buffer)
+		if _, err := to.Write(stream.NextBytes(buffer[:n])); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			_, err = io.WriteString(to, stream.Flush())
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// errFull says that a window has all it wants.
+var errFull = errors.New("full")
+
+// window keeps a part of what is written to it.
+type window struct {
+	skip int64 // bytes in front of the part
+	room int   // bytes of the part that are missing
+	text []byte
+}
+
+// Write implements [io.Writer]. Its error is errFull when the part is complete.
+func (w *window) Write(p []byte) (int, error) {
+	rest := p[min(w.skip, int64(len(p))):]
+	w.skip -= int64(len(p) - len(rest))
+	rest = rest[:min(w.room, len(rest))]
+	w.text = append(w.text, rest...)
+	if w.room -= len(rest); w.room == 0 {
+		return len(p), errFull
+	}
+	return len(p), nil
+}
+
+// wholeRunes cuts off the beginning of a character at the end of a text.
+func wholeRunes(text []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if at := len(text) - n; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return text[:at]
+			}
+			break
+		}
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// files holds the page: index.html, scripts and style sheets, and in lib the libraries of others, because a module leaves out directories named vendor.
+//
+//go:embed page
+var files embed.FS
+
+// page returns index.html.
+func page() []byte { return part("page/index.html") }
+
+// pageJS returns the scripts of the page as one function, so that they share their names with each other and with nobody else: the
+// libraries, what other scripts are built on, the panels in the order of their names, and app.js, which starts them.
+var pageJS = sync.OnceValue(func() []byte {
+	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "source.js"), []byte("})();\n")}, nil)
+})
+
+// pageCSS returns the style sheets of the page: those of libraries, page.css, and the others in the order of their names.
+var pageCSS = sync.OnceValue(func() []byte { return concat(".css", "page.css") })
+
+// concat returns all files with a suffix. Those of libraries come first, then the named ones, and app.js comes last.
+func concat(suffix string, first ...string) []byte {
+	names := slices.Concat(glob("page/lib/*"+suffix), glob("page/*"+suffix))
+	rank := func(name string) int {
+		if strings.HasPrefix(name, "page/lib/") {
+			return -1
+		}
+		base := strings.TrimPrefix(name, "page/")
+		if at := slices.Index(first, base); at >= 0 {
+			return at
+		}
+		if base == "app.js" {
+			return len(first) + 1
+		}
+		return len(first)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	var all []byte
+	for _, name := range names {
+		all = append(append(all, part(name)...), '\n')
+	}
+	return all
+}
+
+// glob returns the names of embedded files.
+func glob(pattern string) []string {
+	names, err := fs.Glob(files, pattern)
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	return names
+}
+
+// part returns an embedded file.
+func part(name string) []byte {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // the name is a constant, or comes from glob
+	}
+	return data
+}

@@ -1,0 +1,175 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// Options configure a Server.
+type Options struct {
+	// Store has the journals of the sessions.
+	Store journal.Store
+	// Sessions lists sessions, the most recently written first, at most limit of them if that is above 0. If it is nil, the list is empty.
+	Sessions func(ctx context.Context, limit int) ([]Summary, error)
+	// Masker masks secrets in all that the page gets. Nil masks none.
+	Masker *secret.Masker
+	// Own returns the session of an id if the page may steer it, otherwise nil. It may be nil.
+	Own func(id string) Own
+}
+
+// Summary describes a session in a list.
+type Summary struct {
+	journal.Entry
+	Dir      string    `json:"dir,omitempty"`
+	Provider string    `json:"provider,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	Task     string    `json:"task,omitempty"` // the first input
+	Created  time.Time `json:"created,omitzero"`
+	Parent   string    `json:"parent,omitempty"`
+	ForkOf   string    `json:"fork_of,omitempty"`
+	Problem  string    `json:"problem,omitempty"` // why the session cannot be read
+}
+
+// Server serves the page and what it asks for. It answers only over loopback connections, only to requests that name a loopback host and,
+// except for the page itself, only to those that have its token.
+type Server struct {
+	options Options
+	token   string
+	mux     *http.ServeMux
+	hub     *hub
+	ctx     context.Context // ends with the Server
+	end     context.CancelFunc
+	// watching has room for a limited number of watchers.
+	watching chan struct{}
+}
+
+// New returns a Server with a random token. The caller must call Close.
+func New(o Options) *Server {
+	if o.Masker == nil {
+		o.Masker = new(secret.Masker)
+	}
+	if o.Own == nil {
+		o.Own = func(string) Own { return nil }
+	}
+	if o.Sessions == nil {
+		o.Sessions = func(context.Context, int) ([]Summary, error) { return nil, nil }
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s := &Server{options: o, token: newToken(), hub: newHub(o), ctx: ctx, end: end, watching: make(chan struct{}, maxWatchers)}
+	s.mux = s.routes()
+	return s
+}
+
+// newToken returns a token of 256 random bits.
+func newToken() string {
+	var bits [32]byte
+	rand.Read(bits[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(bits[:])
+}
+
+// Close ends the streams of all watchers, and waits until no journal is read any more.
+func (s *Server) Close() error {
+	s.end()
+	return s.hub.close()
+}
+
+// routes returns the paths that exist.
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	static := func(kind string, data func() []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { write(w, kind, data()) }
+	}
+	mux.HandleFunc("GET /{$}", static("text/html; charset=utf-8", page))
+	mux.HandleFunc("GET /page.js", static("text/javascript; charset=utf-8", pageJS))
+	mux.HandleFunc("GET /page.css", static("text/css; charset=utf-8", pageCSS))
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /api/sessions":                     s.serveSessions,
+		"GET /api/sessions/{id}/watch":          s.serveWatch,
+		"GET /api/sessions/{id}/rows":           s.serveRows,
+		"GET /api/sessions/{id}/items/{i}":      s.serveItem,
+		"GET /api/sessions/{id}/outputs/{hash}": s.serveOutput,
+		"GET /api/sessions/{id}/search":         s.serveSearch,
+		"POST /api/sessions/{id}/do":            s.serveDo,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := serve(w, r); err != nil {
+				s.fail(w, r, err)
+			}
+		})
+	}
+	return mux
+}
+
+// write answers a request.
+func write(w http.ResponseWriter, kind string, data []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	_, _ = w.Write(data) // an error means that nobody reads the answer
+}
+
+// writeJSON answers a request with a value.
+func writeJSON(w http.ResponseWriter, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	write(w, "application/json", data)
+	return nil
+}
+
+// httpError is an error with the status of its answer.
+type httpError struct {
+	status int
+	text   string
+}
+
+func (e *httpError) Error() string { return e.text }
+
+// refuse returns an error for a wrong request.
+func refuse(status int, text string) error { return &httpError{status, text} }
+
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	var given *httpError
+	switch {
+	case errors.As(err, &given):
+		status = given.status
+	case r.Context().Err() != nil:
+		return // nobody waits for the answer
+	case errors.Is(err, fs.ErrInvalid):
+		status = http.StatusBadRequest
+	case errors.Is(err, fs.ErrNotExist):
+		status = http.StatusNotFound
+	}
+	data, err := json.Marshal(map[string]string{"error": s.options.Masker.String(err.Error())})
+	if err != nil { // cannot happen with a map of strings
+		data = []byte("{}")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // an error means that nobody reads the answer
+}
+
+// number returns a parameter of the query, or the default if it is missing.
+func number[N int | int64](r *http.Request, name string, missing, least, most N) (N, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < int64(least) || n > int64(most) {
+		return 0, refuse(http.StatusBadRequest, name+" must be a whole number from "+strconv.FormatInt(int64(least), 10)+" to "+strconv.FormatInt(int64(most), 10))
+	}
+	return N(n), nil
+}

@@ -1,0 +1,286 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// maxWatchers is how many streams are open at a time.
+	maxWatchers = 64
+	// tailRows is how many rows a watcher gets at once.
+	tailRows = 100
+	// rowsMessage is how many rows a message has at most.
+	rowsMessage = 500
+	// rowsTime and overviewTime are the least times between two messages of a kind.
+	rowsTime     = 50 * time.Millisecond
+	overviewTime = 500 * time.Millisecond
+	pingTime     = 15 * time.Second
+	// writeTime is how long a watcher may take to read a message.
+	writeTime = 30 * time.Second
+)
+
+// message is a line of a watcher's stream.
+type message struct {
+	Type     string          `json:"type"`
+	First    *int            `json:"first,omitempty"`
+	Rows     []Row           `json:"rows,omitempty"`
+	Overview *Overview       `json:"overview,omitempty"`
+	Event    json.RawMessage `json:"event,omitempty"`
+	Text     string          `json:"text,omitempty"`
+}
+
+// watcher notes what has changed since somebody was told of it. It holds no changes, so a slow one costs nothing and gets the newest state.
+type watcher struct {
+	wake chan struct{}
+
+	mu        sync.Mutex
+	row, step int // the first ones that have changed
+	news      bool
+}
+
+// changed notes that rows and steps from the given ones on have changed. It never waits.
+func (w *watcher) changed(row, step int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.row, w.step, w.news = min(w.row, row), min(w.step, step), true
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeRow returns the first row that has changed, and forgets it.
+func (w *watcher) takeRow() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	row := w.row
+	w.row = math.MaxInt
+	return row
+}
+
+// takeStep returns the first step that has changed, and forgets it. Without any change ok is false.
+func (w *watcher) takeStep() (step int, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	step, ok = w.step, w.news
+	w.step, w.news = math.MaxInt, false
+	return step, ok
+}
+
+// watch returns a watcher to whom the last rows have changed, and a function that ends it.
+func (s *session) watch() (w *watcher, stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w = &watcher{wake: make(chan struct{}, 1), row: max(0, s.trace.Len()-tailRows), step: math.MaxInt}
+	w.wake <- struct{}{}
+	s.watchers[w] = struct{}{}
+	return w, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, w)
+	}
+}
+
+// stream writes messages to a watcher. It is safe for concurrent use.
+type stream struct {
+	mu      sync.Mutex
+	w       http.ResponseWriter
+	control *http.ResponseController
+	began   bool
+}
+
+// send writes a message. The error says that nobody reads it.
+func (s *stream) send(m message) error {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.began {
+		s.began = true
+		s.w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// serveWatch streams a session as it goes on.
+func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
+	select {
+	case s.watching <- struct{}{}:
+		defer func() { <-s.watching }()
+	default:
+		return refuse(http.StatusServiceUnavailable, "too many pages watch sessions; close some")
+	}
+	id := r.PathValue("id")
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	out := &stream{w: w, control: http.NewResponseController(w)}
+	if err := out.control.SetReadDeadline(time.Time{}); err != nil { // there is nothing more to read
+		return err
+	}
+	if err := s.sendTail(ctx, out, id); err != nil {
+		return err
+	}
+	session, err := s.hub.acquire(id)
+	if err != nil {
+		return err
+	}
+	defer s.hub.release(session)
+	err = session.wait(ctx)
+	if err == nil {
+		err = s.stream(ctx, out, session)
+	}
+	switch {
+	case !out.began:
+		return err
+	case s.ctx.Err() != nil:
+		_ = out.send(message{Type: "end", Text: "The viewer has ended."}) // nobody may read it any more
+	case r.Context().Err() == nil:
+		_ = out.send(message{Type: "end", Text: s.options.Masker.String(err.Error())}) // the same
+	}
+	return nil
+}
+
+// sendTail sends the last rows of a long journal that has not been read yet.
+func (s *Server) sendTail(ctx context.Context, out *stream, id string) error {
+	if s.hub.hasRead(id) {
+		return nil
+	}
+	log, err := s.options.Store.Read(ctx, id)
+	if err != nil {
+		return nil // reading all of it says why
+	}
+	rows, err := stubTail(ctx, log, tailRows, s.options.Masker)
+	if err = errors.Join(err, log.Close()); err != nil || len(rows) == 0 {
+		return nil // the same
+	}
+	return out.send(message{Type: "tail", Rows: rows})
+}
+
+// stream sends an overview, and then what changes, until the context ends or nobody reads it.
+func (s *Server) stream(ctx context.Context, out *stream, session *session) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w, stop := session.watch()
+	defer stop()
+	o := session.overview(1)
+	if err := out.send(message{Type: "overview", Overview: &o}); err != nil {
+		return err
+	}
+	if own := s.options.Own(session.id); own != nil {
+		var live sync.WaitGroup
+		defer live.Wait()
+		live.Go(func() {
+			for event := range own.Live(ctx) {
+				if err := out.send(message{Type: "live", Event: event}); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+		defer cancel(nil)
+	}
+	return session.stream(ctx, out, w)
+}
+
+// stream sends what changes until the context ends or nobody reads it.
+func (s *session) stream(ctx context.Context, out *stream, w *watcher) error {
+	ping := time.NewTicker(pingTime)
+	defer ping.Stop()
+	rows, overview := newPace(rowsTime), newPace(overviewTime)
+	defer rows.timer.Stop()
+	defer overview.timer.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-w.wake:
+			rows.want()
+			overview.want()
+		case <-rows.timer.C:
+			rows.done()
+			err = s.sendRows(out, w.takeRow())
+		case <-overview.timer.C:
+			overview.done()
+			err = s.sendUpdate(out, w)
+		case <-ping.C:
+			err = out.send(message{Type: "ping"})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sendRows sends the rows from a number on, in messages of bounded size.
+func (s *session) sendRows(out *stream, first int) error {
+	for {
+		rows := s.rows(first, rowsMessage)
+		if len(rows) == 0 {
+			return nil
+		}
+		if err := out.send(message{Type: "rows", First: &first, Rows: rows}); err != nil {
+			return err
+		}
+		first += len(rows)
+	}
+}
+
+// sendUpdate sends an overview with the steps that have changed. Its error says that there will be no more.
+func (s *session) sendUpdate(out *stream, w *watcher) error {
+	step, ok := w.takeStep()
+	if !ok {
+		return nil
+	}
+	o := s.overview(step)
+	if err := out.send(message{Type: "update", Overview: &o}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.failed, fs.ErrNotExist) {
+		return refuse(http.StatusGone, "The session was removed.")
+	}
+	return nil
+}
+
+// pace says when something that was wanted is due: at once, but not more often than once in a while.
+type pace struct {
+	gap    time.Duration
+	timer  *time.Timer
+	last   time.Time // when it was due
+	wanted bool
+}
+
+func newPace(gap time.Duration) *pace {
+	timer := time.NewTimer(gap)
+	timer.Stop()
+	return &pace{gap: gap, timer: timer}
+}
+
+// want makes it due as soon as possible.
+func (p *pace) want() {
+	if !p.wanted {
+		p.wanted = true
+		p.timer.Reset(max(0, p.gap-time.Since(p.last)))
+	}
+}
+
+// done notes that it was due.
+func (p *pace) done() { p.wanted, p.last = false, time.Now() }
