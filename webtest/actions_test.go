@@ -1,0 +1,122 @@
+package webtest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// open goes to a URL.
+func (p *page) open(url string) {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.Navigate(url)); err != nil {
+		p.Fatalf("opening %s: %v", url, err)
+	}
+}
+
+// eval returns the value of an expression, which may be a promise.
+func eval[T any](p *page, expression string) T {
+	p.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// wait waits until an expression is true. The page's policy forbids what chromedp.Poll does.
+func (p *page) wait(expression string) {
+	p.Helper()
+	const poll = `new Promise((resolve) => {
+		const began = Date.now();
+		const look = () => {
+			let is = false, why = "";
+			try { is = !!(EXPRESSION); } catch (e) { why = " " + e; }
+			if (is) resolve("");
+			else if (Date.now() - began > 20000) resolve("is not true within 20 s." + why + " The page says:\n" + document.body.innerText.slice(0, 4000));
+			else setTimeout(look, 10);
+		};
+		look();
+	})`
+	if problem := eval[string](p, strings.ReplaceAll(poll, "EXPRESSION", expression)); problem != "" {
+		p.shot("failed")
+		p.Fatalf("%s %s", expression, problem)
+	}
+}
+
+// click clicks on the first visible element that matches a selector, in its middle, as a mouse does.
+func (p *page) click(selector string) {
+	p.Helper()
+	p.wait(visible(selector))
+	if err := chromedp.Do(p.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible)); err != nil {
+		p.Fatalf("clicking on %s: %v", selector, err)
+	}
+}
+
+// visible returns the expression that an element is on the page and has a size.
+func visible(selector string) string {
+	return strings.ReplaceAll(`[...document.querySelectorAll(SELECTOR)].some((e) => e.getClientRects().length > 0)`, "SELECTOR", quote(selector))
+}
+
+// keys presses keys, wherever the focus is.
+func (p *page) keys(keys string) {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.KeyEvent(keys)); err != nil {
+		p.Fatalf("pressing %q: %v", keys, err)
+	}
+}
+
+// size sets the size of the window, in pixels.
+func (p *page) size(width, height int64) {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// prefer sets media features such as prefers-color-scheme, as name and value in turn.
+func (p *page) prefer(pairs ...string) {
+	p.Helper()
+	var features []*emulation.MediaFeature
+	for i := 0; i+1 < len(pairs); i += 2 {
+		features = append(features, &emulation.MediaFeature{Name: pairs[i], Value: pairs[i+1]})
+	}
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+}
+
+// shot writes a screenshot of the window if they are wanted.
+func (p *page) shot(name string) {
+	p.Helper()
+	if *screenshots == "" {
+		return
+	}
+	p.picture(filepath.Join(*screenshots, p.Name()+"-"+name+".png"))
+}
+
+// picture writes a screenshot of the window to a file.
+func (p *page) picture(file string) {
+	p.Helper()
+	data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		p.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// quote returns a text as a literal of JavaScript.
+func quote(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string can be encoded
+	}
+	return string(data)
+}
