@@ -136,7 +136,7 @@ func (p *page) hear(event any) {
 			p.problem(fmt.Sprintf("log: %s %s", e.Entry.Text, e.Entry.URL))
 		}
 	case *audits.EventIssueAdded:
-		details, _ := json.Marshal(e.Issue.Details.ContentSecurityPolicyIssueDetails)
+		details, _ := json.Marshal(e.Issue.Details)
 		p.problem(fmt.Sprintf("issue: %s %s", e.Issue.Code, details))
 	case *network.EventRequestWillBeSent:
 		p.mu.Lock()

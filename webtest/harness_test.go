@@ -20,6 +20,7 @@ func TestN5_TheBrowserTellsWhatGoesWrong(t *testing.T) {
 		{"a missing file", "", `<script src="/none.js"></script>`, "404"},
 		{"a server that is not there", "", `<img src="http://127.0.0.1:1/x.png">`, "ERR_"},
 		{"a dialog", "", `<script>alert("of a test")</script>`, "dialog: of a test"},
+		{"a field without a name", "", `<input>`, "GenericIssue"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestN5_TheBrowserActs(t *testing.T) {
 			_, _ = w.Write([]byte(`document.querySelector("button").onclick = () => { document.querySelector("input").focus(); localStorage.clicked = "yes"; };`))
 			return
 		}
-		_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>x</title><link rel="icon" href="data:,"><p hidden><button>no</button></p><button id="b">yes</button><input><script src="/page.js"></script>`))
+		_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>x</title><link rel="icon" href="data:,"><p hidden><button>no</button></p><button id="b">yes</button><label>Text <input id="i" autocomplete="off"></label><script src="/page.js"></script>`))
 	}))
 	t.Cleanup(server.Close)
 	p.open(server.URL)
