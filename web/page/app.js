@@ -1,0 +1,258 @@
+// The page: which session it shows, by the fragment of its address, and what becomes of the session's messages.
+
+/** rowsPage is how many rows are asked for at once, and maxPages how many such pages are kept. */
+const rowsPage = 200, maxPages = 200;
+
+/** View holds the session that is shown: its overview, and the rows that are known. */
+class View {
+  /** @param {Source} source @param {string} id */
+  constructor(source, id) {
+    this.source = source;
+    this.id = id;
+    /** @type {any} */
+    this.overview = null;
+    this.count = 0;
+    /** @type {Row[]|null} the last rows, while the others are unknown */
+    this.tail = null;
+    this.lost = false;
+    /** @type {Map<number, Row[]>} by page */
+    this.pages = new Map();
+    this.asked = new Set();
+    this.closed = false;
+    this.stop = () => {};
+  }
+
+  /** open begins to watch the session. */
+  open() {
+    for (const p of panels) p.open?.(this);
+    this.stop = this.source.watch(this.id, (m) => { if (!this.closed) this.message(m); });
+  }
+
+  /** close ends it. */
+  close() {
+    this.closed = true;
+    this.stop();
+    for (const p of panels) p.close?.();
+  }
+
+  /** message takes a message of the server. @param {any} m */
+  message(m) {
+    if (m.type === "lost" || m.type === "end") {
+      this.connection(m.type === "lost");
+      notice(m.text || "", m.type === "lost" && m.again ? "It will be asked again." : "");
+      return;
+    }
+    if (this.lost) {
+      this.connection(false);
+      notice("");
+    }
+    if (m.type === "tail" && !this.overview) this.tail = m.rows;
+    if (m.type === "overview") {
+      this.pages.clear();
+      this.asked.clear();
+      this.tail = null;
+      this.setOverview(m.overview);
+    }
+    if (m.type === "update") this.setOverview(mergeOverview(this.overview, m.overview));
+    if (m.type === "rows") this.put(m.first, m.rows);
+    if (m.type === "tail" || m.type === "rows") for (const p of panels) p.rows?.(m.first ?? -1, m.rows, this);
+    if (m.type === "live") for (const p of panels) p.live?.(m.event, this);
+  }
+
+  connection(/** @type {boolean} */ lost) {
+    this.lost = lost;
+    for (const p of panels) p.connection?.(lost, this);
+  }
+
+  setOverview(/** @type {any} */ o) {
+    this.overview = o;
+    this.count = Math.max(this.count, o.rows);
+    for (const p of panels) p.overview?.(o, this);
+  }
+
+  /** put takes rows, which may be new or have changed. @param {number} first @param {Row[]} rows */
+  put(first, rows) {
+    for (const [n, row] of rows.entries()) {
+      const i = first + n, page = Math.floor(i / rowsPage);
+      let list = this.pages.get(page);
+      if (!list) this.pages.set(page, list = []);
+      list[i % rowsPage] = row;
+    }
+    this.count = Math.max(this.count, first + rows.length);
+    this.forget(Math.floor(first / rowsPage));
+  }
+
+  /** forget drops the pages that are far away from one, if there are too many. @param {number} near */
+  forget(near) {
+    if (this.pages.size <= maxPages) return;
+    const far = [...this.pages.keys()].sort((a, b) => Math.abs(b - near) - Math.abs(a - near));
+    for (const page of far.slice(0, this.pages.size - maxPages)) {
+      this.pages.delete(page);
+      this.asked.delete(page);
+    }
+  }
+
+  /** row returns a row if it is known. @param {number} i @returns {Row|undefined} */
+  row(i) { return this.pages.get(Math.floor(i / rowsPage))?.[i % rowsPage]; }
+
+  /** need asks for the page of a row that is not known. The panels are told when it has come. @param {number} i */
+  need(i) {
+    const page = Math.floor(i / rowsPage);
+    if (this.asked.has(page)) return;
+    this.asked.add(page);
+    this.source.rows(this.id, page * rowsPage, rowsPage).then((rows) => {
+      if (this.closed) return;
+      this.put(page * rowsPage, rows);
+      for (const p of panels) p.rows?.(page * rowsPage, rows, this);
+    }, (err) => {
+      this.asked.delete(page);
+      if (!this.closed && !this.lost) notice(err.message);
+    });
+  }
+
+  /** fetchRow returns a row, which is asked for if it is not known. @param {number} i @returns {Promise<Row|undefined>} */
+  async fetchRow(i) { return this.row(i) || (await this.source.rows(this.id, i, 1))[0]; }
+
+  /** jump shows a row, and opens it if wanted. @param {number} i @param {{expand?: boolean}} [how] */
+  jump(i, how = {}) { timeline.jump(i, how); }
+
+  /** filter shows only the rows that fit. @param {Filter} f */
+  filter(f) { setFilter(f); }
+
+  /** openSession shows another session, and remembers the row to come back to. @param {string} id @param {number} [fromRow] */
+  openSession(id, fromRow) { go({ session: id, from: fromRow }); }
+}
+
+/**
+ * mergeOverview returns an overview with an update, whose columns of steps and whose marks begin where something was added or has changed.
+ * @param {any} old
+ * @param {any} update
+ */
+function mergeOverview(old, update) {
+  const steps = update.steps || { first: 1 }, merged = { ...update, steps: { ...old.steps, first: old.steps.first } };
+  const keep = Math.max(0, steps.first - old.steps.first);
+  for (const [name, column] of Object.entries(steps)) {
+    if (Array.isArray(column)) merged.steps[name] = (old.steps[name] || []).slice(0, keep).concat(column);
+  }
+  merged.marks = (old.marks || []).slice(0, update.first_mark || 0).concat(update.marks || []);
+  merged.first_mark = 0;
+  return merged;
+}
+
+/** notice shows a line above the content, or none. @param {string} text @param {string} [more] */
+function notice(text, more = "") {
+  const p = byID("notice");
+  p.replaceChildren(visible(text + (text && more ? " " + more : "")));
+  p.hidden = !text;
+}
+
+/** @typedef {{token?: string, session?: string, row?: number, from?: number}} Place of the page, as its fragment says it */
+
+/** place returns where the page is. @returns {Place} */
+function place() {
+  const p = new URLSearchParams(location.hash.slice(1)), row = parseInt(p.get("row") || "", 10), from = parseInt(p.get("from") || "", 10);
+  return { token: p.get("token") || undefined, session: p.get("session") || undefined, row: row >= 0 ? row : undefined, from: from >= 0 ? from : undefined };
+}
+
+/** hash returns the fragment of a place. The token stays in it, so that reloading and copied links work. @param {Place} to */
+function hash(to) {
+  const p = new URLSearchParams(), token = place().token;
+  if (token) p.set("token", token);
+  if (to.session) p.set("session", to.session);
+  if (to.row !== undefined) p.set("row", String(to.row));
+  if (to.from !== undefined) p.set("from", String(to.from));
+  return "#" + p;
+}
+
+/** go shows another place. @param {Place} to */
+function go(to) { location.hash = hash(to); }
+
+/** here remembers a row in the page's address. @param {number|undefined} row */
+function here(row) { history.replaceState(null, "", hash({ ...place(), row })); }
+
+/** @type {View|null} */
+let view = null;
+/** @type {Source} */
+let source;
+
+/** route shows what the address names. */
+function route() {
+  const at = place();
+  if (view && view.id === at.session) {
+    if (at.row !== undefined) view.jump(at.row, {});
+    return;
+  }
+  view?.close();
+  view = null;
+  notice("");
+  byID("list").hidden = !!at.session;
+  byID("session").hidden = !at.session;
+  document.body.classList.toggle("in-session", !!at.session);
+  drawHead(null);
+  if (!at.session) {
+    showList(source);
+    return;
+  }
+  hideList();
+  view = new View(source, at.session);
+  view.open();
+}
+
+/** stateNames says what the states of a session are called. */
+const stateNames = { running: "running", waiting: "waits for you", idle: "finished", interrupted: "interrupted", closed: "closed" };
+
+/** drawHead shows the names of the session and of those that it belongs to, and its state. @param {any} o the overview, or null */
+function drawHead(o) {
+  const at = place(), crumbs = [el("a", { href: hash({}) }, "Sessions")];
+  if (o?.parent) crumbs.push(el("a", { href: hash({ session: o.parent, row: at.from }) }, "parent session"));
+  byID("crumbs").replaceChildren(...crumbs);
+  const task = o ? o.task || o.id : at.session || "Sessions";
+  byID("title").replaceChildren(visible(task));
+  byID("title").title = plain(task);
+  const state = o?.state || "";
+  byID("state").replaceChildren(state ? el("span", { class: "state " + state }, stateNames[state] || state) : "");
+  document.title = (state === "running" ? "▶ " : state === "waiting" ? "? " : "") + plain(task).slice(0, 80) + " · Attractor";
+  favicon(state);
+}
+
+/** favicon shows the state in the browser's tab. @param {string} state */
+function favicon(state) {
+  const colours = { running: "2f7de1", waiting: "d98a00", interrupted: "c33" };
+  const svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='6' fill='#" + (colours[state] || "888") + "'/></svg>";
+  const link = document.querySelector("link[rel=icon]");
+  if (link) link.setAttribute("href", "data:image/svg+xml," + encodeURIComponent(svg));
+}
+
+/** setTheme shows the page dark, light, or as the system does. @param {string} theme dark, light or an empty string */
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  keep("theme", theme);
+  dispatchEvent(new Event("theme"));
+}
+
+/** switchTheme shows the other theme. */
+function switchTheme() {
+  const now = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  setTheme(now === "dark" ? "light" : "dark");
+}
+
+/** start draws the page. */
+function start() {
+  document.documentElement.dataset.theme = setting("theme", "");
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
+  const token = place().token, isFile = !!document.querySelector("script.data");
+  source = isFile ? new FileSource() : new ServerSource(token || "");
+  byID("switches").append(button("Keys", showKeys, { icon: "help", class: "quiet" }), button("Dark or light", switchTheme, { icon: "theme", class: "quiet" }));
+  byID("skip").addEventListener("click", () => byID("main").focus());
+  addPanel({ overview: drawHead });
+  startKeys();
+  addEventListener("hashchange", route);
+  if (!isFile && !token) {
+    drawHead(null);
+    notice("The address of this page lacks its token. Open the whole address that attractor has printed.");
+    return;
+  }
+  route();
+}
+
+start();

@@ -1,0 +1,102 @@
+// Diffs, one below the other or side by side, with line numbers.
+
+/** A DiffLine is a line of a diff: " ", "+", "-", or "@" for what is between hunks. @typedef {{op: string, text: string, a?: number, b?: number}} DiffLine */
+
+/** parseDiff returns the lines of a unified diff. @param {string} diff @returns {DiffLine[]} */
+function parseDiff(diff) {
+  const out = [];
+  let a = 0, b = 0, inHunk = false;
+  for (const line of diff.replace(/\n$/, "").split("\n")) {
+    const at = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)/.exec(line);
+    if (at) {
+      [a, b, inHunk] = [Number(at[1]), Number(at[2]), true];
+      out.push({ op: "@", text: at[3].trim() });
+    } else if (inHunk && line[0] === "+") out.push({ op: "+", text: line.slice(1), b: b++ });
+    else if (inHunk && line[0] === "-") out.push({ op: "-", text: line.slice(1), a: a++ });
+    else if (inHunk && line[0] === "\\") out.push({ op: "@", text: line.slice(2) });
+    else if (inHunk) out.push({ op: " ", text: line.slice(1), a: a++, b: b++ });
+  }
+  return out;
+}
+
+/** textDiff returns what was replaced by what: the common lines at both ends, and the others. @param {string} before @param {string} after @returns {DiffLine[]} */
+function textDiff(before, after) {
+  const a = before.split("\n"), b = after.split("\n");
+  let head = 0, tail = 0;
+  while (head < a.length && head < b.length && a[head] === b[head]) head++;
+  while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
+  return [
+    ...a.slice(0, head).map((text) => ({ op: " ", text })), ...a.slice(head, a.length - tail).map((text) => ({ op: "-", text })),
+    ...b.slice(head, b.length - tail).map((text) => ({ op: "+", text })), ...a.slice(a.length - tail).map((text) => ({ op: " ", text })),
+  ];
+}
+
+/** patchOf returns the text of a patch with its lines in colour. @param {string} patch */
+function patchOf(patch) {
+  return diffOf(patch.replace(/\n$/, "").split("\n").map((line) => {
+    const op = { "+": "+", "-": "-", "*": "@", "@": "@" }[line[0]] || " ";
+    return { op, text: op === "@" ? line : line.slice(1) };
+  }));
+}
+
+/** changeOf returns a change of a file. @param {any} c @param {View} v */
+function changeOf(c, v) {
+  const dir = v.overview?.dir ? v.overview.dir + "/" : "", short = (/** @type {string} */ p) => (dir && p.startsWith(dir) ? p.slice(dir.length) : p);
+  const name = (c.from ? short(c.from) + " → " : "") + short(c.path || "");
+  return el("section", { class: "part change" }, el("h3", {}, el("span", { class: "path" }, name), " ", el("span", { class: "badge" }, c.kind)),
+    c.diff ? diffOf(parseDiff(c.diff)) : null, c.diff_cut ? el("p", { class: "quiet" }, "The diff was too long: its end is missing.") : null);
+}
+
+/** diffRoom is how many lines of a diff are shown at first. */
+const diffRoom = 300;
+
+/** diffOf returns a diff in the form that the reader has chosen. @param {DiffLine[]} lines */
+function diffOf(lines) {
+  const box = el("div", { class: "diff" });
+  let room = diffRoom;
+  const draw = () => {
+    const split = setting("diff", "unified") === "split";
+    const rows = lines.slice(0, room), table = el("table", { class: split ? "split" : "unified" }, el("tbody", {}, ...(split ? splitRows(rows) : rows.map(unifiedRow))));
+    const other = button(split ? "One below the other" : "Side by side", () => { keep("diff", split ? "unified" : "split"); draw(); }, { class: "quiet form" });
+    const more = lines.length > room ? button("Show " + plural(lines.length - room, "more line"), () => { room += 2000; draw(); }, { class: "gap" }) : null;
+    box.replaceChildren(other, el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Diff" }, table), ...(more ? [more] : []));
+  };
+  draw();
+  return box;
+}
+
+/** opNames says what lines of a diff are to those who do not see colours. */
+const opNames = { "+": "added", "-": "removed", " ": "", "@": "" };
+
+/** unifiedRow returns a line of a diff. @param {DiffLine} l */
+function unifiedRow(l) {
+  if (l.op === "@") return el("tr", { class: "hunk" }, el("td", { colSpan: 4 }, l.text || "⋯"));
+  return el("tr", { class: opNames[l.op] }, el("td", { class: "no" }, l.a), el("td", { class: "no" }, l.b), el("td", { class: "op" }, l.op), el("td", { class: "line" }, l.text));
+}
+
+/** splitRows returns lines side by side: removed ones at the left of the added ones that follow. @param {DiffLine[]} lines */
+function splitRows(lines) {
+  const rows = [];
+  for (let n = 0; n < lines.length;) {
+    const l = lines[n];
+    if (l.op === "@" || l.op === " ") {
+      rows.push(l.op === "@" ? unifiedRow(l) : splitRow(l, l));
+      n++;
+      continue;
+    }
+    const removed = [], added = [];
+    while (lines[n]?.op === "-") removed.push(lines[n++]);
+    while (lines[n]?.op === "+") added.push(lines[n++]);
+    for (let k = 0; k < Math.max(removed.length, added.length); k++) rows.push(splitRow(removed[k], added[k]));
+  }
+  return rows;
+}
+
+/** splitRow returns a line and the one beside it. @param {DiffLine} [left] @param {DiffLine} [right] */
+function splitRow(left, right) {
+  const half = (/** @type {DiffLine|undefined} */ l, /** @type {number|undefined} */ no) => {
+    const kind = l ? opNames[l.op] : "none";
+    return [el("td", { class: "no " + kind }, no), el("td", { class: "line " + kind }, l?.text)];
+  };
+  return el("tr", {}, ...half(left, left?.a), ...half(right, right?.b));
+}

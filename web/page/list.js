@@ -1,0 +1,84 @@
+// The list of sessions, with subagents and forks under the sessions that they belong to.
+
+/** sessions holds what the list shows. */
+const sessions = { timer: 0, all: /** @type {any[]} */ ([]), filter: "" };
+
+/** showList draws the list, and asks for it again every few seconds while it is shown. @param {Source} from */
+async function showList(from) {
+  const section = byID("list");
+  if (!section.firstChild) section.append(listHead(), el("ul", { class: "sessions" }));
+  clearTimeout(sessions.timer);
+  try {
+    const all = await from.list();
+    if (section.hidden) return;
+    if (JSON.stringify(all) !== JSON.stringify(sessions.all) || !section.lastChild.firstChild) {
+      sessions.all = all;
+      drawList();
+    }
+    notice("");
+  } catch (err) {
+    notice(err.message, "It will be asked again.");
+  }
+  if (from.live) sessions.timer = setTimeout(() => { if (!section.hidden) showList(from); }, 3000);
+}
+
+/** hideList stops asking. */
+function hideList() { clearTimeout(sessions.timer); }
+
+/** listHead returns the box with which sessions are filtered. */
+function listHead() {
+  const box = el("input", { type: "search", placeholder: "Filter by task, directory, model or id", "aria-label": "Filter sessions",
+    oninput: () => { sessions.filter = box.value; drawList(); } });
+  return el("div", { class: "tools" }, box);
+}
+
+/** drawList draws the sessions that fit the filter, and those above them. */
+function drawList() {
+  const words = sessions.filter.toLowerCase().split(/\s+/).filter(Boolean), byId = new Map(sessions.all.map((s) => [s.id, s])), wanted = new Set();
+  for (const s of sessions.all) {
+    const text = [s.task, s.dir, s.model, s.provider, s.id].join(" ").toLowerCase();
+    if (!words.every((w) => text.includes(w))) continue;
+    for (let at = s; at && !wanted.has(at.id); at = byId.get(at.parent || at.fork_of)) wanted.add(at.id);
+  }
+  const under = new Map();
+  for (const s of sessions.all) {
+    if (!wanted.has(s.id)) continue;
+    const above = byId.has(s.parent || s.fork_of) ? s.parent || s.fork_of : "";
+    under.set(above, [...(under.get(above) || []), s]);
+  }
+  const ul = byID("list").lastChild;
+  ul.replaceChildren(...listUnder(under, "", new Set()));
+  if (!ul.firstChild) ul.append(emptyList());
+}
+
+/** listUnder returns the items of the sessions that belong to one. @param {Map<string, any[]>} under @param {string} id @param {Set<string>} seen */
+function listUnder(under, id, seen) {
+  const items = [];
+  for (const s of under.get(id) || []) {
+    if (seen.has(s.id)) continue;
+    seen.add(s.id);
+    const below = listUnder(under, s.id, seen);
+    items.push(el("li", {}, listLink(s), below.length ? el("ul", {}, ...below) : null));
+  }
+  return items;
+}
+
+/** listLink returns the line of a session. @param {any} s */
+function listLink(s) {
+  const time = Date.parse(s.modified), kind = s.parent ? "subagent" : s.fork_of ? "fork" : "";
+  return el("a", { class: "session", href: hash({ session: s.id }) },
+    el("span", { class: "task" }, s.task || "(no task yet)"),
+    s.locked ? el("span", { class: "state running" }, s.own ? "runs here" : "open") : null,
+    kind ? el("span", { class: "badge" }, kind) : null,
+    s.problem ? el("span", { class: "badge bad" }, s.problem) : null,
+    el("span", { class: "dir" }, s.dir || ""),
+    el("span", { class: "model" }, s.model || ""),
+    el("span", { class: "bytes" }, s.size ? size(s.size) : ""),
+    el("time", { dateTime: s.modified || "", title: time ? new Date(time).toLocaleString() : "" }, time ? since(time) : ""));
+}
+
+/** emptyList says why there is nothing, and what to do. */
+function emptyList() {
+  if (sessions.all.length) return el("li", { class: "empty" }, "No session fits the filter.");
+  return el("li", { class: "empty" }, "There is no session yet. Start one with ", el("code", {}, 'attractor run "What is this project about?"'), ": it will appear here.");
+}

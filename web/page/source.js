@@ -1,0 +1,266 @@
+// Where sessions come from: the server of this page, or the page itself if it is a file that was exported.
+
+/** @typedef {{i: number, kind: string, seq: number, time: number, ms?: number, step?: number, name?: string, text?: string, bytes?: number, failed?: boolean, added?: number, removed?: number, paths?: string[], session?: string, cost?: number}} Row as web/model.go describes it */
+
+/**
+ * A Source gives sessions. act is null if nothing can be steered.
+ * @typedef {object} Source
+ * @property {boolean} live the sessions can grow
+ * @property {() => Promise<any[]>} list
+ * @property {(id: string, onMessage: (m: any) => void) => () => void} watch
+ * @property {(id: string, first: number, count: number) => Promise<Row[]>} rows
+ * @property {(id: string, i: number) => Promise<any>} item
+ * @property {(id: string, hash: string, offset: number, limit: number) => Promise<{text: string, next: number}>} output next is 0 at the end
+ * @property {(id: string, query: string, filter: Filter) => Promise<{rows: number[], more: boolean}>} search
+ * @property {null | ((id: string, line: object) => Promise<any>)} act
+ */
+
+/** Of the rows that are shown: each member that is set has to fit. @typedef {{kinds?: string[], tool?: string, failed?: boolean, changed?: boolean, path?: string}} Filter */
+
+/** silence is how long a server that sends a ping every 15 seconds may be silent, in milliseconds. */
+const silence = 45000;
+
+/** ServerSource asks the server of this page. @implements {Source} */
+class ServerSource {
+  /** @param {string} token of the page's address */
+  constructor(token) {
+    this.token = token;
+    this.live = true;
+    this.act = (/** @type {string} */ id, /** @type {object} */ line) =>
+      this.json(this.path(id, "do"), { method: "POST", body: JSON.stringify(line) });
+  }
+
+  path(/** @type {string} */ id, /** @type {string} */ rest) { return "/api/sessions/" + encodeURIComponent(id) + "/" + rest; }
+
+  /**
+   * fetch returns the response to a request, or fails with what the server says.
+   * @param {string} path
+   * @param {RequestInit} [init]
+   */
+  async fetch(path, init = {}) {
+    let r;
+    try {
+      r = await fetch(path, { ...init, headers: { Authorization: "Bearer " + this.token }, cache: "no-store" });
+    } catch (err) {
+      if (init.signal?.aborted) throw err;
+      throw new Error("The viewer's server does not answer. Has it ended?");
+    }
+    if (r.ok) return r;
+    const text = await r.text();
+    let said = text;
+    try { said = JSON.parse(text).error || text; } catch { /* not JSON: the text says it */ }
+    throw Object.assign(new Error(said || "The server refuses: status " + r.status), { status: r.status });
+  }
+
+  async json(/** @type {string} */ path, /** @type {RequestInit} */ init = {}) { return (await this.fetch(path, init)).json(); }
+
+  async list() { return (await this.json("/api/sessions?limit=5000")).sessions || []; }
+
+  async rows(/** @type {string} */ id, /** @type {number} */ first, /** @type {number} */ count) {
+    return (await this.json(this.path(id, "rows?first=" + first + "&count=" + count))).rows || [];
+  }
+
+  item(/** @type {string} */ id, /** @type {number} */ i) { return this.json(this.path(id, "items/" + i)); }
+
+  async output(/** @type {string} */ id, /** @type {string} */ hash, /** @type {number} */ offset, /** @type {number} */ limit) {
+    const r = await this.fetch(this.path(id, "outputs/" + encodeURIComponent(hash) + "?offset=" + offset + "&limit=" + limit));
+    const bytes = await r.arrayBuffer();
+    return { text: new TextDecoder().decode(bytes), next: bytes.byteLength < limit ? 0 : offset + bytes.byteLength };
+  }
+
+  search(/** @type {string} */ id, /** @type {string} */ query, /** @type {Filter} */ filter) {
+    const q = new URLSearchParams();
+    if (query) q.set("q", query);
+    if (filter.kinds) q.set("kinds", filter.kinds.join(","));
+    if (filter.failed) q.set("failed", "true");
+    if (filter.changed) q.set("changed", "true");
+    if (filter.tool) q.set("tool", filter.tool);
+    if (filter.path) q.set("path", filter.path);
+    return this.json(this.path(id, "search?" + q));
+  }
+
+  /**
+   * watch gives the messages of a session until the returned function is called. It asks again when the server has gone, and then gives
+   * {type: "lost", text} first.
+   * @param {string} id
+   * @param {(m: any) => void} onMessage
+   */
+  watch(id, onMessage) {
+    const stop = new AbortController();
+    const run = async () => {
+      for (let tries = 0; !stop.signal.aborted; tries++) {
+        let again = true;
+        try {
+          again = await this.stream(id, (m) => { tries = 0; onMessage(m); }, stop.signal);
+        } catch (err) {
+          if (stop.signal.aborted) return;
+          again = !(err.status >= 400 && err.status < 500);
+          onMessage({ type: "lost", text: err.message, again });
+        }
+        if (!again) return;
+        await new Promise((wake) => { setTimeout(wake, Math.min(1000 * 2 ** tries, 10000)); });
+      }
+    };
+    run();
+    return () => stop.abort();
+  }
+
+  /**
+   * stream gives the messages of one connection. It returns whether asking again makes sense.
+   * @param {string} id
+   * @param {(m: any) => void} onMessage
+   * @param {AbortSignal} stop
+   */
+  async stream(id, onMessage, stop) {
+    const quiet = new AbortController();
+    let timer = 0;
+    const alive = () => { clearTimeout(timer); timer = setTimeout(() => quiet.abort(), silence); };
+    const end = () => quiet.abort();
+    stop.addEventListener("abort", end);
+    try {
+      alive();
+      const r = await this.fetch(this.path(id, "watch"), { signal: quiet.signal });
+      const reader = /** @type {any} */ (r.body).pipeThrough(new TextDecoderStream()).getReader();
+      let rest = /** @type {string[]} */ ([]), ended = false;
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        alive();
+        const lines = value.split("\n");
+        rest.push(lines[0]);
+        for (let n = 1; n < lines.length; n++) {
+          const line = rest.join("");
+          rest = [lines[n]];
+          if (!line) continue;
+          const m = JSON.parse(line);
+          ended = m.type === "end";
+          onMessage(m);
+        }
+      }
+      if (ended) return false;
+      throw new Error("The connection to the viewer's server has ended.");
+    } catch (err) {
+      if (quiet.signal.aborted && !stop.aborted) throw new Error("The viewer's server has been silent for too long.");
+      throw err;
+    } finally {
+      clearTimeout(timer);
+      stop.removeEventListener("abort", end);
+    }
+  }
+}
+
+/** FileSource reads the blocks of data in an exported file. A block is parsed when something in it is asked for. @implements {Source} */
+class FileSource {
+  constructor() {
+    this.live = false;
+    this.act = null;
+    /** @type {Map<string, {first: number, node: HTMLElement}[]>} by kind and session */
+    this.blocks = new Map();
+    for (const node of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script.data"))) {
+      const key = node.dataset.kind + " " + (node.dataset.session || "");
+      const list = this.blocks.get(key) || [];
+      list.push({ first: Number(node.dataset.first || 0), node });
+      this.blocks.set(key, list);
+    }
+    /** @type {Map<HTMLElement, any>} the blocks that were parsed last */
+    this.parsed = new Map();
+  }
+
+  /** parse returns the value of a block. It remembers those that were used last. @param {HTMLElement} node */
+  parse(node) {
+    let value = this.parsed.get(node);
+    this.parsed.delete(node);
+    value ??= JSON.parse(node.textContent || "null");
+    this.parsed.set(node, value);
+    for (const old of this.parsed.keys()) {
+      if (this.parsed.size <= 24) break;
+      this.parsed.delete(old);
+    }
+    return value;
+  }
+
+  of(/** @type {string} */ kind, /** @type {string} */ id) { return this.blocks.get(kind + " " + id) || []; }
+
+  /** block returns the block that holds a number, and its values. @param {string} kind @param {string} id @param {number} i */
+  block(kind, id, i) {
+    const found = this.of(kind, id).findLast((b) => b.first <= i);
+    if (!found) throw new Error("The file does not have this part of the session.");
+    return { first: found.first, values: this.parse(found.node) };
+  }
+
+  async list() { return this.of("sessions", "").flatMap((b) => this.parse(b.node)); }
+
+  watch(/** @type {string} */ id, /** @type {(m: any) => void} */ onMessage) {
+    let stopped = false;
+    queueMicrotask(() => {
+      if (stopped) return;
+      const block = this.of("overview", id)[0];
+      if (block) onMessage({ type: "overview", overview: this.parse(block.node) });
+      onMessage({ type: "end", text: block ? "" : "This file does not have the session " + id + "." });
+    });
+    return () => { stopped = true; };
+  }
+
+  async rows(/** @type {string} */ id, /** @type {number} */ first, /** @type {number} */ count) {
+    const rows = [];
+    while (rows.length < count) {
+      const at = first + rows.length, b = this.of("rows", id).findLast((x) => x.first <= at);
+      const part = b ? this.parse(b.node).slice(at - b.first, at - b.first + count - rows.length) : [];
+      if (!part.length) break;
+      rows.push(...part);
+    }
+    return rows;
+  }
+
+  async item(/** @type {string} */ id, /** @type {number} */ i) {
+    const { first, values } = this.block("items", id, i);
+    if (!values[i - first]) throw new Error("The file does not have the details of this row.");
+    return values[i - first];
+  }
+
+  async output(/** @type {string} */ id, /** @type {string} */ hash, /** @type {number} */ offset, /** @type {number} */ limit) {
+    const found = this.of("output", id).find((b) => b.node.dataset.hash === hash);
+    if (!found) throw new Error("The file does not have this output: it was too long for the export.");
+    const text = this.parse(found.node), end = offset + limit;
+    return { text: text.slice(offset, end), next: end < text.length ? end : 0 };
+  }
+
+  async search(/** @type {string} */ id, /** @type {string} */ query, /** @type {Filter} */ filter) {
+    const hits = [], wanted = query.toLowerCase();
+    for (const b of this.of("rows", id)) {
+      for (const row of this.parse(b.node)) if (fits(row, filter)) hits.push(row.i);
+      await breathe();
+    }
+    return { rows: wanted ? await this.having(id, hits, wanted) : hits, more: false };
+  }
+
+  /** having returns those of the rows that have a text in their events. @param {string} id @param {number[]} rows @param {string} wanted */
+  async having(id, rows, wanted) {
+    const found = new Set(), all = new Set(rows);
+    for (const b of this.of("items", id)) {
+      let since = performance.now();
+      for (const item of this.parse(b.node)) {
+        if (all.has(item.row.i) && texts(item.events).some((t) => t.toLowerCase().includes(wanted))) found.add(item.row.i);
+        if (performance.now() - since > 20) { await breathe(); since = performance.now(); }
+      }
+    }
+    return rows.filter((i) => found.has(i));
+  }
+}
+
+/** breathe lets the browser draw and listen. */
+function breathe() { return new Promise((go) => { setTimeout(go); }); }
+
+/** texts returns all strings in a JSON value, without the parts that say when and where. @param {any} value @returns {string[]} */
+function texts(value) {
+  if (typeof value === "string") return [value];
+  if (!value || typeof value !== "object") return [];
+  if (Array.isArray(value)) return value.flatMap(texts);
+  return Object.entries(value).flatMap(([name, v]) => (["kind", "session_id", "time", "data"].includes(name) ? [] : texts(v)));
+}
+
+/** fits reports whether a row is one that a filter shows. @param {Row} row @param {Filter} filter */
+function fits(row, filter) {
+  return (!filter.kinds || filter.kinds.includes(row.kind)) && (!filter.failed || !!row.failed) && (!filter.changed || !!row.paths?.length) &&
+    (!filter.tool || (row.kind === "call" && row.name === filter.tool)) && (!filter.path || !!row.paths?.includes(filter.path));
+}

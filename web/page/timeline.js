@@ -1,0 +1,437 @@
+// The timeline: one line for each row, of which only those that are seen are in the document. Rows that are open have the height of their details.
+
+/** spare is how many rows are drawn above and below those that are seen. */
+const spare = 8;
+
+/** Timeline draws the rows of a view, or those of them that fit a filter. */
+class Timeline {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    /** @type {View|null} */
+    this.view = null;
+    this.root = root;
+    this.sheet = el("div", { class: "sheet", role: "list", "aria-label": "Events" });
+    this.probe = el("div", { class: "row probe", "aria-hidden": "true" }, el("div", { class: "head" }, "\u00a0"));
+    this.more = button("", () => this.toEnd(), { class: "to-end", hidden: true });
+    this.empty = el("p", { class: "empty", hidden: true });
+    root.append(this.probe, this.sheet, this.empty);
+    root.after(this.more);
+    root.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.height = 28;
+    this.sizes = new ResizeObserver((list) => this.resized(list));
+    this.sizes.observe(root);
+    this.sizes.observe(this.probe);
+    this.reset();
+  }
+
+  /** reset forgets what was shown. */
+  reset() {
+    this.sheet.replaceChildren();
+    /** @type {number[]|null} the rows that are shown, all if null */
+    this.list = null;
+    /** @type {Map<number, {extra: number, body: HTMLElement|null, row: Row|null}>} open rows */
+    this.opened = new Map();
+    /** @type {{p: number, sum: number}[]} places of open rows, with the extra heights up to each */
+    this.sums = [];
+    /** @type {Map<number, any>} drawn elements by row */
+    this.drawn = new Map();
+    this.current = -1;
+    this.follow = false;
+    this.seen = 0;
+    this.longest = 1;
+    this.pending = 0;
+    this.marked = new Set();
+    this.more.hidden = true;
+    this.empty.hidden = true;
+  }
+
+  open(/** @type {View} */ view) {
+    this.reset();
+    this.view = view;
+    this.root.scrollTop = 0;
+    this.begun = false;
+    this.draw();
+  }
+
+  close() {
+    this.view = null;
+    this.reset();
+  }
+
+  /** total returns how many places there are. */
+  total() {
+    if (!this.view) return 0;
+    return this.view.tail ? this.view.tail.length : this.list ? this.list.length : this.view.count;
+  }
+
+  /** rowAt returns the number of the row at a place. @param {number} p */
+  rowAt(p) { return this.list && !this.view?.tail ? this.list[p] : p; }
+
+  /** placeOf returns the place of a row, or of the next one that is shown. @param {number} i */
+  placeOf(i) { return this.list ? lowerBound(this.list.length, (n) => /** @type {number[]} */ (this.list)[n] >= i) : i; }
+
+  /** data returns the row at a place if it is known. @param {number} p */
+  data(p) { return this.view?.tail ? this.view.tail[p] : this.view?.row(this.rowAt(p)); }
+
+  /** top returns where a place begins. @param {number} p */
+  top(p) {
+    const n = lowerBound(this.sums.length, (k) => this.sums[k].p >= p);
+    return p * this.height + (n ? this.sums[n - 1].sum : 0);
+  }
+
+  /** at returns the place that is at a height. @param {number} y */
+  at(y) { return Math.max(0, lowerBound(this.total(), (p) => this.top(p) > y) - 1); }
+
+  /** sum computes the heights of open rows again. */
+  sum() {
+    let sum = 0;
+    this.sums = [...this.opened].map(([i, o]) => ({ p: this.placeOf(i), i, extra: o.extra }))
+      .filter((o) => this.rowAt(o.p) === o.i).sort((a, b) => a.p - b.p).map((o) => ({ p: o.p, sum: sum += o.extra }));
+  }
+
+  /** resized takes the heights that the browser has measured, and keeps what is seen in its place. @param {ResizeObserverEntry[]} list */
+  resized(list) {
+    const anchor = this.anchor();
+    let changed = false;
+    for (const entry of list) {
+      const target = /** @type {any} */ (entry.target);
+      if (target === this.probe && target.offsetHeight) changed = changed || this.height !== target.offsetHeight, this.height = target.offsetHeight;
+      const o = this.opened.get(target.row);
+      if (!o || target !== o.body || !target.isConnected) continue;
+      changed = changed || o.extra !== target.offsetHeight;
+      o.extra = target.offsetHeight;
+    }
+    if (changed) this.sum();
+    if (changed) this.restore(anchor);
+    this.draw();
+  }
+
+  /** anchor returns what is at the top of the window. */
+  anchor() {
+    const p = this.at(this.root.scrollTop);
+    return { i: this.rowAt(p), offset: this.root.scrollTop - this.top(p) };
+  }
+
+  /** restore scrolls to an anchor, or to the end if the reader is there. @param {{i: number, offset: number}} a */
+  restore(a) {
+    this.stretch();
+    this.root.scrollTop = this.follow ? this.sheet.offsetHeight : this.top(this.placeOf(a.i)) + a.offset;
+  }
+
+  /** stretch gives the sheet the height of all rows. */
+  stretch() { this.sheet.style.height = this.top(this.total()) + "px"; }
+
+  scrolled() {
+    if (!this.view) return;
+    this.follow = this.atEnd();
+    if (this.follow) this.seen = this.total();
+    this.draw();
+  }
+
+  atEnd() { return this.root.scrollTop + this.root.clientHeight >= this.top(this.total()) - this.height; }
+
+  /** draw draws what is seen, before the next frame. */
+  draw() {
+    if (!this.pending) this.pending = requestAnimationFrame(() => { this.pending = 0; this.drawNow(); });
+  }
+
+  drawNow() {
+    if (!this.view) return;
+    this.stretch();
+    const total = this.total(), first = Math.max(0, this.at(this.root.scrollTop) - spare);
+    const last = Math.min(total - 1, this.at(this.root.scrollTop + this.root.clientHeight) + spare);
+    const wanted = new Map();
+    for (let p = first; p <= last; p++) wanted.set(this.key(p), p);
+    const kept = this.current >= 0 ? this.placeOf(this.current) : -1;
+    if (kept >= 0 && kept < total && this.rowAt(kept) === this.current) wanted.set(this.key(kept), kept);
+    for (const [key, e] of this.drawn) {
+      if (wanted.has(key)) continue;
+      e.remove();
+      this.drawn.delete(key);
+    }
+    let before = null;
+    for (const [key, p] of [...wanted].sort((a, b) => a[1] - b[1])) before = this.place(key, p, before, total);
+    this.drawMore(total);
+  }
+
+  /** key names what is drawn at a place. Rows of the tail of a long journal have no numbers yet. @param {number} p */
+  key(p) { return this.view?.tail ? -1 - p : this.rowAt(p); }
+
+  /**
+   * place puts the element of a row where it belongs, after another one.
+   * @param {number} key
+   * @param {number} p
+   * @param {any} before
+   * @param {number} total
+   */
+  place(key, p, before, total) {
+    const row = this.data(p);
+    let e = this.drawn.get(key);
+    if (!e || e.data !== row) {
+      const focused = e?.contains(document.activeElement);
+      const made = this.element(key, p, row);
+      if (e) e.replaceWith(made);
+      e = made;
+      this.drawn.set(key, e);
+      if (focused) e.firstChild.focus({ preventScroll: true });
+    }
+    const after = before ? before.nextSibling : this.sheet.firstChild;
+    if (after !== e) this.sheet.insertBefore(e, after);
+    e.style.top = this.top(p) + "px";
+    e.setAttribute("aria-posinset", String(p + 1));
+    e.setAttribute("aria-setsize", String(total));
+    return e;
+  }
+
+  /** element returns a new element of a row. @param {number} i @param {number} p @param {Row|undefined} row @returns {any} */
+  element(i, p, row) {
+    const e = el("div", { class: "row", role: "listitem" });
+    e.data = row;
+    if (!row) {
+      this.view?.need(i);
+      e.append(el("div", { class: "head waiting" }, "…"));
+      return e;
+    }
+    const o = this.opened.get(i);
+    e.classList.add("k-" + row.kind);
+    e.classList.toggle("failed", !!row.failed);
+    e.classList.toggle("hit", this.marked.has(i));
+    const above = p > 0 ? this.data(p - 1) : undefined, begins = !above || above.step !== row.step;
+    e.classList.toggle("begins", begins);
+    e.append(this.head(i, row, begins, !!o));
+    if (o) e.append(this.body(i, row, o));
+    return e;
+  }
+
+  /** head returns the line of a row. @param {number} i @param {Row} row @param {boolean} begins @param {boolean} open */
+  head(i, row, begins, open) {
+    const start = Date.parse(this.view?.overview?.created) || 0;
+    const tab = i === this.current || (this.current < 0 && i === 0) ? 0 : -1;
+    return el("button", { class: "head", type: "button", tabIndex: tab, "aria-expanded": String(open), onclick: () => this.toggle(i), onfocus: () => this.focused(i) },
+      el("span", { class: "step", title: row.step ? "step " + row.step : "" }, begins && row.step ? row.step : ""),
+      icon(iconOf(row)),
+      el("span", { class: "name" }, nameOfRow(row)),
+      el("span", { class: "text" }, row.text || ""),
+      el("span", { class: "facts" }, ...factsOf(row)),
+      el("span", { class: "took" }, row.ms ? duration(row.ms) : ""),
+      this.bar(row),
+      start && row.time ? el("span", { class: "when", title: new Date(row.time).toLocaleString() }, clock(row.time - start)) : el("span", { class: "when" }));
+  }
+
+  /** bar returns the duration of a row to scale, beside the longest step of the session. @param {Row} row */
+  bar(row) {
+    const bar = el("span", { class: "bar" }), fill = el("span");
+    if (row.ms) fill.style.width = Math.min(100, 100 * row.ms / this.longest) + "%";
+    bar.append(fill);
+    return bar;
+  }
+
+  /** body returns the details of an open row. @param {number} i @param {Row} row @param {any} o */
+  body(i, row, o) {
+    if (!o.body || o.row !== row) {
+      if (o.body) this.sizes.unobserve(o.body);
+      o.body = el("div", { class: "details" });
+      o.row = row;
+      o.body.row = i;
+      o.body.style.minHeight = o.extra ? Math.min(o.extra, 400) + "px" : "";
+      this.sizes.observe(o.body);
+      const body = o.body;
+      drawItem(body, /** @type {View} */ (this.view), row).then(() => { body.style.minHeight = ""; });
+    }
+    return o.body;
+  }
+
+  /** redraw draws a row again. @param {number} i */
+  redraw(i) {
+    const e = this.drawn.get(i);
+    if (e) e.data = null;
+    this.draw();
+  }
+
+  focused(/** @type {number} */ i) {
+    if (this.current === i) return;
+    const old = this.drawn.get(this.current)?.firstChild;
+    if (old) old.tabIndex = -1;
+    this.current = i;
+    const now = this.drawn.get(i);
+    if (now) now.firstChild.tabIndex = 0;
+    for (const e of this.drawn.values()) e.classList.toggle("current", e === now);
+    if (this.view && !this.view.tail) here(i);
+  }
+
+  /** toggle opens a row or closes it. @param {number} i @param {boolean} [open] */
+  toggle(i, open = !this.opened.has(i)) {
+    if (!this.view || this.view.tail || open === this.opened.has(i)) return;
+    const anchor = this.anchor();
+    if (open) {
+      this.opened.set(i, { extra: 0, body: null, row: null });
+      this.follow = false;
+    } else {
+      const o = this.opened.get(i);
+      if (o?.body) this.sizes.unobserve(o.body);
+      this.opened.delete(i);
+    }
+    this.current = i;
+    this.sum();
+    this.restore(anchor);
+    this.redraw(i);
+    this.limitOpened();
+    this.drawNow();
+    this.drawn.get(i)?.firstChild.focus({ preventScroll: true });
+  }
+
+  /** limitOpened drops the details of open rows that are not seen. They are made again when they are. */
+  limitOpened() {
+    let spareBodies = 30;
+    for (const [i, o] of this.opened) if (o.body && !this.drawn.has(i) && --spareBodies < 0) o.body = null;
+  }
+
+  /** jump shows a row and puts the focus on it. It scrolls only if the row is not seen. @param {number} i @param {{expand?: boolean}} [how] */
+  jump(i, how = {}) {
+    if (!this.view) return;
+    if (!this.view.overview) {
+      this.wanted = { i, how };
+      return;
+    }
+    if (this.list && this.rowAt(this.placeOf(i)) !== i) setFilter({});
+    const p = Math.min(this.placeOf(i), this.total() - 1), top = this.top(p), room = this.root.clientHeight;
+    if (p < 0) return;
+    this.stretch();
+    if (top < this.root.scrollTop || top + this.height > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
+    this.follow = false;
+    const row = this.rowAt(p);
+    if (how.expand) this.toggle(row, true);
+    this.focused(row);
+    this.drawNow();
+    const e = this.drawn.get(row);
+    e?.classList.add("current");
+    e?.firstChild.focus({ preventScroll: true });
+  }
+
+  /** move puts the focus on a place beside the current one. @param {number} by */
+  move(by) {
+    const now = this.current < 0 ? this.at(this.root.scrollTop) - Math.sign(by) : this.placeOf(this.current);
+    const p = Math.max(0, Math.min(this.total() - 1, now + by));
+    if (this.total()) this.jump(this.rowAt(p), {});
+  }
+
+  toEnd() {
+    if (!this.total()) return;
+    this.jump(this.rowAt(this.total() - 1), {});
+    this.stretch();
+    this.root.scrollTop = this.sheet.offsetHeight;
+    this.follow = true;
+  }
+
+  /** show shows only some rows, or all if the list is null. @param {number[]|null} list @param {string} none what is said if there are none */
+  show(list, none) {
+    const anchor = this.current >= 0 ? { i: this.current, offset: -this.root.clientHeight / 3 } : this.anchor();
+    this.list = list;
+    this.empty.textContent = none;
+    this.empty.hidden = !list || list.length > 0;
+    for (const e of this.drawn.values()) e.data = null;
+    this.sum();
+    this.restore(anchor);
+    this.draw();
+  }
+
+  /** mark marks the rows that a search has found. @param {number[]} rows */
+  mark(rows) {
+    this.marked = new Set(rows);
+    for (const [i, e] of this.drawn) e.classList.toggle("hit", this.marked.has(i));
+  }
+
+  overview(/** @type {any} */ o) {
+    const fromTail = this.view && this.drawn.size > 0 && [...this.drawn.keys()][0] < 0;
+    const steps = o.steps || {};
+    this.longest = Math.max(1, this.longest, ...(steps.model || []).slice(-2000), ...(steps.tools || []).slice(-2000));
+    if (!this.begun) {
+      this.begun = true;
+      this.seen = o.rows;
+      this.follow = !!fromTail || o.state === "running" || o.state === "waiting";
+      const at = this.wanted || (place().row !== undefined ? { i: place().row, how: { expand: true } } : null);
+      this.wanted = null;
+      this.stretch();
+      if (at) this.jump(at.i, at.how);
+    }
+    this.grown();
+  }
+
+  rows(/** @type {number} */ first, /** @type {Row[]} */ rows) {
+    if (this.list && this.view && first >= 0) this.list = extend(this.list, rows);
+    this.grown();
+  }
+
+  /** grown draws what is new, and stays at the end if the reader is there. */
+  grown() {
+    this.stretch();
+    if (this.follow || this.view?.tail) this.root.scrollTop = this.sheet.offsetHeight;
+    this.draw();
+  }
+
+  /** drawMore offers the end if there are new rows there. @param {number} total */
+  drawMore(total) {
+    if (this.atEnd()) this.seen = total;
+    const n = this.view?.tail ? 0 : total - this.seen;
+    this.more.hidden = n <= 0;
+    if (n > 0) this.more.textContent = plural(n, "new row") + " ↓";
+  }
+}
+
+/** lowerBound returns the first number below n for which a condition holds, which then holds for all later ones, or n. @param {number} n @param {(k: number) => boolean} holds */
+function lowerBound(n, holds) {
+  let low = 0;
+  while (low < n) {
+    const mid = (low + n) >> 1;
+    if (holds(mid)) n = mid;
+    else low = mid + 1;
+  }
+  return low;
+}
+
+/** extend returns a list of rows with those that are new and fit the filter. @param {number[]} list @param {Row[]} rows */
+function extend(list, rows) {
+  const last = list.length ? list[list.length - 1] : -1;
+  const more = rows.filter((r) => r.i > last && fits(r, shown.filter) && !shown.query).map((r) => r.i);
+  return more.length ? list.concat(more) : list;
+}
+
+/** kindNames says what kinds of rows are called. */
+const kindNames = { start: "session", history: "history", input: "input", thinking: "thinking", text: "answer", question: "question", steering: "steering",
+  plan: "plan", note: "note", retry: "retry", compaction: "compaction", model: "model", loop: "loop", limit: "limit", context: "context", warning: "warning",
+  error: "error", end: "end", close: "closed", call: "call" };
+
+/** nameOfRow returns the name that a line shows. @param {Row} row */
+function nameOfRow(row) {
+  if (row.kind === "call" || row.kind === "note") return row.name || kindNames[row.kind];
+  return kindNames[row.kind] || row.kind;
+}
+
+/** iconOf returns the name of a row's icon. @param {Row} row */
+function iconOf(row) {
+  if (row.kind !== "call") return row.kind;
+  const name = (row.name || "").toLowerCase();
+  if (row.session || /agent|task/.test(name)) return "agent";
+  if (/shell|bash|exec|process|command/.test(name)) return "shell";
+  if (row.paths?.length || /edit|write|patch/.test(name)) return "edit";
+  if (/grep|glob|search|find/.test(name)) return "find";
+  return /read|list|view/.test(name) ? "read" : "call";
+}
+
+/** factsOf returns the small facts at the end of a line. @param {Row} row */
+function factsOf(row) {
+  const facts = [];
+  if (row.added) facts.push(el("span", { class: "added" }, "+" + row.added));
+  if (row.removed) facts.push(el("span", { class: "removed" }, "−" + row.removed));
+  if (row.session) facts.push(el("span", { class: "badge" }, "agent"));
+  if (row.failed) facts.push(el("span", { class: "badge bad" }, row.kind === "text" || row.kind === "thinking" ? "discarded" : "failed"));
+  if (row.cost && row.kind === "end") facts.push(el("span", {}, money(row.cost)));
+  if (row.bytes) facts.push(el("span", { class: "bytes" }, size(row.bytes)));
+  return facts;
+}
+
+/** @type {Timeline} */
+const timeline = new Timeline(byID("timeline"));
+addPanel({
+  open: (v) => timeline.open(v), close: () => timeline.close(), overview: (o) => timeline.overview(o), rows: (first, rows) => timeline.rows(first, rows),
+});
