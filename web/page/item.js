@@ -86,7 +86,7 @@ function usageFacts(u) {
 /** facts returns names with values, without those that have none. @param {...any[]} pairs */
 function facts(...pairs) {
   const has = pairs.filter(([, v]) => v !== undefined && v !== null && v !== "");
-  return has.length ? el("dl", { class: "facts" }, ...has.map(([name, v]) => el("div", {}, el("dt", {}, name), el("dd", {}, v)))) : null;
+  return has.length ? el("dl", { class: "pairs" }, ...has.map(([name, v]) => el("div", {}, el("dt", {}, name), el("dd", {}, v)))) : null;
 }
 
 /** fieldsOf returns the members of an event of a kind that the page does not know. @param {any} e */

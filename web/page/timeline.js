@@ -18,6 +18,17 @@ class Timeline {
     root.after(this.more);
     root.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.height = 28;
+    this.begun = false;
+    /** @type {{i: number, how: {expand?: boolean}}|null} the row that is shown when the session is known */
+    this.wanted = null;
+    /** @type {number[]|null} the rows that are shown, all if null */
+    this.list = null;
+    /** @type {Map<number, {extra: number, body: any, row: Row|null}>} open rows */
+    this.opened = new Map();
+    /** @type {{p: number, sum: number}[]} places of open rows, with the extra heights up to each */
+    this.sums = [];
+    /** @type {Map<number, any>} drawn elements by row */
+    this.drawn = new Map();
     this.sizes = new ResizeObserver((list) => this.resized(list));
     this.sizes.observe(root);
     this.sizes.observe(this.probe);
@@ -27,14 +38,10 @@ class Timeline {
   /** reset forgets what was shown. */
   reset() {
     this.sheet.replaceChildren();
-    /** @type {number[]|null} the rows that are shown, all if null */
     this.list = null;
-    /** @type {Map<number, {extra: number, body: HTMLElement|null, row: Row|null}>} open rows */
-    this.opened = new Map();
-    /** @type {{p: number, sum: number}[]} places of open rows, with the extra heights up to each */
+    this.opened.clear();
     this.sums = [];
-    /** @type {Map<number, any>} drawn elements by row */
-    this.drawn = new Map();
+    this.drawn.clear();
     this.current = -1;
     this.follow = false;
     this.seen = 0;
@@ -212,7 +219,7 @@ class Timeline {
       icon(iconOf(row)),
       el("span", { class: "name" }, nameOfRow(row)),
       el("span", { class: "text" }, row.text || ""),
-      el("span", { class: "facts" }, ...factsOf(row)),
+      el("span", { class: "extras" }, ...factsOf(row)),
       el("span", { class: "took" }, row.ms ? duration(row.ms) : ""),
       this.bar(row),
       start && row.time ? el("span", { class: "when", title: new Date(row.time).toLocaleString() }, clock(row.time - start)) : el("span", { class: "when" }));
@@ -349,7 +356,7 @@ class Timeline {
       this.begun = true;
       this.seen = o.rows;
       this.follow = !!fromTail || o.state === "running" || o.state === "waiting";
-      const at = this.wanted || (place().row !== undefined ? { i: place().row, how: { expand: true } } : null);
+      const at = this.wanted || (place().row !== undefined ? { i: place().row ?? 0, how: { expand: true } } : null);
       this.wanted = null;
       this.stretch();
       if (at) this.jump(at.i, at.how);
