@@ -203,7 +203,7 @@ const stateNames = { running: "running", waiting: "waits for you", idle: "finish
 
 /** drawHead shows the names of the session and of those that it belongs to, and its state. @param {any} o the overview, or null */
 function drawHead(o) {
-  const at = place(), crumbs = [el("a", { href: hash({}) }, "Sessions")];
+  const at = place(), crumbs = at.session ? [el("a", { href: hash({}) }, "Sessions")] : [];
   if (o?.parent) crumbs.push(el("a", { href: hash({ session: o.parent, row: at.from }) }, "parent session"));
   byID("crumbs").replaceChildren(...crumbs);
   const task = o ? o.task || o.id : at.session || "Sessions";

@@ -228,7 +228,8 @@ class Timeline {
   /** bar returns the duration of a row to scale, beside the longest step of the session. @param {Row} row */
   bar(row) {
     const bar = el("span", { class: "bar" }), fill = el("span");
-    if (row.ms) fill.style.width = Math.min(100, 100 * row.ms / this.longest) + "%";
+    fill.style.width = Math.min(100, 100 * (row.ms || 0) / this.longest) + "%";
+    fill.hidden = !row.ms;
     bar.append(fill);
     return bar;
   }
