@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"embed"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +22,7 @@ func page() []byte { return part("page/index.html") }
 // pageJS returns the scripts of the page as one function, so that they share their names with each other and with nobody else: the
 // libraries, what other scripts are built on, the panels in the order of their names, and app.js, which starts them.
 var pageJS = sync.OnceValue(func() []byte {
-	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "source.js"), []byte("})();\n")}, nil)
+	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "ui.js", "source.js"), []byte("})();\n")}, nil)
 })
 
 // pageCSS returns the style sheets of the page: those of libraries, page.css, and the others in the order of their names.
@@ -48,8 +49,13 @@ func concat(suffix string, first ...string) []byte {
 	for _, name := range names {
 		all = append(append(all, part(name)...), '\n')
 	}
-	return all
+	return comments().ReplaceAll(all, nil)
 }
+
+// comments matches the comments of scripts and style sheets: whole lines, and types. Browsers need not load them.
+var comments = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*//.*\n|(?s:^[ \t]*/\*.*?\*/[ \t]*\n|/\*\* @.*?\*/ ?)`)
+})
 
 // glob returns the names of embedded files.
 func glob(pattern string) []string {
