@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -99,7 +98,7 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 // serveSearch answers with the numbers of the rows whose texts have a word.
 func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	q := stubQuery{Text: query.Get("q"), Failed: query.Get("failed") != ""}
+	q := stubQuery{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"), Tool: query.Get("tool"), Path: query.Get("path")}
 	if len(q.Text) > maxQuery {
 		return refuse(http.StatusBadRequest, "a search looks for at most "+strconv.Itoa(maxQuery)+" bytes")
 	}
@@ -124,9 +123,6 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 
 // serveDo has a session of this process carry out a line of docs/protocol.md.
 func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return refuse(http.StatusUnsupportedMediaType, "the line must be sent with Content-Type: application/json")
-	}
 	id := r.PathValue("id")
 	own := s.options.Own(id)
 	if own == nil {

@@ -27,9 +27,10 @@ func stubTail(ctx context.Context, log journal.Reader, n int, m *secret.Masker) 
 }
 
 type stubQuery struct {
-	Text   string
-	Kinds  []RowKind
-	Failed bool
+	Text            string
+	Kinds           []RowKind
+	Failed, Changed bool
+	Tool, Path      string
 }
 
 func (s *session) item(ctx context.Context, i int) (Item, error) { return Item{}, nil }
