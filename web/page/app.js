@@ -242,6 +242,7 @@ function start() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
   const token = place().token, isFile = !!document.querySelector("script.data");
   source = isFile ? new FileSource() : new ServerSource(token || "");
+  if (source instanceof FileSource && !location.hash) history.replaceState(null, "", hash({ session: source.about().session }));
   byID("switches").append(button("Keys", showKeys, { icon: "help", class: "quiet" }), button("Dark or light", switchTheme, { icon: "theme", class: "quiet" }));
   byID("skip").addEventListener("click", () => byID("main").focus());
   addPanel({ overview: drawHead });

@@ -31,11 +31,11 @@ class OverviewPanel {
     this.root.replaceChildren(this.facts, this.time, this.chartsBox, this.detailsBox);
   }
 
-  /** folded returns an element with a heading that can be folded. Whether it is open is kept. */
+  /** folded returns an element with a heading that can be folded. Whether it is open is kept; at first it is open where there is room. */
   folded(key, title, ...content) {
     const details = el("details", { class: "ov-fold" }, el("summary", {}, el("h2", {}, title)), ...content);
     const name = "overview." + key;
-    details.open = setting(name, "open") === "open";
+    details.open = setting(name, matchMedia("(min-width: 1200px)").matches ? "open" : "closed") === "open";
     details.addEventListener("toggle", () => {
       keep(name, details.open ? "open" : "closed");
       this.charts.later();
@@ -353,14 +353,29 @@ const overviewPanel = {
     const root = el("div", { class: "strip", hidden: true });
     byID("timeline").before(root);
     this.strip = new Strip(root, actions);
+    this.scrolled = () => this.showPlace();
+    byID("timeline").addEventListener("scroll", this.scrolled, { passive: true });
   },
 
   overview(o) {
     this.panel.show(o);
     this.strip.show(o);
+    this.showPlace();
+  },
+
+  rows() {
+    this.showPlace();
+  },
+
+  /** showPlace shows in the strip which rows the timeline shows. */
+  showPlace() {
+    if (!timeline.view || !timeline.total()) return;
+    const { scrollTop, clientHeight } = timeline.root;
+    this.strip.setView(timeline.rowAt(timeline.at(scrollTop)), timeline.rowAt(timeline.at(scrollTop + clientHeight)));
   },
 
   close() {
+    byID("timeline").removeEventListener("scroll", this.scrolled);
     this.panel.close();
     this.strip.close();
     this.panel = this.strip = null;

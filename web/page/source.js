@@ -188,6 +188,9 @@ class FileSource {
     return { first: found.first, values: this.parse(found.node) };
   }
 
+  /** about returns what the file says about itself: the session to show first, and notes. @returns {{session: string, notes: string[]}} */
+  about() { return this.of("export", "").map((b) => this.parse(b.node))[0] || { session: "", notes: [] }; }
+
   async list() { return this.of("sessions", "").flatMap((b) => this.parse(b.node)); }
 
   watch(/** @type {string} */ id, /** @type {(m: any) => void} */ onMessage) {
@@ -196,7 +199,7 @@ class FileSource {
       if (stopped) return;
       const block = this.of("overview", id)[0];
       if (block) onMessage({ type: "overview", overview: this.parse(block.node) });
-      onMessage({ type: "end", text: block ? "" : "This file does not have the session " + id + "." });
+      onMessage({ type: "end", text: block ? this.about().notes.join(" ") : "This file does not have the session " + id + "." });
     });
     return () => { stopped = true; };
   }
@@ -220,7 +223,7 @@ class FileSource {
 
   async output(/** @type {string} */ id, /** @type {string} */ hash, /** @type {number} */ offset, /** @type {number} */ limit) {
     const found = this.of("output", id).find((b) => b.node.dataset.hash === hash);
-    if (!found) throw new Error("The file does not have this output: it was too long for the export.");
+    if (!found) throw new Error("The file does not have this output: it was too long for the export. attractor view shows it, and so does an export with a larger --max-output.");
     const text = this.parse(found.node), end = offset + limit;
     return { text: text.slice(offset, end), next: end < text.length ? end : 0 };
   }
