@@ -33,13 +33,12 @@ class OverviewPanel {
 
   /** folded returns an element with a heading that can be folded. Whether it is open is kept; at first it is open where there is room. */
   folded(key, title, ...content) {
-    const details = el("details", { class: "ov-fold" }, el("summary", {}, el("h2", {}, title)), ...content);
+    const summary = el("summary", {}, el("h2", {}, title));
+    const details = el("details", { class: "ov-fold" }, summary, ...content);
     const name = "overview." + key;
     details.open = setting(name, matchMedia("(min-width: 1200px)").matches ? "open" : "closed") === "open";
-    details.addEventListener("toggle", () => {
-      keep(name, details.open ? "open" : "closed");
-      this.charts.later();
-    });
+    summary.addEventListener("click", () => keep(name, details.open ? "closed" : "open"));
+    details.addEventListener("toggle", () => this.charts.later());
     return details;
   }
 
@@ -49,7 +48,7 @@ class OverviewPanel {
     this.chartsBox.hidden = overview.steps.row.length === 0;
     this.charts.show(overview);
     const o = overview;
-    this.draw("facts", [o.state, o.reason, o.usage, o.cost, o.time.total, o.counts, (o.files ?? []).length, o.problem], () => this.drawFacts(o));
+    this.draw("facts", [o.state, o.reason, o.usage, o.cost, o.time.total, o.counts, (o.files ?? []).length, o.problem, o.model, o.dir], () => this.drawFacts(o));
     this.draw("time", [o.time], () => this.drawTime(o));
     this.draw("queue", [o.queue], () => this.drawQueue(o));
     this.draw("plan", [o.plan], () => this.drawPlan(o));
@@ -92,7 +91,9 @@ class OverviewPanel {
       fact("Files changed", String(files.length), files.length ? `+${sumBy(files, "added")} −${sumBy(files, "removed")}` : ""),
     ];
     const problem = o.problem ? [el("p", { class: "ov-problem", role: "alert" }, o.problem)] : [];
-    return [el("h2", { class: "hidden-visually" }, "Overview"), el("dl", { class: "facts" }, ...facts), ...problem];
+    const about = [o.model, o.provider && `(${o.provider})`, o.dir && `in ${o.dir}`, o.created && `since ${new Date(o.created).toLocaleString()}`];
+    return [el("h2", { class: "hidden-visually" }, "Overview"), el("dl", { class: "facts" }, ...facts), el("p", { class: "ov-about" }, about.filter(Boolean).join(" ")),
+      ...problem];
   }
 
   drawTime(o) {
