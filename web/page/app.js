@@ -48,15 +48,24 @@ class View {
     }
     if (m.type === "tail" && !this.overview) this.tail = m.rows;
     if (m.type === "overview") {
-      this.pages.clear();
-      this.asked.clear();
       this.tail = null;
       this.setOverview(m.overview);
+      this.renew();
     }
     if (m.type === "update") this.setOverview(mergeOverview(this.overview, m.overview));
     if (m.type === "rows") this.put(m.first, m.rows);
     if (m.type === "tail" || m.type === "rows") for (const p of panels) p.rows?.(m.first ?? -1, m.rows, this);
     if (m.type === "live") for (const p of panels) p.live?.(m.event, this);
+  }
+
+  /** renew asks again for rows that may have changed while the server was away, and forgets those that are far from what is seen. */
+  renew() {
+    const pages = [...this.pages.keys()], near = Math.floor(timeline.anchor().i / rowsPage);
+    this.asked.clear();
+    for (const page of pages) {
+      if (Math.abs(page - near) <= 1) this.need(page * rowsPage);
+      else this.pages.delete(page);
+    }
   }
 
   connection(/** @type {boolean} */ lost) {
@@ -76,7 +85,8 @@ class View {
       const i = first + n, page = Math.floor(i / rowsPage);
       let list = this.pages.get(page);
       if (!list) this.pages.set(page, list = []);
-      list[i % rowsPage] = row;
+      const old = list[i % rowsPage];
+      if (!old || JSON.stringify(old) !== JSON.stringify(row)) list[i % rowsPage] = row;
     }
     this.count = Math.max(this.count, first + rows.length);
     this.forget(Math.floor(first / rowsPage));
@@ -210,7 +220,7 @@ function drawHead(o) {
   byID("title").replaceChildren(visible(task));
   byID("title").title = plain(task);
   const state = o?.state || "";
-  byID("state").replaceChildren(state ? el("span", { class: "state " + state }, stateNames[state] || state) : "");
+  byID("state").replaceChildren(...(state ? [el("span", { class: "state " + state }, stateNames[state] || state), el("span", { class: "sums" }, [money(o.cost), o.time?.total ? duration(o.time.total) : ""].filter(Boolean).join(" · "))] : []));
   document.title = (state === "running" ? "▶ " : state === "waiting" ? "? " : "") + plain(task).slice(0, 80) + " · Attractor";
   favicon(state);
 }
@@ -221,6 +231,19 @@ function favicon(state) {
   const svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='6' fill='#" + (colours[state] || "888") + "'/></svg>";
   const link = document.querySelector("link[rel=icon]");
   if (link) link.setAttribute("href", "data:image/svg+xml," + encodeURIComponent(svg));
+}
+
+/** setOverviewShown shows the overview or hides it. @param {boolean} yes */
+function setOverviewShown(yes) {
+  document.body.classList.toggle("no-overview", !yes);
+  byID("overview-switch").setAttribute("aria-pressed", String(yes));
+}
+
+/** switchOverview shows the overview if it is hidden, and hides it if not. */
+function switchOverview() {
+  const yes = document.body.classList.contains("no-overview");
+  keep("overview", yes ? "shown" : "hidden");
+  setOverviewShown(yes);
 }
 
 /** setTheme shows the page dark, light, or as the system does. @param {string} theme dark, light or an empty string */
@@ -243,7 +266,8 @@ function start() {
   const token = place().token, isFile = !!document.querySelector("script.data");
   source = isFile ? new FileSource() : new ServerSource(token || "");
   if (source instanceof FileSource && !location.hash) history.replaceState(null, "", hash({ session: source.about().session }));
-  byID("switches").append(button("Keys", showKeys, { icon: "help", class: "quiet" }), button("Dark or light", switchTheme, { icon: "theme", class: "quiet" }));
+  byID("switches").append(button("Overview", switchOverview, { id: "overview-switch", class: "quiet", title: "show or hide the overview (v)" }), button("Keys", showKeys, { icon: "help", class: "quiet" }), button("Dark or light", switchTheme, { icon: "theme", class: "quiet" }));
+  setOverviewShown(setting("overview", innerWidth < 700 ? "hidden" : "shown") === "shown");
   byID("skip").addEventListener("click", () => byID("main").focus());
   addPanel({ overview: drawHead });
   startKeys();

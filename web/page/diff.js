@@ -1,6 +1,6 @@
 // Diffs, one below the other or side by side, with line numbers.
 
-/** A DiffLine is a line of a diff: " ", "+", "-", or "@" for what is between hunks. @typedef {{op: string, text: string, a?: number, b?: number}} DiffLine */
+/** A DiffLine is a line of a diff: " ", "+", "-", or "@" for what is between hunks. @typedef {{op: string, text: string, a?: number, b?: number, other?: string}} DiffLine */
 
 /** parseDiff returns the lines of a unified diff. @param {string} diff @returns {DiffLine[]} */
 function parseDiff(diff) {
@@ -53,6 +53,7 @@ const diffRoom = 300;
 /** diffOf returns a diff in the form that the reader has chosen. @param {DiffLine[]} lines */
 function diffOf(lines) {
   const box = el("div", { class: "diff" });
+  pairUp(lines);
   let room = diffRoom;
   const draw = () => {
     const split = setting("diff", "unified") === "split";
@@ -71,7 +72,33 @@ const opNames = { "+": "added", "-": "removed", " ": "", "@": "" };
 /** unifiedRow returns a line of a diff. @param {DiffLine} l */
 function unifiedRow(l) {
   if (l.op === "@") return el("tr", { class: "hunk" }, el("td", { colSpan: 4 }, l.text || "⋯"));
-  return el("tr", { class: opNames[l.op] }, el("td", { class: "no" }, l.a), el("td", { class: "no" }, l.b), el("td", { class: "op" }, l.op), el("td", { class: "line" }, l.text));
+  return el("tr", { class: opNames[l.op] }, el("td", { class: "no" }, l.a), el("td", { class: "no" }, l.b), el("td", { class: "op" }, l.op), el("td", { class: "line" }, withinLine(l.text, l.other)));
+}
+
+/** withinLine returns a line of which the part that differs from another line is set apart, if most of it is the same. @param {string} text @param {string|undefined} other */
+function withinLine(text, other) {
+  if (other === undefined || text === other || text.length > 2000) return visible(text);
+  let head = 0, tail = 0;
+  const most = Math.min(text.length, other.length);
+  while (head < most && text[head] === other[head]) head++;
+  while (tail < most - head && text[text.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
+  if ((head + tail) * 3 < most || /[\ud800-\udfff]/.test(text)) return visible(text);
+  const out = document.createDocumentFragment(), end = text.length - tail;
+  out.append(visible(text.slice(0, head)), end > head ? el("mark", {}, text.slice(head, end)) : "", visible(text.slice(end)));
+  return out;
+}
+
+/** pairUp gives removed lines and the same number of added lines after them each other's texts. @param {DiffLine[]} lines */
+function pairUp(lines) {
+  for (let n = 0; n < lines.length;) {
+    const from = n;
+    while (lines[n]?.op === "-") n++;
+    const half = n;
+    while (lines[n]?.op === "+") n++;
+    if (half - from === n - half) for (let k = 0; k < half - from; k++) [lines[from + k].other, lines[half + k].other] = [lines[half + k].text, lines[from + k].text];
+    if (n === from) n++;
+  }
+  return lines;
 }
 
 /** splitRows returns lines side by side: removed ones at the left of the added ones that follow. @param {DiffLine[]} lines */
@@ -96,7 +123,7 @@ function splitRows(lines) {
 function splitRow(left, right) {
   const half = (/** @type {DiffLine|undefined} */ l, /** @type {number|undefined} */ no) => {
     const kind = l ? opNames[l.op] : "none";
-    return [el("td", { class: "no " + kind }, no), el("td", { class: "line " + kind }, l?.text)];
+    return [el("td", { class: "no " + kind }, no), el("td", { class: "line " + kind }, l ? withinLine(l.text, l.other) : null)];
   };
   return el("tr", {}, ...half(left, left?.a), ...half(right, right?.b));
 }

@@ -141,9 +141,17 @@ function fold(text, how = {}) {
   const box = el("div", { class: "fold " + (how.class || "code") });
   const lines = how.lines || 40, head = lineEnd(text, 0, Math.ceil(lines * 0.6)), tail = Math.max(head, lineStart(text, Math.floor(lines * 0.4)));
   box.append(piece(text, 0, head));
-  if (tail > head) box.append(gap(text, head, tail));
+  if (tail > head) box.append(...middle(text, head, tail));
   if (tail < text.length) box.append(piece(text, tail, text.length));
   return box;
+}
+
+/** middle returns what is left out of a text, and the place in it that has what is searched for. @param {string} text @param {number} from @param {number} to */
+function middle(text, from, to) {
+  const query = shown.query.trim().toLowerCase(), at = query ? text.slice(from, to).toLowerCase().indexOf(query) + from : -1;
+  if (at < from || at >= to) return [gap(text, from, to)];
+  const start = Math.max(from, at - 1000, text.lastIndexOf("\n", Math.max(0, at - 80)) + 1), end = Math.min(to, lineEnd(text, at, 5, 2000));
+  return [...(start > from ? [gap(text, from, start)] : []), piece(text, start, end), ...(end < to ? [gap(text, end, to)] : [])];
 }
 
 /** piece returns a part of a text. @param {string} text @param {number} from @param {number} to */

@@ -18,6 +18,7 @@ const keys = [
   [["N"], "previous hit", () => { nextHit(-1); }],
   [["o"], "open the row's subagent", () => openAgent()],
   [["u"], "back to the parent session", () => { byID("crumbs").lastChild?.click(); }],
+  [["v"], "show or hide the overview", () => switchOverview()],
   [["t"], "dark or light", () => switchTheme()],
   [["?"], "these keys", () => showKeys()],
 ];

@@ -354,29 +354,18 @@ const overviewPanel = {
     const root = el("div", { class: "strip", hidden: true });
     byID("timeline").before(root);
     this.strip = new Strip(root, actions);
-    this.scrolled = () => this.showPlace();
-    byID("timeline").addEventListener("scroll", this.scrolled, { passive: true });
   },
 
   overview(o) {
     this.panel.show(o);
     this.strip.show(o);
-    this.showPlace();
   },
 
-  rows() {
-    this.showPlace();
-  },
-
-  /** showPlace shows in the strip which rows the timeline shows. */
-  showPlace() {
-    if (!timeline.view || !timeline.total()) return;
-    const { scrollTop, clientHeight } = timeline.root;
-    this.strip.setView(timeline.rowAt(timeline.at(scrollTop)), timeline.rowAt(timeline.at(scrollTop + clientHeight)));
+  seen(first, last) {
+    this.strip.setView(first, last);
   },
 
   close() {
-    byID("timeline").removeEventListener("scroll", this.scrolled);
     this.panel.close();
     this.strip.close();
     this.panel = this.strip = null;

@@ -69,14 +69,16 @@ async function look() {
   const run = ++shown.run, v = view, f = shown.filter, query = shown.query.trim();
   if (!v) return;
   const all = Object.keys(f).length === 0;
+  if (all) timeline.show(null, "");
   if (query) bar.count.textContent = "…";
   try {
     const fit = all ? null : (await v.source.search(v.id, "", f)).rows;
     const found = query ? await v.source.search(v.id, query, f) : { rows: [], more: false };
     if (run !== shown.run || v !== view) return;
     Object.assign(shown, { hits: found.rows || [], more: found.more, at: -1 });
-    timeline.show(fit, all ? "" : "No row is shown by this filter.");
+    if (fit) timeline.show(fit, "No row fits this filter.");
     timeline.mark(shown.hits);
+    paintHits();
     drawCount();
   } catch (err) {
     if (run === shown.run) bar.count.textContent = err.message;
@@ -105,6 +107,35 @@ async function nextHit(by) {
   v.jump(i, { expand: !inLine });
   if (box) bar.box.focus();
   drawCount();
+  await timeline.opened.get(i)?.ready;
+  const hit = timeline.current === i ? hitsIn(timeline.drawn.get(i)?.querySelector(".details"), 1)[0] : undefined;
+  if (hit) timeline.reveal(hit);
+}
+
+/** paintHits marks the text that is searched for, where it is seen. Browsers that cannot do it mark the rows alone. */
+function paintHits() {
+  const marks = /** @type {any} */ (CSS).highlights, query = shown.query.trim().toLowerCase();
+  if (!marks || (!query && !marks.size)) return;
+  marks.clear();
+  if (!query) return;
+  marks.set("found", new Highlight(...hitsIn(timeline.sheet, 1000)));
+}
+
+/** hitsIn returns the first places in an element that have the text. @param {any} root @param {number} most */
+function hitsIn(root, most) {
+  const query = shown.query.trim().toLowerCase(), ranges = /** @type {Range[]} */ ([]);
+  if (!root || !query) return ranges;
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node && ranges.length < most; node = walk.nextNode()) {
+    const text = (node.nodeValue || "").toLowerCase();
+    for (let at = text.indexOf(query); at >= 0 && ranges.length < most; at = text.indexOf(query, at + query.length)) {
+      const range = new Range();
+      range.setStart(node, at);
+      range.setEnd(node, Math.min(at + query.length, node.nodeValue?.length || 0));
+      ranges.push(range);
+    }
+  }
+  return ranges;
 }
 
 /** leaveSearch ends the search and goes back to the timeline. */

@@ -10,12 +10,15 @@ class Timeline {
     /** @type {View|null} */
     this.view = null;
     this.root = root;
+    root.tabIndex = -1;
     this.sheet = el("div", { class: "sheet", role: "list", "aria-label": "Events" });
     this.probe = el("div", { class: "row probe", "aria-hidden": "true" }, el("div", { class: "head" }, "\u00a0"));
     this.more = button("", () => this.toEnd(), { class: "to-end", hidden: true });
     this.empty = el("p", { class: "empty", hidden: true });
     root.append(this.probe, this.sheet, this.empty);
     root.after(this.more);
+    this.input = button("", () => { if (this.input.data) this.jump(this.input.data.i); }, { class: "now-input", hidden: true, title: "The input that these rows belong to" });
+    root.prepend(this.input);
     root.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.height = 28;
     this.begun = false;
@@ -23,7 +26,7 @@ class Timeline {
     this.wanted = null;
     /** @type {number[]|null} the rows that are shown, all if null */
     this.list = null;
-    /** @type {Map<number, {extra: number, body: any, row: Row|null}>} open rows */
+    /** @type {Map<number, {extra: number, body: any, row: Row|null, ready?: Promise<void>}>} open rows */
     this.opened = new Map();
     /** @type {{p: number, sum: number}[]} places of open rows, with the extra heights up to each */
     this.sums = [];
@@ -159,6 +162,22 @@ class Timeline {
     let before = null;
     for (const [key, p] of [...wanted].sort((a, b) => a[1] - b[1])) before = this.place(key, p, before, total);
     this.drawMore(total);
+    this.drawNowInput();
+    const from = this.rowAt(this.at(this.root.scrollTop)), to = this.rowAt(Math.min(total - 1, last - spare));
+    if (!this.view.tail && total) for (const p of panels) p.seen?.(from, to, this.view);
+    paintHits();
+  }
+
+  /** drawNowInput shows the input that the rows at the top of the window belong to, if its own row is not seen. */
+  drawNowInput() {
+    const v = this.view, inputs = v?.tail ? [] : (v?.overview?.marks || []).filter((/** @type {any} */ m) => m.kind === "input");
+    const top = this.rowAt(this.at(this.root.scrollTop)), mark = inputs.findLast((/** @type {any} */ m) => m.row < top);
+    const next = inputs.some((/** @type {any} */ m) => m.row === top), row = mark && !next ? v?.row(mark.row) : undefined;
+    if (mark && !next && !row) v?.need(mark.row);
+    this.input.hidden = !row;
+    if (!row || this.input.data === row) return;
+    this.input.data = row;
+    this.input.replaceChildren(icon("input"), el("span", { class: "text" }, row.text || ""));
   }
 
   /** key names what is drawn at a place. Rows of the tail of a long journal have no numbers yet. @param {number} p */
@@ -174,7 +193,8 @@ class Timeline {
   place(key, p, before, total) {
     const row = this.data(p);
     let e = this.drawn.get(key);
-    if (!e || e.data !== row) {
+    if (e && !row) this.view?.need(key);
+    else if (!e || e.data !== row) {
       const focused = e?.contains(document.activeElement);
       const made = this.element(key, p, row);
       if (e) e.replaceWith(made);
@@ -244,7 +264,7 @@ class Timeline {
       o.body.style.minHeight = o.extra ? Math.min(o.extra, 400) + "px" : "";
       this.sizes.observe(o.body);
       const body = o.body;
-      drawItem(body, /** @type {View} */ (this.view), row).then(() => { body.style.minHeight = ""; });
+      o.ready = drawItem(body, /** @type {View} */ (this.view), row).then(() => { body.style.minHeight = ""; });
     }
     return o.body;
   }
@@ -305,15 +325,22 @@ class Timeline {
     const p = Math.min(this.placeOf(i), this.total() - 1), top = this.top(p), room = this.root.clientHeight;
     if (p < 0) return;
     this.stretch();
-    if (top < this.root.scrollTop || top + this.height > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
+    if (top < this.root.scrollTop + this.height || top + this.height > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
     this.follow = false;
     const row = this.rowAt(p);
+    if (!this.view.row(row)) this.view.need(row);
     if (how.expand) this.toggle(row, true);
     this.focused(row);
     this.drawNow();
     const e = this.drawn.get(row);
     e?.classList.add("current");
     e?.firstChild.focus({ preventScroll: true });
+  }
+
+  /** reveal scrolls so that a place within the rows is seen. @param {Range} range */
+  reveal(range) {
+    const at = range.getBoundingClientRect(), box = this.root.getBoundingClientRect();
+    if (at.top < box.top + this.height || at.bottom > box.bottom) this.root.scrollTop += at.top - box.top - box.height / 3;
   }
 
   /** move puts the focus on a place beside the current one. @param {number} by */
@@ -333,6 +360,7 @@ class Timeline {
 
   /** show shows only some rows, or all if the list is null. @param {number[]|null} list @param {string} none what is said if there are none */
   show(list, none) {
+    if (!list && !this.list) return;
     const anchor = this.current >= 0 ? { i: this.current, offset: -this.root.clientHeight / 3 } : this.anchor();
     this.list = list;
     this.empty.textContent = none;
@@ -352,7 +380,7 @@ class Timeline {
   overview(/** @type {any} */ o) {
     const fromTail = this.view && this.drawn.size > 0 && [...this.drawn.keys()][0] < 0;
     const steps = o.steps || {};
-    this.longest = Math.max(1, this.longest, ...(steps.model || []).slice(-2000), ...(steps.tools || []).slice(-2000));
+    for (const column of [steps.model || [], steps.tools || []]) for (const ms of column) if (ms > this.longest) this.longest = ms;
     if (!this.begun) {
       this.begun = true;
       this.seen = o.rows;
@@ -361,6 +389,7 @@ class Timeline {
       this.wanted = null;
       this.stretch();
       if (at) this.jump(at.i, at.how);
+      else if (document.activeElement === document.body) this.root.focus({ preventScroll: true });
     }
     this.grown();
   }
@@ -399,9 +428,9 @@ function lowerBound(n, holds) {
 
 /** extend returns a list of rows with those that are new and fit the filter. @param {number[]} list @param {Row[]} rows */
 function extend(list, rows) {
-  const last = list.length ? list[list.length - 1] : -1;
-  const more = rows.filter((r) => r.i > last && fits(r, shown.filter) && !shown.query).map((r) => r.i);
-  return more.length ? list.concat(more) : list;
+  const has = (/** @type {number} */ i) => list[lowerBound(list.length, (n) => list[n] >= i)] === i;
+  const more = rows.filter((r) => fits(r, shown.filter) && !has(r.i)).map((r) => r.i);
+  return more.length ? list.concat(more).sort((a, b) => a - b) : list;
 }
 
 /** kindNames says what kinds of rows are called. */
@@ -432,7 +461,8 @@ function factsOf(row) {
   if (row.added) facts.push(el("span", { class: "added" }, "+" + row.added));
   if (row.removed) facts.push(el("span", { class: "removed" }, "−" + row.removed));
   if (row.session) facts.push(el("span", { class: "badge" }, "agent"));
-  if (row.failed) facts.push(el("span", { class: "badge bad" }, row.kind === "text" || row.kind === "thinking" ? "discarded" : "failed"));
+  if (row.failed && row.kind === "call") facts.push(el("span", { class: "badge bad" }, "failed"));
+  if (row.failed && (row.kind === "text" || row.kind === "thinking")) facts.push(el("span", { class: "badge bad" }, "discarded"));
   if (row.cost && row.kind === "end") facts.push(el("span", {}, money(row.cost)));
   if (row.bytes) facts.push(el("span", { class: "bytes" }, size(row.bytes)));
   return facts;
