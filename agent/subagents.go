@@ -54,6 +54,9 @@ type Child struct {
 	Task    string
 	Started tool.AgentTask // what it was started with, its definition included; journals of older versions have the Task only
 	Status  string         // running until it has ended
+	// Usage and Cost, in US dollars, are what it has spent as far as its parent knows.
+	Usage llm.Usage
+	Cost  float64
 }
 
 func (s *State) foldChild(r childRecord) {
@@ -62,13 +65,23 @@ func (s *State) foldChild(r childRecord) {
 		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Started: r.started(), Status: childRunning})
 	case childSpent:
 		s.spend(r.Usage, r.Cost)
+		if c := s.child(r.ID); c != nil {
+			c.Usage, c.Cost = c.Usage.Add(r.Usage), c.Cost+r.Cost
+		}
 	case childEnded:
-		for i := range s.Children {
-			if s.Children[i].ID == r.ID {
-				s.Children[i].Status = r.Status
-			}
+		if c := s.child(r.ID); c != nil {
+			c.Status = r.Status
 		}
 	}
+}
+
+// child returns a subagent, nil if there is none with the id.
+func (s *State) child(id string) *Child {
+	i := slices.IndexFunc(s.Children, func(c Child) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Children[i]
 }
 
 // startedWith returns a task for the record of its agent, which has its text already.

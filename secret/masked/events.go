@@ -30,6 +30,15 @@ func Events(m *secret.Masker, show func(agent.Event)) func(agent.Event) {
 	}
 }
 
+// Event returns a copy of an event in which all texts are masked, or the event itself if there are none. It is for events whose texts are
+// whole, such as those of an [agent.Projection]; [Events] masks deltas. A nil masker returns the event.
+func Event(m *secret.Masker, ev agent.Event) agent.Event {
+	if m == nil {
+		return ev
+	}
+	return fields(m, ev)
+}
+
 // events masks the events of a session and of its subagents.
 type events struct {
 	masker *secret.Masker

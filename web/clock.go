@@ -1,0 +1,136 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+)
+
+// A clock says where the time of a session went. Each stretch between two records counts as one thing, so that the parts add up to the whole.
+// All times are in milliseconds; those of records that go back count as the time before.
+type clock struct {
+	begun bool
+	at    int64 // up to here all time is counted
+	times Times
+	asked int64      // when the last answer came
+	since int64      // when the process that works on it began to
+	round []interval // in which at least one call of the round ran, in order and apart
+	step  stretch    // the newest step
+	call  modelCall  // the one that goes on
+}
+
+// interval is a stretch of time.
+type interval struct{ from, to int64 }
+
+// stretch holds the times of a step. The model's part is complete when it begins.
+type stretch struct{ tools, waiting int64 }
+
+// modelCall holds what is known of a model call before its answer.
+type modelCall struct {
+	began    int64 // of its first attempt; 0 if there was none
+	model    int64 // of all attempts
+	waiting  int64 // between them
+	attempts int
+}
+
+// add counts the time up to a record.
+func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
+	now := t.UnixMilli()
+	if !c.begun {
+		c.begun, c.at = true, now
+	}
+	now = max(now, c.at)
+	c.times.Total += now - c.at
+	state := p.State()
+	for _, ev := range r.events {
+		switch e := ev.(type) {
+		case *agent.SessionStart:
+			if e.Resumed { // nobody worked on it until now
+				c.times.Idle += now - c.at
+				c.at, c.since = now, now
+			}
+		case *agent.StepEnd:
+			if state.Steps >= e.Step {
+				c.answer(now, e.LatencyMS, r)
+			}
+		case *agent.ToolCallEnd:
+			c.result(now, e.DurationMS)
+		}
+	}
+	if n := len(state.Faults); n > r.faults {
+		c.attempt(now, state.Faults[n-1].Latency.Milliseconds(), r)
+	}
+	c.pass(now, r)
+	for _, ev := range r.events {
+		if _, ok := ev.(*agent.ProcessingEnd); ok {
+			c.call, c.round = modelCall{}, nil
+		}
+	}
+}
+
+// pass counts the time up to now as waiting if an input was open, or one that waits for an answer of a person; else as idle.
+func (c *clock) pass(now int64, r *record) {
+	rest := now - c.at
+	c.at = now
+	switch {
+	case !r.open && !r.asks:
+		c.times.Idle += rest
+	case c.call.attempts > 0:
+		c.call.waiting += rest
+		c.times.Waiting += rest
+	default:
+		c.step.waiting += rest
+		c.times.Waiting += rest
+	}
+}
+
+// attempt counts a failed attempt of a model call, which took some time up to now.
+func (c *clock) attempt(now, took int64, r *record) {
+	began := min(max(c.at, now-took), now)
+	c.pass(began, r)
+	c.call.began = cmp.Or(c.call.began, began)
+	c.call.model += now - began
+	c.call.attempts++
+	c.times.Model += now - began
+	c.at = now
+}
+
+// answer counts the attempt that has an answer, and begins its step.
+func (c *clock) answer(now, took int64, r *record) {
+	c.attempt(now, took, r)
+	c.asked, c.round, c.step = now, nil, stretch{waiting: c.call.waiting}
+}
+
+// result counts a call that ran for some time up to now. Time of its round that was counted as waiting may turn out to be the call's.
+func (c *clock) result(now, took int64) {
+	before := length(c.round)
+	c.round = join(c.round, interval{min(max(now-took, c.asked, c.since), now), now})
+	ran := length(c.round) - before
+	waited := now - c.at - ran // below 0 for what was counted before
+	c.step.tools += ran
+	c.step.waiting += waited
+	c.times.Tools += ran
+	c.times.Waiting += waited
+	c.at = now
+}
+
+// join adds an interval to others, which stay in order and apart.
+func join(all []interval, one interval) []interval {
+	from, _ := slices.BinarySearchFunc(all, one.from, func(i interval, from int64) int { return cmp.Compare(i.to, from) })
+	to := from
+	for to < len(all) && all[to].from <= one.to {
+		one = interval{min(one.from, all[to].from), max(one.to, all[to].to)}
+		to++
+	}
+	return slices.Replace(all, from, to, one)
+}
+
+// length returns the time that intervals cover.
+func length(all []interval) (sum int64) {
+	for _, i := range all {
+		sum += i.to - i.from
+	}
+	return sum
+}

@@ -1,0 +1,190 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/secret/masked"
+)
+
+// folder makes rows of the records of a journal.
+type folder struct {
+	projection agent.Projection
+	masker     *secret.Masker
+	partial    bool // records are missing, so that steps have no numbers
+
+	answer  int64                           // the record of the last answer
+	input   string                          // the text of the last input
+	began   int64                           // when it began, in milliseconds since 1970
+	awaits  map[string]int64                // the records with the questions of calls
+	starts  map[string]*agent.ToolCallStart // of calls that have not ended
+	spawned map[string]int                  // the rows of the calls that have spawned subagents, by session
+	count   int                             // of rows
+}
+
+func newFolder(m *secret.Masker) *folder {
+	return &folder{masker: m, awaits: map[string]int64{}, starts: map[string]*agent.ToolCallStart{}, spawned: map[string]int{}}
+}
+
+// made is a row with the events behind it.
+type made struct {
+	row    Row
+	place  place
+	events []agent.Event
+	keep   bool // the events cannot be made again from the record, which goes on with something earlier
+}
+
+// record holds what a record has become.
+type record struct {
+	rows   []made
+	events []agent.Event // without secrets
+	// Of the state: before the record whether an input was open, and how many attempts had failed.
+	open   bool
+	asks   bool // the last input has ended with a question
+	faults int
+}
+
+// add folds a record.
+func (f *folder) add(line journal.Record) (record, error) {
+	state := f.projection.State()
+	r := record{open: state.Input != nil, faults: len(state.Faults), asks: state.Input == nil && state.Last != nil && state.Last.Reason == agent.ReasonAwaitingInput}
+	asked := len(state.Calls) > 0
+	events, err := f.projection.Add(line)
+	if err != nil {
+		return record{}, err
+	}
+	step := 0
+	for _, ev := range events {
+		shown := masked.Event(f.masker, ev)
+		r.events = append(r.events, shown)
+		switch e := shown.(type) {
+		case *agent.StepStart:
+			step = e.Step
+		case *agent.ToolCallStart:
+			f.starts[e.CallID] = e
+		case *agent.StepEnd:
+			f.endStep(&r, e, line.N)
+		default:
+			f.addRow(&r, shown, line, step, asked)
+		}
+	}
+	if f.partial {
+		for i := range r.rows {
+			r.rows[i].row.Step = 0
+		}
+	}
+	f.price(&r, state)
+	f.count += len(r.rows)
+	return r, nil
+}
+
+// endStep adds the end of a model call to the events of its last row.
+func (f *folder) endStep(r *record, e *agent.StepEnd, n int64) {
+	if e.FinishReason != llm.FinishError {
+		f.answer = n
+	}
+	if i := len(r.rows) - 1; i >= 0 {
+		r.rows[i].events = append(r.rows[i].events, e)
+	}
+}
+
+// addRow adds the row of an event without secrets.
+func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, step int, asked bool) {
+	m := made{row: rowOf(ev), place: place{last: line.N}, events: []agent.Event{ev}}
+	if m.row.Kind == "" {
+		return
+	}
+	head := ev.Head()
+	m.row.Seq, m.row.Time = head.Seq, line.Time.UnixMilli()
+	state := f.projection.State()
+	switch e := ev.(type) {
+	case *agent.UserInput:
+		f.began, m.keep, f.input = m.row.Time, e.Text == f.input, e.Text
+	case *agent.ProcessingEnd:
+		m.row.MS = max(0, m.row.Time-f.began)
+	case *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.LLMRetry:
+		m.row.Step = step
+	case *agent.InputRequested:
+		f.awaits[e.CallID] = line.N
+		m.row.Step = state.Steps
+	case *agent.ToolCallEnd:
+		f.call(&m, e, len(r.rows))
+	case *agent.PlanUpdated, *agent.NoteWritten, *agent.Warning:
+		if asked {
+			m.row.Step = state.Steps
+		}
+	}
+	r.rows = append(r.rows, m)
+}
+
+// call completes the row of a call, whose number among those of the record is row.
+func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
+	state := f.projection.State()
+	m.row.Step = state.Steps
+	m.row.Time -= e.DurationMS
+	m.place.answer, m.place.began = f.answer, f.awaits[e.CallID]
+	if start := f.starts[e.CallID]; start != nil {
+		m.events = []agent.Event{start, e}
+		if text := callText(effective(start)); text != "" {
+			m.row.Text = text
+		}
+	}
+	if len(e.Changes) > 0 {
+		changes(&m.row, e, f.dir())
+	}
+	if child := f.childOf(e); child != nil {
+		m.row.Session = child.Session
+		f.spawned[child.Session] = f.count + row
+	}
+	delete(f.starts, e.CallID)
+	delete(f.awaits, e.CallID)
+}
+
+// dir returns the directory of the session.
+func (f *folder) dir() string { return f.masker.String(f.projection.State().Dir()) }
+
+// childOf returns the subagent that a call has spawned, nil if there is none that is not known yet: one whose task is in the call's
+// arguments, or whose id is in its result.
+func (f *folder) childOf(end *agent.ToolCallEnd) *agent.Child {
+	state := f.projection.State()
+	var args []string
+	if start := f.starts[end.CallID]; start != nil {
+		args = slices.Collect(stringsOf(effective(start)))
+	}
+	for i := range state.Children {
+		c := &state.Children[i]
+		if _, known := f.spawned[c.Session]; known || c.Session == "" {
+			continue
+		}
+		task := strings.TrimSpace(f.masker.String(c.Task))
+		named := slices.ContainsFunc(args, func(arg string) bool { return strings.TrimSpace(arg) == task })
+		if named || strings.Contains(end.Output, fmt.Sprintf("%q:%q", "agent_id", c.ID)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// price sets the cost of the session so far on the last row of a step: that of its last result, or of its text if it makes no calls.
+func (f *folder) price(r *record, state *agent.State) {
+	if len(r.rows) == 0 || len(state.Calls) > 0 || f.partial {
+		return
+	}
+	if last := &r.rows[len(r.rows)-1].row; last.Kind == RowCall || last.Kind == RowText && !last.Failed {
+		last.Cost = state.Cost
+	}
+}
+
+// effective returns the arguments with which a call has run.
+func effective(start *agent.ToolCallStart) json.RawMessage {
+	if start.Effective != nil {
+		return start.Effective
+	}
+	return start.Arguments
+}

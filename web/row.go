@@ -1,0 +1,282 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/tool"
+)
+
+const (
+	// maxRowText limits the text of a row, in bytes.
+	maxRowText = 240
+	// maxRowPaths limits the paths of a row.
+	maxRowPaths = 20
+)
+
+// rowOf returns the row of an event without its number, times and step. It has no kind if the event has no row: the beginning of a model call
+// or of a text, and pieces, because the texts that they belong to have rows; the beginning of a call, which has a row when it has ended; the
+// end of a model call, which the steps of the overview have.
+func rowOf(ev agent.Event) Row {
+	switch e := ev.(type) {
+	case *agent.SessionStart:
+		return Row{Kind: RowStart, Name: e.Model, Text: line(startText(e))}
+	case *agent.SessionEnd:
+		return Row{Kind: RowClose, Name: string(e.Reason), Text: string(e.Reason), Failed: e.Reason == agent.ReasonFailed}
+	case *agent.HistoryLoaded:
+		return Row{Kind: RowHistory, Text: count(len(e.Messages), "message")}
+	case *agent.UserInput:
+		return text(Row{Kind: RowInput, Name: string(e.Action)}, e.Text)
+	case *agent.ProcessingEnd:
+		return Row{Kind: RowEnd, Name: string(e.Reason), Text: endText(e), Failed: e.Reason == agent.ReasonFailed, Cost: e.CostUSD}
+	case *agent.AssistantTextEnd:
+		return text(Row{Kind: RowText, Failed: e.Discarded}, e.Text)
+	case *agent.ThinkingDelta:
+		return text(Row{Kind: RowThinking}, e.Text)
+	case *agent.ToolCallEnd:
+		return Row{Kind: RowCall, Name: e.Name, MS: e.DurationMS, Bytes: e.OutputBytes, Failed: e.IsError || e.Ran != nil && e.Ran.Failed()}
+	case *agent.SteeringInjected:
+		return text(Row{Kind: RowSteering, Name: e.Source}, e.Text)
+	case *agent.InputRequested:
+		return text(Row{Kind: RowQuestion, Name: e.Source}, e.Question)
+	case *agent.NoteWritten:
+		return Row{Kind: RowNote, Name: e.Note, Text: line(orText(e.Text, string(e.Data)))}
+	case *agent.PlanUpdated:
+		return Row{Kind: RowPlan, Text: line(planText(e))}
+	}
+	return incident(ev)
+}
+
+// incident returns the row of an event that says what went wrong, or is about to.
+func incident(ev agent.Event) Row {
+	switch e := ev.(type) {
+	case *agent.TurnLimit:
+		return Row{Kind: RowLimit, Name: string(e.Limit), Text: fmt.Sprintf("%s: %v", e.Limit, e.Value)}
+	case *agent.LoopDetection:
+		return Row{Kind: RowLoop, Text: fmt.Sprintf("%s repeated %d times", count(e.Period, "call"), e.Repeats)}
+	case *agent.ContextWarning:
+		return Row{Kind: RowContext, Text: windowText(e)}
+	case *agent.Compaction:
+		return Row{Kind: RowCompaction, Text: compactionText(e)}
+	case *agent.Warning:
+		return text(Row{Kind: RowWarning, Name: e.Code}, e.Text)
+	case *agent.Error:
+		return text(Row{Kind: RowError, Name: e.ErrorKind, Failed: true}, e.Text)
+	case *agent.LLMRetry:
+		return text(Row{Kind: RowRetry, Name: e.ErrorKind, MS: e.DelayMS}, e.Text)
+	case *agent.ModelChanged:
+		return Row{Kind: RowModel, Name: e.To.String(), Text: line(fmt.Sprintf("%s instead of %s", e.To, e.From))}
+	}
+	return Row{}
+}
+
+// again reports whether the events of rows of a kind can be made again from the records that have them.
+func again(kind RowKind) bool {
+	switch kind {
+	case RowHistory, RowInput, RowThinking, RowText, RowCall, RowQuestion, RowSteering, RowPlan, RowNote, RowLoop:
+		return true
+	}
+	return false
+}
+
+// text fills a row with the first line of a text, and its size.
+func text(r Row, text string) Row {
+	r.Text, r.Bytes = line(text), int64(len(text))
+	return r
+}
+
+func orText(text, other string) string {
+	if strings.TrimSpace(text) == "" {
+		return other
+	}
+	return text
+}
+
+// line returns the first line of a text that is not blank, cut to maxRowText bytes. A mark says that something is missing.
+func line(text string) string {
+	text = strings.TrimSpace(text)
+	first, rest, _ := strings.Cut(text, "\n")
+	first = strings.TrimRight(first, " \t\r")
+	if len(first) <= maxRowText {
+		if rest != "" && len(first) <= maxRowText-len(" …") {
+			return first + " …"
+		}
+		return strings.Clone(first)
+	}
+	cut := maxRowText - len("…")
+	for cut > 0 && !utf8.RuneStart(first[cut]) {
+		cut--
+	}
+	return first[:cut] + "…"
+}
+
+// count returns a number of things in words.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}
+
+func startText(e *agent.SessionStart) string {
+	verb := "began"
+	if e.Resumed {
+		verb = "resumed"
+	}
+	return fmt.Sprintf("%s with %s/%s in %s", verb, e.Provider, e.Model, e.Dir)
+}
+
+func endText(e *agent.ProcessingEnd) string {
+	return string(e.Reason) + " after " + count(e.Turns, "answer")
+}
+
+func planText(e *agent.PlanUpdated) string {
+	done, now := 0, ""
+	for _, item := range e.Items {
+		switch item.Status {
+		case tool.PlanCompleted:
+			done++
+		case tool.PlanInProgress:
+			now = ": " + item.Text
+		}
+	}
+	return fmt.Sprintf("%d of %d done%s", done, len(e.Items), now)
+}
+
+func windowText(e *agent.ContextWarning) string {
+	if e.Window == 0 {
+		return "the request is too long for the model's window"
+	}
+	return fmt.Sprintf("%d of %d tokens, %.0f %% of the window", e.Tokens, e.Window, 100*e.Ratio)
+}
+
+func compactionText(e *agent.Compaction) string {
+	return fmt.Sprintf("%s became a summary: %d tokens, before %d", count(e.TurnsReplaced, "turn"), e.TokensAfter, e.TokensBefore)
+}
+
+// callKeys are names of arguments that say what a call does, the most telling first.
+func callKeys() []string {
+	return []string{"command", "cmd", "file_path", "absolute_path", "path", "pattern", "query", "url", "question", "task", "description", "prompt", "message", "agent_id", "id"}
+}
+
+// callText returns a line that says what a call with these arguments does.
+func callText(args json.RawMessage) string {
+	var fields map[string]any
+	if json.Unmarshal(args, &fields) != nil {
+		return line(string(args))
+	}
+	for _, key := range callKeys() {
+		switch value := fields[key].(type) {
+		case string:
+			if strings.TrimSpace(value) != "" {
+				return line(value)
+			}
+		case []any:
+			if words := fmt.Sprint(value...); words != "" {
+				return line(strings.Trim(fmt.Sprint(value), "[]"))
+			}
+		}
+	}
+	for text := range stringsOf(args) {
+		return line(text)
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return line(string(args))
+}
+
+// arguments returns the arguments of a call as JSON.
+func arguments(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	raw, err := json.Marshal(text)
+	if err != nil { // cannot happen with a string
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// stringsOf yields the texts in a JSON value, in order, without the names of members.
+func stringsOf(value json.RawMessage) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		d := json.NewDecoder(strings.NewReader(string(value)))
+		var inObject []bool // of each level; a name comes next if the count is even
+		names := []int{}
+		for {
+			token, err := d.Token()
+			if err != nil {
+				return
+			}
+			isName := len(inObject) > 0 && inObject[len(inObject)-1] && names[len(names)-1]%2 == 0
+			switch t := token.(type) {
+			case json.Delim:
+				if t == '}' || t == ']' {
+					inObject, names = inObject[:len(inObject)-1], names[:len(names)-1]
+				}
+				if len(names) > 0 && (t == '{' || t == '[') {
+					names[len(names)-1]++
+				}
+				if t == '{' || t == '[' {
+					inObject, names = append(inObject, t == '{'), append(names, 0)
+				}
+				continue
+			case string:
+				if !isName && !yield(t) {
+					return
+				}
+			}
+			if len(names) > 0 {
+				names[len(names)-1]++
+			}
+		}
+	}
+}
+
+// changes fills a row with what a call has changed. Paths in the directory of the session are relative to it.
+func changes(r *Row, e *agent.ToolCallEnd, dir string) {
+	for _, c := range e.Changes {
+		added, removed := changedLines(c.Diff)
+		r.Added, r.Removed = r.Added+added, r.Removed+removed
+		if len(r.Paths) < maxRowPaths {
+			r.Paths = append(r.Paths, relative(c.Path, dir))
+		}
+	}
+	if r.Text == "" && len(r.Paths) > 0 {
+		r.Text = line(strings.Join(r.Paths, ", "))
+	}
+}
+
+// changedLines counts the lines that a unified diff of one file adds and removes.
+func changedLines(diff string) (added, removed int) {
+	inHunk := false
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			inHunk = true
+		case inHunk && line[0] == '+':
+			added++
+		case inHunk && line[0] == '-':
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// relative returns a path as it reads from a directory, or as it is if it is not below it. Paths may be those of another system.
+func relative(path, dir string) string {
+	below, ok := strings.CutPrefix(path, dir)
+	if !ok || dir == "" {
+		return path
+	}
+	if name := strings.TrimLeft(below, `/\`); name != "" && (len(name) < len(below) || strings.HasSuffix(dir, "/")) {
+		return name
+	}
+	return path
+}

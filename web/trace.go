@@ -1,0 +1,185 @@
+package web
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// A Trace folds the journal of a session into rows and an Overview, record by record. It holds the rows, about 300 bytes each, and the state of
+// the session, but no events: Item reads those from the journal again. It is safe for concurrent use.
+type Trace struct {
+	masker *secret.Masker
+
+	mu     sync.RWMutex
+	fold   *folder // nil after Rest
+	rest   Overview
+	first  journal.Record // the header
+	rows   []Row
+	places []place
+	kept   []kept // of rows whose events cannot be made from their own records
+	sums   sums
+	clock  clock
+}
+
+// place says which records have the events of a row.
+type place struct {
+	answer int64 // of a call: the record of its answer
+	began  int64 // of a call that has asked a person: the record of its question
+	last   int64 // the record of the row's last event
+}
+
+// NewTrace returns a trace of a session without records. What it returns has no secrets that the masker knows; nil masks none.
+func NewTrace(m *secret.Masker) *Trace {
+	return &Trace{masker: m, fold: newFolder(m)}
+}
+
+// Add folds the next record. It returns the numbers of the first row and of the first step that have been added or changed; what has a lower
+// number stays as it is. If it returns an error, the record was not folded, and no later one can be.
+func (t *Trace) Add(line journal.Record) (row, step int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fold == nil {
+		return len(t.rows), math.MaxInt, errRested
+	}
+	row = len(t.rows)
+	r, err := t.fold.add(line)
+	if err != nil {
+		return row, math.MaxInt, err
+	}
+	if line.N == 1 {
+		t.first = line
+	}
+	step = max(1, t.sums.steps.count())
+	t.clock.add(&t.fold.projection, &r, line.Time)
+	t.sums.add(t.fold, &r, &t.clock)
+	for _, m := range r.rows {
+		t.addRow(m)
+	}
+	return row, step, nil
+}
+
+// addRow appends a row, and what is needed to find its events.
+func (t *Trace) addRow(m made) {
+	m.row.Index = len(t.rows)
+	t.rows = append(t.rows, m.row)
+	t.places = append(t.places, m.place)
+	if m.keep || !again(m.row.Kind) {
+		t.kept = append(t.kept, kept{m.row.Index, shortened(m.events)})
+	}
+}
+
+// Rest frees the memory that only further records need: the session's history. Add cannot be called any more.
+func (t *Trace) Rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fold != nil {
+		t.rest, t.fold = t.now(), nil
+	}
+}
+
+// Len returns the number of rows.
+func (t *Trace) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.rows)
+}
+
+// Rows returns at most count rows from a number on. The caller must not change them.
+func (t *Trace) Rows(first, count int) []Row {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	first = min(max(first, 0), len(t.rows))
+	end := first + min(max(count, 0), len(t.rows)-first)
+	return t.rows[first:end:end]
+}
+
+// Overview returns what the page shows besides rows, with the steps from a number on, and the marks since the first of them. 1 stands for all.
+// Own, PID and what a process that has died leaves behind are for the caller to fill.
+func (t *Trace) Overview(step int) Overview {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	o := t.rest
+	if t.fold != nil {
+		o = t.now()
+	}
+	o.Rows = len(t.rows)
+	o.Time = t.clock.times
+	t.sums.overview(&o, max(step, 1))
+	return o
+}
+
+// now returns the part of the overview that the state of the session has.
+func (t *Trace) now() Overview {
+	s, masker := t.fold.projection.State(), t.fold.masker
+	o := Overview{ID: s.Header.ID, Task: t.sums.task, Dir: masker.String(s.Dir()), Provider: s.Provider, Model: masker.String(s.Model), Profile: s.Header.Profile,
+		Parent: s.Header.Parent, ForkOf: s.Header.ForkOf, Created: t.first.Time, State: StateIdle, Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
+		Running: []RunningCall{}, Queue: []QueuedText{}, Children: []Child{}}
+	if s.Last != nil {
+		o.Reason = string(s.Last.Reason)
+	}
+	asks := slices.ContainsFunc(s.Open(), func(c agent.OpenCall) bool { return c.Question() != nil })
+	switch {
+	case t.sums.closed:
+		o.State = StateClosed
+	case asks:
+		o.State = StateWaiting
+	case s.Input != nil:
+		o.State = StateRunning
+	}
+	if s.Input != nil {
+		o.Reason = ""
+		for _, c := range s.Open() {
+			text := callText(masker.JSON(arguments(c.Args)))
+			o.Running = append(o.Running, RunningCall{CallID: c.ID, Name: masker.String(c.Name), Text: text, Since: t.clock.asked})
+		}
+	}
+	for _, q := range s.Queue {
+		o.Queue = append(o.Queue, QueuedText{Lane: string(q.Lane), Text: line(masker.String(q.Text))})
+	}
+	for _, c := range s.Children {
+		row, ok := t.fold.spawned[c.Session]
+		if !ok {
+			row = -1
+		}
+		o.Children = append(o.Children, Child{Agent: c.ID, Session: c.Session, Task: masker.String(c.Task), Status: c.Status, Row: row, Usage: c.Usage, Cost: c.Cost})
+	}
+	return o
+}
+
+// sums holds what is counted over the rows.
+type sums struct {
+	task   string
+	closed bool
+	counts Counts
+	steps  columns
+	tools  map[string]*ToolSum
+	files  []FileSum
+	byPath map[string]int
+	plan   []PlanItem
+	marks  []Mark
+}
+
+// overview fills the sums into an overview.
+func (s *sums) overview(o *Overview, step int) {
+	o.Task, o.Counts, o.Plan = s.task, s.counts, slices.Concat([]PlanItem{}, s.plan)
+	o.Steps = s.steps.from(step)
+	o.FirstMark = s.steps.marksBefore(step, len(s.marks))
+	o.Marks = slices.Concat([]Mark{}, s.marks[o.FirstMark:])
+	o.Files = make([]FileSum, 0, len(s.files))
+	for _, f := range s.files {
+		f.Rows = slices.Clip(f.Rows)
+		o.Files = append(o.Files, f)
+	}
+	o.Tools = make([]ToolSum, 0, len(s.tools))
+	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+		o.Tools = append(o.Tools, *s.tools[name])
+	}
+	slices.SortStableFunc(o.Tools, func(a, b ToolSum) int { return cmp.Compare(b.MS, a.MS) })
+}
