@@ -98,7 +98,7 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 // serveSearch answers with the numbers of the rows whose texts have a word.
 func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	q := stubQuery{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"), Tool: query.Get("tool"), Path: query.Get("path")}
+	q := Query{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"), Tool: query.Get("tool"), Path: query.Get("path")}
 	if len(q.Text) > maxQuery {
 		return refuse(http.StatusBadRequest, "a search looks for at most "+strconv.Itoa(maxQuery)+" bytes")
 	}

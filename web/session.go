@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
+	"net/http"
 	"sync"
 	"time"
 
@@ -27,7 +29,7 @@ type session struct {
 	idle  *time.Timer // ends the reading
 
 	mu       sync.Mutex
-	trace    *stubTrace
+	trace    *Trace
 	writer   journal.Entry // who writes the journal
 	isReady  bool
 	failed   error // why the journal is not read any further
@@ -36,7 +38,7 @@ type session struct {
 
 func newSession(h *hub, id string) *session {
 	ctx, end := context.WithCancel(h.ctx)
-	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), trace: newStubTrace(h.options.Masker), watchers: map[*watcher]struct{}{}}
+	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), trace: NewTrace(h.options.Masker), watchers: map[*watcher]struct{}{}}
 }
 
 // read folds the journal until the session ends or an error occurs.
@@ -168,4 +170,35 @@ func (s *session) rows(first, count int) []Row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trace.Rows(first, count)
+}
+
+// item returns a row and its events.
+func (s *session) item(ctx context.Context, i int) (item Item, err error) {
+	if rows := s.trace.Len(); i >= rows {
+		return Item{}, refuse(http.StatusNotFound, fmt.Sprintf("there is no row %d; the session has %d", i, rows))
+	}
+	err = s.journal(ctx, func(log journal.Reader) error {
+		item, err = s.trace.Item(ctx, log, i)
+		return err
+	})
+	return item, err
+}
+
+// search returns the numbers of the rows that a query finds, and whether there may be more.
+func (s *session) search(ctx context.Context, q Query) (rows []int, more bool, err error) {
+	err = s.journal(ctx, func(log journal.Reader) error {
+		rows, more, err = s.trace.Search(ctx, log, q)
+		return err
+	})
+	return rows, more, err
+}
+
+// journal calls do with the session's journal as it is now.
+func (s *session) journal(ctx context.Context, do func(journal.Reader) error) (err error) {
+	log, err := s.hub.options.Store.Read(ctx, s.id)
+	if err != nil {
+		return noSession(s.id, err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	return do(log)
 }

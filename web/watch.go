@@ -165,7 +165,7 @@ func (s *Server) sendTail(ctx context.Context, out *stream, id string) error {
 	if err != nil {
 		return nil // reading all of it says why
 	}
-	rows, err := stubTail(ctx, log, tailRows, s.options.Masker)
+	rows, err := Tail(ctx, log, tailRows, s.options.Masker)
 	if err = errors.Join(err, log.Close()); err != nil || len(rows) == 0 {
 		return nil // the same
 	}
