@@ -64,8 +64,7 @@ class ServerSource {
 
   async output(/** @type {string} */ id, /** @type {string} */ hash, /** @type {number} */ offset, /** @type {number} */ limit) {
     const r = await this.fetch(this.path(id, "outputs/" + encodeURIComponent(hash) + "?offset=" + offset + "&limit=" + limit));
-    const bytes = await r.arrayBuffer();
-    return { text: new TextDecoder().decode(bytes), next: bytes.byteLength < limit ? 0 : offset + bytes.byteLength };
+    return { text: await r.text(), next: Number(r.headers.get("Attractor-Next") || 0) };
   }
 
   search(/** @type {string} */ id, /** @type {string} */ query, /** @type {Filter} */ filter) {
