@@ -68,14 +68,6 @@ func (h *hub) acquire(id string) (*session, error) {
 	return s, nil
 }
 
-// hasRead reports whether a session has been read as far as it went at first.
-func (h *hub) hasRead(id string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.sessions[id]
-	return s != nil && s.hasRead()
-}
-
 // release ends a use of a session.
 func (h *hub) release(s *session) {
 	h.mu.Lock()

@@ -151,6 +151,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, fs.ErrNotExist):
 		status = http.StatusNotFound
+	case errors.Is(err, journal.ErrCorrupt): // asking again does not help
+		status = http.StatusUnprocessableEntity
 	}
 	data, err := json.Marshal(map[string]string{"error": s.options.Masker.String(err.Error())})
 	if err != nil { // cannot happen with a map of strings

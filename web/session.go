@@ -114,13 +114,6 @@ func (s *session) hasEnded() bool {
 	return s.failed != nil
 }
 
-// hasRead reports whether the journal has been read as far as it went at first.
-func (s *session) hasRead() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.isReady
-}
-
 // setWriter notes who writes the journal.
 func (s *session) setWriter(e journal.Entry) {
 	s.mu.Lock()
@@ -154,15 +147,20 @@ func (s *session) overview(step int) Overview {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.trace.Overview(step)
-	o.Own = s.hub.options.Own(s.id) != nil
-	o.PID = s.writer.PID
-	if !s.writer.Locked && !o.Own && (o.State == StateRunning || o.State == StateWaiting) {
-		o.State = StateInterrupted
-	}
+	o.ID = s.id
+	o.withWriter(s.writer, s.hub.options.Own(s.id) != nil)
 	if s.failed != nil && s.ctx.Err() == nil {
 		o.Problem = s.hub.options.Masker.String(s.failed.Error())
 	}
 	return o
+}
+
+// withWriter adds what is known of the process that writes the journal.
+func (o *Overview) withWriter(e journal.Entry, own bool) {
+	o.Own, o.PID = own, e.PID
+	if !e.Locked && !own && (o.State == StateRunning || o.State == StateWaiting) {
+		o.State, o.Running = StateInterrupted, []RunningCall{}
+	}
 }
 
 // rows returns rows from a number on.

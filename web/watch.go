@@ -16,6 +16,8 @@ const (
 	maxWatchers = 64
 	// tailRows is how many rows a watcher gets at once.
 	tailRows = 100
+	// tailTime is how long a watcher waits for all of a journal before it gets the last rows alone.
+	tailTime = 50 * time.Millisecond
 	// rowsMessage is how many rows a message has at most.
 	rowsMessage = 500
 	// rowsTime and overviewTime are the least times between two messages of a kind.
@@ -133,15 +135,15 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	if err := out.control.SetReadDeadline(time.Time{}); err != nil { // there is nothing more to read
 		return err
 	}
-	if err := s.sendTail(ctx, out, id); err != nil {
-		return err
-	}
 	session, err := s.hub.acquire(id)
 	if err != nil {
 		return err
 	}
 	defer s.hub.release(session)
-	err = session.wait(ctx)
+	err = s.sendTail(ctx, out, session)
+	if err == nil {
+		err = session.wait(ctx)
+	}
 	if err == nil {
 		err = s.stream(ctx, out, session)
 	}
@@ -156,12 +158,16 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// sendTail sends the last rows of a long journal that has not been read yet.
-func (s *Server) sendTail(ctx context.Context, out *stream, id string) error {
-	if s.hub.hasRead(id) {
+// sendTail sends the last rows of a journal that is so long that reading all of it takes a while.
+func (s *Server) sendTail(ctx context.Context, out *stream, session *session) error {
+	select {
+	case <-session.ready:
 		return nil
+	case <-ctx.Done():
+		return nil
+	case <-time.After(tailTime):
 	}
-	log, err := s.options.Store.Read(ctx, id)
+	log, err := s.options.Store.Read(ctx, session.id)
 	if err != nil {
 		return nil // reading all of it says why
 	}

@@ -17,6 +17,7 @@ import (
 // workshop has a directory in which sessions with real tools work, and the store of their journals.
 type workshop struct {
 	*testing.T
+	dir   string // of the journals
 	store *journal.Dir
 	local *env.Local
 }
@@ -32,7 +33,8 @@ func newWorkshop(t *testing.T) *workshop {
 			t.Error(err)
 		}
 	})
-	return &workshop{t, journal.NewDir(t.TempDir()), local}
+	dir := t.TempDir()
+	return &workshop{t, dir, journal.NewDir(dir), local}
 }
 
 // start begins a session whose model answers with the steps. The test closes it.
