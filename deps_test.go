@@ -149,6 +149,19 @@ func list(t *testing.T) map[string]*listed {
 	}
 }
 
+// Users of the library do not get OpenTelemetry: only the module otel needs it.
+func TestN6_NoOpenTelemetryInTheRoot(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "opentelemetry") {
+			t.Errorf("%s names OpenTelemetry", name)
+		}
+	}
+}
+
 // TestDependencyRule checks that dependencies point one way, as in DESIGN.md, and that each package is on the map.
 func TestDependencyRule(t *testing.T) {
 	for name, pkg := range list(t) {

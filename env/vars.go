@@ -103,6 +103,9 @@ func isCore(name string) bool {
 // looksSecret reports whether a name in upper case suggests a secret. It compares whole words or their ends, so that MONKEY,
 // XKB_KEYMAP and TOKENIZERS_PARALLELISM are not secrets.
 func looksSecret(name string) bool {
+	if strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && strings.HasSuffix(name, "HEADERS") { // they have the key of the receiver
+		return true
+	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 	for i, word := range words {
 		if isSecretWord(word) || hasSecretEnd(word) || word == "PWD" && len(words) > 1 && i > 0 {

@@ -82,7 +82,7 @@ func TestD6_DropVarsBeatsCore(t *testing.T) {
 func TestD6_Names(t *testing.T) {
 	for _, name := range []string{
 		"GITHUB_PAT", "npm_config__authToken", "apiKey", "MYSQL_PWD", "DB_PASS", "GITHUBTOKEN", "SLACK_WEBHOOK_URL", "SESSION_COOKIE",
-		"AZURE_STORAGE_CONNECTION_STRING", "AWS_SHARED_CREDENTIALS_FILE", "spring.datasource.password", "SSH_PRIVATE_KEY", "PGPASSFILE",
+		"AZURE_STORAGE_CONNECTION_STRING", "AWS_SHARED_CREDENTIALS_FILE", "spring.datasource.password", "SSH_PRIVATE_KEY", "PGPASSFILE", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 	} {
 		if got := env.FilterVars(env.VarsDefault, []string{name + "=x"}, nil); len(got) != 0 {
 			t.Errorf("%s is passed on", name)

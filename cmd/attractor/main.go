@@ -6,4 +6,4 @@ import (
 	"github.com/attractor-go/attractor/internal/cli"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() { os.Exit(cli.Program{}.Main()) }

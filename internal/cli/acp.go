@@ -75,6 +75,7 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, given func(stri
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
+	config.Instrument = t.program.Instrument
 	if f.debug {
 		config.HookRan = tellHookRun(t)
 	}

@@ -104,7 +104,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
-	config.Interactive = true
+	config.Interactive, config.Instrument = true, t.program.Instrument
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)

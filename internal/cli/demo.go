@@ -81,7 +81,7 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, stopper: stopper, json: asJSON, live: live}
+	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local, Instrument: t.program.Instrument}, stopper: stopper, json: asJSON, live: live}
 	if err := r.run(ctx, demoTask); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/secret"
 )
 
 // The exit codes. After a signal, signalCode returns it.
@@ -23,19 +24,28 @@ const (
 	exitAccess = 4 // there is no key, or the provider rejected it
 )
 
+// Program is the command as a main function runs it. The zero value is attractor.
+type Program struct {
+	// Instrument, if set, adds what observes a session to its options, right before the session starts. The masker knows the secrets of the
+	// session. Every command that runs sessions calls it, once for each.
+	Instrument func(o *agent.Options, secrets *secret.Masker)
+}
+
 // Main runs the command line of the process and returns its exit code.
-func Main() int {
+func (p Program) Main() int {
 	if err := env.Conceal(); err != nil {
 		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's environment:", err)
 	}
-	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr)})
+	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr), program: p})
 }
 
-// terminal holds the standard streams of a command. Those that are real terminals are cleaned; see throughDoor.
+// terminal holds the standard streams of a command, and the program that it belongs to. Those that are real terminals are cleaned; see throughDoor.
 type terminal struct {
 	in  io.Reader
 	out io.Writer
 	err io.Writer
+
+	program Program
 }
 
 // exitError is an error with its exit code. One without a text has been reported already.

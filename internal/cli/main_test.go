@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(runServer(role))
 	}
 	if os.Getenv("ATTRACTOR_TEST_MAIN") != "" {
-		os.Exit(Main())
+		os.Exit(Program{}.Main())
 	}
 	if signal.Ignored(syscall.SIGHUP) { // by nohup: programs that are started from here must not inherit that
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)

@@ -153,7 +153,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	defer perm.Close() // nothing is written to it
-	config.Asker = perm.asker()
+	config.Asker, config.Instrument = perm.asker(), t.program.Instrument
 	var c *client
 	if f.input == inputJSON {
 		c = newClient(f.answerTimeout)

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/secret"
 )
 
 // Config holds a user's choices for a session. Other settings come from the session that is resumed or forked, else from the environment and
@@ -85,6 +86,10 @@ type Config struct {
 	HookRan              func(hooks.Run)
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
+
+	// Instrument adds what observes a session to its options, such as spans, right before the session starts. The masker knows the session's
+	// secrets. Nil adds nothing.
+	Instrument func(o *agent.Options, secrets *secret.Masker)
 
 	// Secrets holds values to mask, by their names, besides those of the environment.
 	Secrets map[string]string

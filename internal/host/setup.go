@@ -55,6 +55,9 @@ type Setup struct {
 	Configured *Servers
 	Servers    *mcp.Servers
 
+	// Instrument is Config.Instrument.
+	Instrument func(o *agent.Options, secrets *secret.Masker)
+
 	// OnOwnEvent receives the events of the host that Tell shows, if it is set before Start. It is called as [agent.Options].OnEvent is, and
 	// never beside it.
 	OnOwnEvent func(Event)
@@ -94,7 +97,7 @@ type Setup struct {
 // Open prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
 // kinds.
 func Open(ctx context.Context, c Config) (s *Setup, err error) {
-	s = &Setup{store: c.Store, keepRaw: c.KeepRawOutputs, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
 	defer func() {
 		if err != nil {
 			s, err = nil, errors.Join(err, s.Close())
@@ -247,6 +250,9 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	s.withoutDenied()
 	s.maskDoors()
 	s.listenForCompactions()
+	if s.Instrument != nil {
+		s.Instrument(&s.Options, s.Secrets)
+	}
 	session, err := s.open(ctx)
 	s.begun(session)
 	if err == nil && s.Gate != nil {

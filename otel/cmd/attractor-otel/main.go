@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/otel"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// flushTime is how long the end of the program waits for what is not sent yet.
+const flushTime = 5 * time.Second
+
+func main() { os.Exit(run()) }
+
+// run runs the command, and sends what its sessions have left.
+func run() int {
+	telemetry := sync.OnceValue(func() *pipeline { // a command without sessions needs none
+		p, err := newPipeline(context.Background(), os.Getenv)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "attractor-otel: warning: nothing is reported:", err)
+		}
+		return p
+	})
+	var used bool
+	var mu sync.Mutex
+	code := cli.Program{Instrument: func(o *agent.Options, secrets *secret.Masker) {
+		mu.Lock()
+		used = true
+		mu.Unlock()
+		if p := telemetry(); p != nil {
+			options := otel.FromEnvironment(os.Getenv)
+			options.Tracers, options.Meters, options.Masker, options.Parent = p.tracers, p.meters, secrets, parent(os.Getenv)
+			otel.Instrument(o, options)
+		}
+	}}.Main()
+	mu.Lock()
+	defer mu.Unlock()
+	if used {
+		if err := telemetry().close(flushTime); err != nil {
+			fmt.Fprintln(os.Stderr, "attractor-otel: warning: spans or metrics are lost:", err)
+		}
+	}
+	return code
+}
+
+// parent returns the span that the program that started this one has put into the environment.
+func parent(getenv func(string) string) trace.SpanContext {
+	fields := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), fields))
+}
