@@ -21,6 +21,11 @@ class Timeline {
     root.prepend(this.input);
     root.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.height = 28;
+    this.room = 0;
+    /** @type {number[]} the rows of inputs */
+    this.inputs = [];
+    /** @type {Set<number>} the rows that a search has found */
+    this.marked = new Set();
     this.begun = false;
     /** @type {{i: number, how: {expand?: boolean}}|null} the row that is shown when the session is known */
     this.wanted = null;
@@ -44,6 +49,7 @@ class Timeline {
     this.list = null;
     this.opened.clear();
     this.sums = [];
+    this.inputs = [];
     this.drawn.clear();
     this.current = -1;
     this.follow = false;
@@ -105,6 +111,7 @@ class Timeline {
     let changed = false;
     for (const entry of list) {
       const target = /** @type {any} */ (entry.target);
+      if (target === this.root) this.room = this.root.clientHeight;
       if (target === this.probe && target.offsetHeight) changed = changed || this.height !== target.offsetHeight, this.height = target.offsetHeight;
       const o = this.opened.get(target.row);
       if (!o || target !== o.body || !target.isConnected) continue;
@@ -138,7 +145,7 @@ class Timeline {
     this.draw();
   }
 
-  atEnd() { return this.root.scrollTop + this.root.clientHeight >= this.top(this.total()) - this.height; }
+  atEnd() { return this.root.scrollTop + this.room >= this.top(this.total()) - this.height; }
 
   /** draw draws what is seen, before the next frame. */
   draw() {
@@ -149,7 +156,7 @@ class Timeline {
     if (!this.view) return;
     this.stretch();
     const total = this.total(), first = Math.max(0, this.at(this.root.scrollTop) - spare);
-    const last = Math.min(total - 1, this.at(this.root.scrollTop + this.root.clientHeight) + spare);
+    const last = Math.min(total - 1, this.at(this.root.scrollTop + this.room) + spare);
     const wanted = new Map();
     for (let p = first; p <= last; p++) wanted.set(this.key(p), p);
     const kept = this.current >= 0 ? this.placeOf(this.current) : -1;
@@ -170,10 +177,9 @@ class Timeline {
 
   /** drawNowInput shows the input that the rows at the top of the window belong to, if its own row is not seen. */
   drawNowInput() {
-    const v = this.view, inputs = v?.tail ? [] : (v?.overview?.marks || []).filter((/** @type {any} */ m) => m.kind === "input");
-    const top = this.rowAt(this.at(this.root.scrollTop)), mark = inputs.findLast((/** @type {any} */ m) => m.row < top);
-    const next = inputs.some((/** @type {any} */ m) => m.row === top), row = mark && !next ? v?.row(mark.row) : undefined;
-    if (mark && !next && !row) v?.need(mark.row);
+    const v = this.view, top = v?.tail ? -1 : this.rowAt(this.at(this.root.scrollTop)), n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
+    const at = n > 0 && this.inputs[n] !== top ? this.inputs[n - 1] : -1, row = at >= 0 ? v?.row(at) : undefined;
+    if (at >= 0 && !row) v?.need(at);
     this.input.hidden = !row;
     if (!row || this.input.data === row) return;
     this.input.data = row;
@@ -380,6 +386,7 @@ class Timeline {
   overview(/** @type {any} */ o) {
     const fromTail = this.view && this.drawn.size > 0 && [...this.drawn.keys()][0] < 0;
     const steps = o.steps || {};
+    this.inputs = (o.marks || []).filter((/** @type {any} */ m) => m.kind === "input").map((/** @type {any} */ m) => m.row);
     for (const column of [steps.model || [], steps.tools || []]) for (const ms of column) if (ms > this.longest) this.longest = ms;
     if (!this.begun) {
       this.begun = true;
