@@ -192,6 +192,7 @@ function route() {
     if (at.row !== undefined) view.jump(at.row, {});
     return;
   }
+  if (view || at.session) byID("main").focus();
   view?.close();
   view = null;
   notice("");
@@ -219,7 +220,9 @@ function drawHead(o) {
   const task = o ? o.task || o.id : at.session || "Sessions";
   byID("title").replaceChildren(visible(task));
   byID("title").title = plain(task);
-  const state = o?.state || "";
+  const state = o?.state || "", before = byID("state").dataset.state;
+  if (before && state && before !== state) say("State of the session: " + (stateNames[state] || state));
+  byID("state").dataset.state = state;
   byID("state").replaceChildren(...(state ? [el("span", { class: "state " + state }, stateNames[state] || state), el("span", { class: "sums" }, [money(o.cost), o.time?.total ? duration(o.time.total) : ""].filter(Boolean).join(" · "))] : []));
   document.title = (state === "running" ? "▶ " : state === "waiting" ? "? " : "") + plain(task).slice(0, 80) + " · Attractor";
   favicon(state);

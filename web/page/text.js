@@ -72,6 +72,7 @@ function duration(ms) {
  */
 function clock(ms) {
   const s = Math.max(0, Math.floor(ms / 1000)), two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  if (s >= 360000) return Math.floor(s / 3600) + " h";
   return s < 3600 ? Math.floor(s / 60) + ":" + two(s % 60) : Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60) + ":" + two(s % 60);
 }
 

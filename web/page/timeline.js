@@ -10,7 +10,8 @@ class Timeline {
     /** @type {View|null} */
     this.view = null;
     this.root = root;
-    root.tabIndex = -1;
+    root.setAttribute("role", "group");
+    root.setAttribute("aria-label", "Rows: the arrow keys walk through them");
     this.sheet = el("div", { class: "sheet", role: "list", "aria-label": "Events" });
     this.probe = el("div", { class: "row probe", "aria-hidden": "true" }, el("div", { class: "head" }, "\u00a0"));
     this.more = button("", () => this.toEnd(), { class: "to-end", hidden: true });
@@ -52,6 +53,7 @@ class Timeline {
     this.inputs = [];
     this.drawn.clear();
     this.current = -1;
+    this.root.tabIndex = 0;
     this.follow = false;
     this.seen = 0;
     this.longest = 1;
@@ -239,7 +241,7 @@ class Timeline {
   /** head returns the line of a row. @param {number} i @param {Row} row @param {boolean} begins @param {boolean} open */
   head(i, row, begins, open) {
     const start = Date.parse(this.view?.overview?.created) || 0;
-    const tab = i === this.current || (this.current < 0 && i === 0) ? 0 : -1;
+    const tab = i === this.current ? 0 : -1;
     return el("button", { class: "head", type: "button", tabIndex: tab, "aria-expanded": String(open), onclick: () => this.toggle(i), onfocus: () => this.focused(i) },
       el("span", { class: "step", title: row.step ? "step " + row.step : "" }, begins && row.step ? row.step : ""),
       icon(iconOf(row)),
@@ -255,7 +257,7 @@ class Timeline {
   bar(row) {
     const bar = el("span", { class: "bar" }), fill = el("span");
     fill.style.width = Math.min(100, 100 * (row.ms || 0) / this.longest) + "%";
-    fill.hidden = !row.ms;
+    fill.hidden = !row.ms || !this.view?.overview;
     bar.append(fill);
     return bar;
   }
@@ -287,6 +289,7 @@ class Timeline {
     const old = this.drawn.get(this.current)?.firstChild;
     if (old) old.tabIndex = -1;
     this.current = i;
+    this.root.tabIndex = -1;
     const now = this.drawn.get(i);
     if (now) now.firstChild.tabIndex = 0;
     for (const e of this.drawn.values()) e.classList.toggle("current", e === now);
@@ -305,7 +308,7 @@ class Timeline {
       if (o?.body) this.sizes.unobserve(o.body);
       this.opened.delete(i);
     }
-    this.current = i;
+    this.focused(i);
     this.sum();
     this.restore(anchor);
     this.redraw(i);
@@ -396,7 +399,6 @@ class Timeline {
       this.wanted = null;
       this.stretch();
       if (at) this.jump(at.i, at.how);
-      else if (document.activeElement === document.body) this.root.focus({ preventScroll: true });
     }
     this.grown();
   }
