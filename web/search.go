@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxHits limits the rows that a search finds.
+// maxHits limits the rows that a search for a text finds. Filters alone find all, so that the page can show them.
 const maxHits = 1000
 
 // A Query says which rows a search finds. All that is set has to fit.
@@ -67,7 +67,7 @@ func (s *search) hit(i int, has bool) {
 	if s.more || !has || !s.query.fits(&s.rows[i]) {
 		return
 	}
-	if len(s.found) == maxHits {
+	if s.word != "" && len(s.found) == maxHits {
 		s.more = true
 		return
 	}
