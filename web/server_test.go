@@ -16,14 +16,14 @@ import (
 
 // viewer is a server on a loopback port, and a client with its token.
 type viewer struct {
-	*testing.T
+	testing.TB
 	base, token string
 	client      *http.Client
 	stop        func() // ends the server and waits for it
 }
 
 // view serves the page until the end of the test.
-func view(t *testing.T, o web.Options) *viewer {
+func view(t testing.TB, o web.Options) *viewer {
 	t.Helper()
 	if o.Store == nil {
 		o.Store = journal.NewDir(t.TempDir())
@@ -44,7 +44,7 @@ func view(t *testing.T, o web.Options) *viewer {
 		served <- server.Serve(ctx, l)
 	}()
 	transport := &http.Transport{}
-	v := &viewer{T: t, base: "http://" + page.Host, token: strings.TrimPrefix(page.Fragment, "token="), client: &http.Client{Transport: transport}}
+	v := &viewer{TB: t, base: "http://" + page.Host, token: strings.TrimPrefix(page.Fragment, "token="), client: &http.Client{Transport: transport}}
 	v.stop = func() {
 		cancel()
 		if err := <-served; err != nil { // nil if it was received before

@@ -28,7 +28,7 @@ type message struct {
 
 // watcher holds what a page knows of a session by its stream.
 type watcher struct {
-	*testing.T
+	testing.TB
 	lines    *bufio.Reader
 	close    func()
 	seen     []string // kinds of messages
@@ -44,7 +44,7 @@ func (v *viewer) watch(id string) *watcher {
 	if err != nil {
 		v.Fatal(err)
 	}
-	w := &watcher{T: v.T, lines: bufio.NewReader(resp.Body), close: func() { cancel(); resp.Body.Close() }}
+	w := &watcher{TB: v.TB, lines: bufio.NewReader(resp.Body), close: func() { cancel(); resp.Body.Close() }}
 	v.Cleanup(w.close)
 	if resp.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(resp.Body)
