@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -117,7 +116,7 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, map[string]any{"rows": slices.Concat([]int{}, rows), "more": more})
+		return writeJSON(w, map[string]any{"rows": columnFrom(rows, 0), "more": more})
 	})
 }
 

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"slices"
-
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -25,8 +23,8 @@ func (c *columns) from(step int) Steps {
 		Context: columnFrom(s.Context, at), Attempts: columnFrom(s.Attempts, at)}
 }
 
-// columnFrom returns a copy of a column from a place on.
-func columnFrom[T any](column []T, at int) []T { return slices.Concat([]T{}, column[at:]) }
+// columnFrom returns a copy of a column from a place on. It is never nil, which would be null for the page.
+func columnFrom[T any](column []T, at int) []T { return append([]T{}, column[at:]...) }
 
 // marksBefore returns how many marks there were before a step. For a step that has not begun, those are all.
 func (c *columns) marksBefore(step, all int) int {

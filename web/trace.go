@@ -168,10 +168,10 @@ type sums struct {
 
 // overview fills the sums into an overview.
 func (s *sums) overview(o *Overview, step int) {
-	o.Task, o.Counts, o.Plan = s.task, s.counts, slices.Concat([]PlanItem{}, s.plan)
+	o.Task, o.Counts, o.Plan = s.task, s.counts, columnFrom(s.plan, 0)
 	o.Steps = s.steps.from(step)
 	o.FirstMark = s.steps.marksBefore(step, len(s.marks))
-	o.Marks = slices.Concat([]Mark{}, s.marks[o.FirstMark:])
+	o.Marks = columnFrom(s.marks, o.FirstMark)
 	o.Files = make([]FileSum, 0, len(s.files))
 	for _, f := range s.files {
 		f.Rows = slices.Clip(f.Rows)

@@ -73,4 +73,3 @@ func decodeAll(b *testing.B, file string) time.Duration {
 		}
 	}
 }
-

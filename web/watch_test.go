@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -142,6 +143,26 @@ func sameRow(a, b web.Row) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// Lists without an entry are empty in JSON, not null.
+func TestN5_EmptyLists(t *testing.T) {
+	shop := newWorkshop(t)
+	s := shop.start("session", llmtest.Hang())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v := view(t, web.Options{Store: shop.store})
+	w := v.watch("session")
+	if line, err := w.lines.ReadString('\n'); err != nil || strings.Contains(line, "null") {
+		t.Errorf("%s, %v", line, err)
+	}
+	if got := v.do("GET", "/api/sessions/session/search?q=nix", "", nil); got.body != `{"more":false,"rows":[]}` {
+		t.Errorf("a search without hits: %s", got.body)
+	}
+	if got := v.do("GET", "/api/sessions/session/rows?first=99", "", nil); got.body != `{"first":99,"rows":[]}` {
+		t.Errorf("no rows: %s", got.body)
+	}
 }
 
 // Many watchers of one session, of which some never read and some go away, all get its end, and cost the session nothing.
