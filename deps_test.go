@@ -96,7 +96,7 @@ var rooms = map[string]room{
 	"acp":               {built, []string{"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"}},
 	"web":               {built, []string{"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"}},
 	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/jsonlines", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint"}},
-	"internal/chat":     {built, []string{"agent", "internal/dialog", "internal/host", "internal/names", "internal/render", "internal/tty", "journal", "llm", "sanitize", "tool"}},
+	"internal/chat":     {built, []string{"agent", "internal/dialog", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "sanitize", "tool"}},
 	"internal/dialog":   {built, []string{"internal/host", "internal/render", "tool"}},
 	"internal/protocol": {built, []string{"agent", "internal/host", "llm", "tool"}},
 	"internal/tty":      {built, []string{"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"}},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/llm"
@@ -23,6 +25,9 @@ type Options struct {
 	Apply func(*host.Setup)
 	// Opened returns what a person should know of a session that was opened, as whole lines.
 	Opened func(*host.Setup) string
+	// View, if set, shows each session on a page, which can steer it, from before its start on. It returns what a person should know of that,
+	// as whole lines.
+	View func(*host.Setup, *protocol.Page) string
 	// Prompt is the first message. Empty means that the person types it.
 	Prompt string
 	// Images go with the first message.
@@ -97,6 +102,8 @@ type program struct {
 	history *tty.History
 	editor  tty.Editor
 	decoder tty.Decoder
+	// withdrawn is when a question was answered elsewhere: somebody may be about to answer it.
+	withdrawn time.Time
 
 	above   strings.Builder // finished lines that are not on the screen yet
 	partial string          // the beginning of a line of the answer
@@ -130,6 +137,7 @@ type conversation struct {
 	used    bool           // it has an input
 	steered int            // messages that were sent while it worked and that the model has not got
 	live    *render.Live
+	working atomic.Bool // on a message
 }
 
 // front is a terminal as the conversation shows itself on it.

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/internal/tty"
 )
@@ -110,6 +111,10 @@ func (p *program) enterKey() {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if p.tooSoon(time.Now()) {
+		p.hint = "the question has just been answered in the viewer; Enter sends this to the agent"
 		return
 	}
 	if p.enterShown(text, shown) {

@@ -82,10 +82,20 @@ func (p *program) remember(text string) {
 // submit gives the session a message and works on it.
 func (p *program) submit(text string) {
 	c, images := p.current, p.Images
-	c.used, p.Images = true, nil
+	p.Images = nil
+	p.work(c, func(ctx context.Context) (*agent.Result, error) {
+		return c.setup.Submit(ctx, c.session, text, images...)
+	})
+}
+
+// work has a session work on a message that submit gives it.
+func (p *program) work(c *conversation, submit func(ctx context.Context) (*agent.Result, error)) {
+	c.used = true
 	t := &task{what: "working", steers: true}
+	c.working.Store(true)
 	p.start(t, func(ctx context.Context) func() {
-		result, err := c.setup.Submit(ctx, c.session, text, images...)
+		result, err := submit(ctx)
+		c.working.Store(false)
 		return func() { p.submitted(c, t, result, err) }
 	})
 }

@@ -88,7 +88,7 @@ func (p *program) ask(ctx context.Context, q *question, text string) (reply, err
 	case answer := <-q.reply:
 		return answer, nil
 	case <-ctx.Done():
-		p.post(func() { p.closeQuestion(q) })
+		p.post(func() { p.withdraw(q, context.Cause(ctx)) })
 		return reply{}, context.Cause(ctx)
 	case <-p.ended:
 		return reply{}, errEnded
@@ -107,6 +107,9 @@ func (p *program) openQuestion(ctx context.Context, q *question, text string) {
 		p.hint = "Enter runs it as changed, Esc goes back to the question"
 	}
 	q.asked = time.Now() // before the question is on the screen, where somebody may answer at once
+	if p.tooSoon(q.asked) {
+		q.asked = p.withdrawn.Add(withdrawnFor)
+	}
 	q.unread = p.front.discard()
 	p.refresh(true)
 	p.front.bell()

@@ -51,6 +51,11 @@ func (p *program) open(c host.Config, first string) {
 
 // begin opens and starts a session.
 func (p *program) begin(ctx context.Context, c host.Config, style render.Style) (*conversation, error) {
+	reply, page := p.reply, (*viewed)(nil)
+	if p.View != nil {
+		page = p.newViewed()
+		c.Asker, reply = page.asks.Approve, page.asks.Question
+	}
 	setup, err := host.Open(ctx, c)
 	if err != nil {
 		return nil, err
@@ -59,16 +64,18 @@ func (p *program) begin(ctx context.Context, c host.Config, style render.Style) 
 	if p.Apply != nil {
 		p.Apply(setup)
 	}
-	setup.Options.Questions = &agent.Questions{Answer: p.reply}
+	setup.Options.Questions = &agent.Questions{Answer: reply}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
 	setup.OnMode = func(host.Mode) { p.modeChanged() }
 	if p.Opened != nil {
 		text := p.Opened(setup)
 		p.post(func() { p.say(text) })
 	}
+	page.join(setup)
 	if made.session, err = setup.Start(ctx); err != nil {
 		return nil, errors.Join(err, setup.Close())
 	}
+	page.serve(made)
 	made.names = setup.Commands()
 	made.used = setup.Resumed
 	return made, nil

@@ -24,6 +24,7 @@ import (
 type chatFlags struct {
 	startFlags
 	sessionFlags
+	viewFlag
 }
 
 func newChat(t terminal) *cobra.Command {
@@ -60,6 +61,7 @@ If several are set, choose with --provider.`,
 func (f *chatFlags) register(flags *pflag.FlagSet) {
 	f.startFlags.register(flags)
 	f.sessionFlags.register(flags)
+	f.viewFlag.register(flags)
 }
 
 // chatAlone runs chat without a flag.
@@ -87,7 +89,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if in == nil {
 		return fail(exitUsage, "chat needs a terminal; for a single task, run: attractor run")
 	}
-	if err := errors.Join(f.startFlags.check(f.noJournal), f.sessionFlags.check()); err != nil {
+	if err := errors.Join(f.startFlags.check(f.noJournal), f.sessionFlags.check(), f.viewFlag.check(f.noJournal)); err != nil {
 		return err
 	}
 	config, err := f.sessionFlags.config(flags.Changed)

@@ -32,8 +32,8 @@ func (f *runFlags) check() (err error) {
 		return fail(exitUsage, "--timeout cannot be negative")
 	case f.answerTimeout < 0:
 		return fail(exitUsage, "--answer-timeout cannot be negative")
-	case f.input == inputText && f.answerTimeout > 0:
-		return fail(exitUsage, "--answer-timeout needs --input json")
+	case f.input == inputText && f.answerTimeout > 0 && !f.view:
+		return fail(exitUsage, "--answer-timeout needs --input json or --view")
 	case f.input == inputJSON && f.ask:
 		return fail(exitUsage, "--ask asks on the terminal; with --input json the client is asked")
 	}
@@ -42,6 +42,9 @@ func (f *runFlags) check() (err error) {
 		return err
 	}
 	if err := f.sessionFlags.check(); err != nil {
+		return err
+	}
+	if err := f.viewFlag.check(f.noJournal); err != nil {
 		return err
 	}
 	f.schema, err = readSchema(f.outputSchema)

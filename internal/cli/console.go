@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -29,7 +30,12 @@ type console struct {
 	terminal *os.File // in, if that is a terminal
 	lines    *bufio.Reader
 	stale    chan typed // the read that a canceled question has left, on a terminal where reads cannot be ended
+	// withdrawn is when a question was answered elsewhere: somebody may be about to answer it.
+	withdrawn time.Time
 }
+
+// withdrawnFor is how long after a question was answered elsewhere what is typed may still have been meant for it.
+const withdrawnFor = 700 * time.Millisecond
 
 // typed holds a line that a person has typed.
 type typed struct {
@@ -101,8 +107,24 @@ func (c *console) Discard() {
 // errNobody reports the end of the input.
 var errNobody = errors.New("nobody answered")
 
-// ReadLine writes a label and returns the next line, or an error when the context ends first.
+// ReadLine writes a label and returns the next line, or an error when the context ends first. A line that may have been meant for a question
+// that was answered elsewhere does not count.
 func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
+	for {
+		line, err := c.readLine(ctx, label)
+		switch {
+		case err == nil && time.Since(c.withdrawn) < withdrawnFor:
+			c.Say("This line came right after the question before was answered in the viewer, so it does not count. Please type it again.\n")
+			continue
+		case errors.As(err, new(*host.Elsewhere)):
+			c.withdrawn = time.Now()
+		}
+		return line, err
+	}
+}
+
+// readLine writes a label and returns the next line.
+func (c *console) readLine(ctx context.Context, label string) (string, error) {
 	c.line.begin(c.out, label)
 	complete := false
 	defer func() { c.line.end(complete) }()

@@ -15,15 +15,16 @@ type permission struct {
 	*console // nil if nobody is asked
 }
 
-// permission returns the person on the terminal, unless the flags leave no questions or a client answers them.
-func (f *sessionFlags) permission(t terminal, client bool) (*permission, error) {
+// permission returns the person on the terminal, unless the flags leave no questions or a client answers them. With view there need not be
+// a terminal.
+func (f *sessionFlags) permission(t terminal, client, view bool) (*permission, error) {
 	mode := f.chosenMode()
 	if mode == host.ModeFull || mode == host.ModeReadOnly || client {
 		return &permission{}, nil
 	}
 	p := &permission{openConsole(t)}
 	switch {
-	case p.console != nil:
+	case p.console != nil || view:
 	case mode == host.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools) == 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -24,6 +25,7 @@ import (
 type runFlags struct {
 	startFlags
 	sessionFlags
+	viewFlag
 	outputSchema string
 	schema       json.RawMessage // the content of the file
 	json         bool
@@ -112,12 +114,14 @@ func newRun(t terminal) *cobra.Command {
 func (f *runFlags) register(flags *pflag.FlagSet) {
 	f.startFlags.register(flags)
 	f.sessionFlags.register(flags)
+	f.viewFlag.register(flags)
 	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
 		"session goes on; it implies --json")
-	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0, "with --input json: deny what nobody has answered after this `duration`; 0 means to wait")
+	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0, "with --input json or --view: deny what nobody has answered after this `duration`; 0 means to wait, "+
+		"which is the default, but with --view and without a terminal it is "+unwatchedTimeout.String())
 }
 
 // choose returns the configuration that the flags choose, and the images of the prompt.
@@ -141,6 +145,31 @@ func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag st
 	return config, images, err
 }
 
+// unwatchedTimeout is the answer timeout of a page that may not be open.
+const unwatchedTimeout = 10 * time.Minute
+
+// client returns the client that is asked beside or instead of a person at a terminal, or nil without one.
+func (f *runFlags) client(ctx context.Context, perm *permission, config *host.Config, limited bool) (*client, error) {
+	if f.input != inputJSON && !f.view {
+		return nil, nil
+	}
+	limit := f.answerTimeout
+	if f.input != inputJSON && perm.console == nil && !limited {
+		limit = unwatchedTimeout
+	}
+	c := newClient(f.input == inputJSON, limit)
+	if perm.console != nil {
+		c.asks.Beside(perm.asker(), perm.reply)
+	}
+	config.Asker, config.Interactive = c.asks.Approve, true
+	if !f.view {
+		return c, nil
+	}
+	var err error
+	c.viewer, err = openOwnViewer(ctx, config.Store)
+	return c, err
+}
+
 // run runs a session on the prompt.
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
 	config, images, err := f.choose(ctx, prompt, given)
@@ -148,17 +177,17 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	t, live := withLiveLine(t, !f.json, os.Getenv)
-	perm, err := f.permission(t, f.input == inputJSON)
+	perm, err := f.permission(t, f.input == inputJSON, f.view)
 	if err != nil {
 		return err
 	}
 	defer perm.Close() // nothing is written to it
 	config.Asker, config.Instrument = perm.asker(), t.program.Instrument
-	var c *client
-	if f.input == inputJSON {
-		c = newClient(f.answerTimeout)
-		config.Asker, config.Interactive = c.asks.Approve, true
+	c, err := f.client(ctx, perm, &config, given("answer-timeout"))
+	if err != nil {
+		return err
 	}
+	defer c.close()
 	if f.debug {
 		config.HookRan = tellHookRun(t)
 	}
@@ -227,7 +256,9 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	}
 	r.Options.OnEvent = view.show
 	if r.client != nil {
-		r.client.listen(r.Setup, view)
+		if url := r.client.listen(r.Setup, view); url != "" {
+			fmt.Fprintln(r.err, "This session in a browser: "+url)
+		}
 	}
 	r.live.start(r.Options.Client.Models)
 	defer r.live.stop()
@@ -244,6 +275,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	}
 	closeErr := errors.Join(closeAll(session), r.Close())
 	r.live.stop()
+	r.client.ended(r.terminal, r.Options.ID)
 	if code := r.stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}
@@ -320,7 +352,7 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 	var err error
 	switch {
 	case r.client != nil:
-		result, err = r.client.run(ctx, session, r.terminal, prompt, r.images)
+		result, err = r.client.run(ctx, session, r.terminal, prompt, !r.commands, r.images)
 	case prompt == "":
 		return session.Continue(ctx)
 	case !r.commands:

@@ -80,9 +80,9 @@ func (v *view) show(ev agent.Event) {
 	}
 }
 
-// showOwn shows an event of the host to a program.
+// showOwn shows an event of the host to a program. A person is asked instead.
 func (v *view) showOwn(ev host.Event) {
-	if v.failure() == nil {
+	if v.events != nil && v.failure() == nil {
 		v.fail(pieces.Encode(v.events, ev))
 	}
 }

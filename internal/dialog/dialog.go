@@ -3,6 +3,7 @@ package dialog
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,7 +66,7 @@ func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.An
 		p.Discard()
 		line, err := p.ReadLine(ctx, AskLabel)
 		if err != nil {
-			return host.Answer{}, err
+			return host.Answer{}, withdrawn(p, err, q.Call.Name)
 		}
 		word, rest, _ := strings.Cut(line, " ")
 		switch word = strings.ToLower(word); {
@@ -84,13 +85,31 @@ func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.An
 		case word == "e" && edits:
 			answer, ok, err := edit(ctx, editor, q)
 			if err != nil || ok {
-				return answer, err
+				return answer, withdrawn(p, err, q.Call.Name)
 			}
 			continue
 		}
 		p.Say("Please type one of the letters above and press Enter.\n")
 	}
 	return host.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
+}
+
+// withdrawn tells the person if a question, about a call unless its name is empty, ends because it needs no answer any more. It returns the
+// error of the question.
+func withdrawn(p Person, err error, call string) error {
+	var e *host.Elsewhere
+	switch {
+	case !errors.As(err, &e):
+	case e.End == host.AskTimedOut:
+		p.Say("Nobody answered in time.\n")
+	case call == "":
+		p.Say("Answered in the viewer.\n")
+	case e.Allowed:
+		p.Say("Allowed in the viewer.\n")
+	default:
+		p.Say("Denied in the viewer.\n")
+	}
+	return err
 }
 
 // keepRules keeps rules for later sessions and tells the person where.
@@ -156,7 +175,7 @@ func Reply(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) 
 	p.Discard()
 	line, err := p.ReadLine(ctx, AnswerLabel)
 	if err != nil {
-		return tool.Answer{}, err
+		return tool.Answer{}, withdrawn(p, err, "")
 	}
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Options) {
 		line = q.Options[n-1]
@@ -182,7 +201,7 @@ func fillForm(ctx context.Context, p Person, q tool.Question) (tool.Answer, erro
 	for _, name := range form.Names() {
 		line, err := p.ReadLine(ctx, "  "+form.Label(name)+" > ")
 		if err != nil {
-			return tool.Answer{}, err
+			return tool.Answer{}, withdrawn(p, err, "")
 		}
 		switch line {
 		case decline:

@@ -27,6 +27,10 @@ type Inbox struct {
 	describe func(Question) string
 	prefix   string // makes ids of other processes unknown
 
+	// person and questioned ask a person at a terminal as well; nil if there is none.
+	person     Asker
+	questioned func(context.Context, tool.Question) (tool.Answer, error)
+
 	mu      sync.Mutex
 	limit   time.Duration
 	last    int
@@ -48,6 +52,22 @@ type ask struct {
 	end      AskEnd
 	decision Answer
 	reply    tool.Answer
+	failed   error // why the person at the terminal cannot answer, which ended the ask
+}
+
+// Elsewhere is the cause with which the question to the person of [Inbox.Beside] ends when it needs no answer any more.
+type Elsewhere struct {
+	End AskEnd // answered or timed out
+	// Allowed is the answer to a question about a call.
+	Allowed bool
+}
+
+// Error implements error.
+func (e *Elsewhere) Error() string {
+	if e.End == AskTimedOut {
+		return "nobody answered in time"
+	}
+	return "it was answered elsewhere"
 }
 
 // The kinds of events about asks.
@@ -125,6 +145,12 @@ func NewInbox(tell func(Event), describe func(Question) string) *Inbox {
 	return &Inbox{tell: tell, describe: describe, prefix: strings.ToLower(rand.Text()[:6]), open: map[string]*ask{}, ended: map[string]AskEnd{}}
 }
 
+// Beside has a person at a terminal asked as well. The first answer counts. If it comes from elsewhere, the context of the person's question
+// ends with an [Elsewhere]; if the person's question fails, so does the ask. Beside is called before the first ask.
+func (a *Inbox) Beside(approve Asker, reply func(context.Context, tool.Question) (tool.Answer, error)) {
+	a.person, a.questioned = approve, reply
+}
+
 // SetLimit bounds how long later asks wait. Zero means that they wait for ever.
 func (a *Inbox) SetLimit(d time.Duration) {
 	a.mu.Lock()
@@ -155,10 +181,21 @@ func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
 	if w == nil {
 		return Answer{Reason: a.refuses()}, nil
 	}
-	switch a.wait(ctx, w) {
-	case AskAnswered:
+	if a.person != nil {
+		defer a.askBeside(ctx, w, func(ctx context.Context) error {
+			answer, err := a.person(ctx, q)
+			if err == nil {
+				err = a.Decide(w.id, answer)
+			}
+			return err
+		})()
+	}
+	switch end := a.wait(ctx, w); {
+	case w.failed != nil:
+		return Answer{}, w.failed
+	case end == AskAnswered:
 		return w.decision, nil
-	case AskTimedOut:
+	case end == AskTimedOut:
 		return Answer{Reason: fmt.Sprintf("nobody answered the question about it within %s. Do without it, or say what you would do and why", w.limit)}, nil
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -175,7 +212,18 @@ func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, err
 	if w == nil {
 		return tool.Answer{}, tool.ErrNobody
 	}
+	if a.questioned != nil {
+		defer a.askBeside(ctx, w, func(ctx context.Context) error {
+			answer, err := a.questioned(ctx, q)
+			if err == nil {
+				err = a.Reply(w.id, answer)
+			}
+			return err
+		})()
+	}
 	switch end := a.wait(ctx, w); {
+	case w.failed != nil:
+		return tool.Answer{}, w.failed
 	case end == AskAnswered:
 		return w.reply, nil
 	case end == AskTimedOut:
@@ -251,6 +299,28 @@ func (a *Inbox) begin(ctx context.Context, ev Event, id *string) *ask {
 	a.open[*id] = w
 	a.tell(ev)
 	return w
+}
+
+// askBeside puts an ask to the person at the terminal, too. The function that it returns is called when the ask has ended: it ends the
+// person's question and waits for that, so that the next one finds the terminal free.
+func (a *Inbox) askBeside(ctx context.Context, w *ask, put func(context.Context) error) (withdraw func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := put(ctx); err != nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if w.end == "" {
+				w.failed = err
+				a.finish(w, AskCancelled)
+			}
+		}
+	}()
+	return func() {
+		cancel(&Elsewhere{End: w.end, Allowed: w.decision.Verdict == tool.Allow})
+		<-done
+	}
 }
 
 // wait waits for the end of an ask.

@@ -280,3 +280,112 @@ func TestN2_WhatCannotBeRemembered(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// besides makes a person whose answers a test gives, and who is asked beside an inbox.
+type besides struct {
+	asked   chan string // the name of the tool, or the question
+	answers chan error  // nil allows, or answers "typed"
+	gone    chan error  // the cause with which a question ended
+}
+
+func (b *inbox) beside() *besides {
+	p := &besides{make(chan string, 9), make(chan error), make(chan error, 9)}
+	wait := func(ctx context.Context, about string) error {
+		p.asked <- about
+		select {
+		case err := <-p.answers:
+			return err
+		case <-ctx.Done():
+			p.gone <- context.Cause(ctx)
+			return context.Cause(ctx)
+		}
+	}
+	b.Beside(func(ctx context.Context, q host.Question) (host.Answer, error) {
+		return host.Answer{Verdict: tool.Allow}, wait(ctx, q.Call.Name)
+	}, func(ctx context.Context, q tool.Question) (tool.Answer, error) {
+		return tool.Answer{Text: "typed"}, wait(ctx, q.Text)
+	})
+	return p
+}
+
+// A person at a terminal and a program are asked at once. The first answer counts, the other one is told so, and the terminal is free
+// when the ask has ended.
+func TestN5_AskedInTwoPlaces(t *testing.T) {
+	b := newInbox()
+	p := b.beside()
+	ask := func() chan error {
+		done := make(chan error, 1)
+		go func() {
+			answer, err := b.Approve(t.Context(), host.Question{Request: tool.Request{Call: llm.ToolCall{Name: "shell", Args: "{}"}}})
+			if err == nil && answer.Verdict != tool.Allow {
+				err = errors.New(answer.Reason)
+			}
+			done <- err
+		}()
+		return done
+	}
+	done, id := ask(), b.asked(t)
+	<-p.asked
+	p.answers <- nil
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	b.ended(t, id, host.AskAnswered)
+	errorSays(t, b.Decide(id, host.Answer{}), "answered already")
+
+	done, id = ask(), b.asked(t)
+	<-p.asked
+	if err := b.Decide(id, host.Answer{Reason: "not now"}); err != nil {
+		t.Error(err)
+	}
+	errorSays(t, <-done, "not now")
+	var elsewhere *host.Elsewhere
+	if why := <-p.gone; !errors.As(why, &elsewhere) || elsewhere.Allowed || elsewhere.End != host.AskAnswered {
+		t.Errorf("the terminal's question ended with %v", why)
+	}
+	b.ended(t, id, host.AskAnswered)
+
+	done, id = ask(), b.asked(t)
+	<-p.asked
+	p.answers <- errors.New("the terminal is gone")
+	errorSays(t, <-done, "the terminal is gone")
+	b.ended(t, id, host.AskCancelled)
+}
+
+// A question of the model is answered in either place too, and ends in both when its time is over.
+func TestN5_QuestionsInTwoPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newInbox()
+		p := b.beside()
+		b.SetLimit(time.Minute)
+		for _, step := range []struct {
+			answer func(id string) error
+			want   string
+		}{
+			{func(string) error { p.answers <- nil; return nil }, "typed"},
+			{func(id string) error { return b.Reply(id, tool.Answer{Text: "sent"}) }, "sent"},
+			{func(string) error { return nil }, "nobody answered within 1m0s"},
+		} {
+			done := make(chan string, 1)
+			go func() {
+				answer, err := b.Question(t.Context(), tool.Question{Text: "Which?"})
+				done <- fmt.Sprint(answer.Text, err)
+			}()
+			id := b.asked(t)
+			if about := <-p.asked; about != "Which?" {
+				t.Error(about)
+			}
+			if err := step.answer(id); err != nil {
+				t.Error(err)
+			}
+			if got := <-done; !strings.Contains(got, step.want) {
+				t.Errorf("%q, want %q", got, step.want)
+			}
+			<-b.events
+		}
+		var elsewhere *host.Elsewhere
+		if <-p.gone; !errors.As(<-p.gone, &elsewhere) || elsewhere.End != host.AskTimedOut {
+			t.Errorf("the terminal's question ended with %v", elsewhere)
+		}
+	})
+}

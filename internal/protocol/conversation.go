@@ -12,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // The bounds of what waits: replies that are not written yet, and lines with work. The program that reads no events is not read itself then.
@@ -35,11 +34,12 @@ var errEnding = errors.New("the session is ending")
 
 // Conversation is a session that a program keeps open. See [New].
 type Conversation struct {
-	setup   *host.Setup
-	asks    *host.Inbox
-	keep    func(ctx context.Context, rules []string) (file string, err error)
-	session *agent.Session
+	// PlainPrompt says that the prompt of Run is a text even if it begins with /.
+	PlainPrompt bool
+
+	controls
 	stop    context.CancelCauseFunc // ends Run
+	started chan struct{}           // closed when Run has begun
 
 	replies chan struct{} // has a token for each reply that waits to be written
 	over    chan struct{} // closed when the session has ended
@@ -47,7 +47,8 @@ type Conversation struct {
 	lane        chan *input // what brings work
 	bytes       atomic.Int64
 	room        chan struct{}
-	interrupted atomic.Int64 // the number of the last line that interrupts
+	orders      atomic.Int64 // lines, also those of Do
+	interrupted atomic.Int64 // the order of the last line that interrupts
 
 	understood, refused atomic.Int64 // lines
 
@@ -56,6 +57,7 @@ type Conversation struct {
 	rested   chan struct{}  // closed when it has none any more
 	accepted int            // how often it was given some
 	begun    bool           // an input is open that it has to continue
+	finished bool           // no more work is taken
 	restore  []func() error // for when the session is at rest
 	wake     chan struct{}
 
@@ -71,7 +73,7 @@ type Conversation struct {
 // New prepares a conversation with a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup, which the
 // caller has set. Asks is the [host.Inbox] of the session. Keep keeps rules for later sessions and returns the name of the file.
 func New(setup *host.Setup, asks *host.Inbox, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
-	c := &Conversation{setup: setup, asks: asks, keep: keep, replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
+	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		resumed: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
@@ -98,24 +100,33 @@ func New(setup *host.Setup, asks *host.Inbox, keep func(ctx context.Context, rul
 }
 
 // Run works on a prompt with its parts, unless it is empty, and on what the lines of in say, until in ends and all work is done, or until ctx, the session or
-// the program ends it. It returns the outcome of the last input, or nil without one. The caller closes the session.
+// the program ends it. It returns the outcome of the last input, or nil without one. The caller closes the session. If in is nil, the only
+// lines are those of Do, and without a prompt Run continues the last input.
 //
 // A read of in may still go on when Run returns; what it brings is ignored.
 func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Reader, prompt string, parts ...llm.Part) (*agent.Result, error) {
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
 	c.session = session
+	close(c.started)
 	if prompt != "" {
-		if _, err := c.give(ctx, &input{Type: TypeUser, Text: prompt, parts: parts}); err != nil {
+		if _, err := c.give(ctx, &input{Type: TypeUser, Text: prompt, parts: parts, plain: c.PlainPrompt}); err != nil {
+			c.finish(true)
 			return nil, err
 		}
+	} else if in == nil {
+		c.continueLast()
 	}
-	go c.read(ctx, in)
 	taken := make(chan struct{})
-	go func() {
-		defer close(taken)
-		c.takeAll(ctx)
-	}()
+	if in == nil {
+		close(taken)
+	} else {
+		go c.read(ctx, in)
+		go func() {
+			defer close(taken)
+			c.takeAll(ctx)
+		}()
+	}
 	for {
 		select {
 		case <-c.wake:
@@ -127,13 +138,31 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 			c.stop(errEnding)
 		}
 		<-taken
-		select {
-		case <-c.wake:
-			c.work(ctx)
-		default:
+		for done := false; !done; done = c.finish(ctx.Err() != nil) {
+			select {
+			case <-c.wake:
+				c.work(ctx)
+			default:
+			}
 		}
 		return c.outcome(ctx)
 	}
+}
+
+// continueLast continues the last input.
+func (c *Conversation) continueLast() {
+	c.giving.Lock()
+	defer c.giving.Unlock()
+	c.begun = true
+	c.awaken()
+}
+
+// finish ends the taking of work, unless there is some. With anyway it ends it in any case.
+func (c *Conversation) finish(anyway bool) (done bool) {
+	c.giving.Lock()
+	defer c.giving.Unlock()
+	c.finished = !c.running || anyway
+	return c.finished
 }
 
 // follow notes whether an input runs, as the program sees it by the events.
@@ -183,17 +212,20 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 		default:
 			in, err = decode(line)
 		}
-		in.number = int64(lines.n)
+		in.number, in.order = int64(lines.n), c.orders.Add(1)
 		if err != nil {
 			c.refused.Add(1)
 			c.reply(in, Reply{}, err)
 			continue
 		}
 		c.understood.Add(1)
-		if !c.control(ctx, in) {
+		if r, controls := c.control(ctx, in); controls {
+			c.send(r)
+		} else {
 			c.enqueue(ctx, in)
 		}
 		if in.Type == TypeClose {
+			c.stop(ErrClosed)
 			return
 		}
 	}
@@ -247,7 +279,7 @@ func (c *Conversation) take(ctx context.Context, in *input) {
 	err := error(errEnding)
 	switch {
 	case ctx.Err() != nil:
-	case in.Type != TypeSet && c.interrupted.Load() > in.number:
+	case in.Type != TypeSet && c.interrupted.Load() > in.order:
 		err = errors.New("an interrupt came before the line was taken, so it was not")
 	default:
 		queued, err = c.give(ctx, in)
@@ -261,78 +293,28 @@ func (c *Conversation) take(ctx context.Context, in *input) {
 }
 
 // control does what a line says that controls what runs. It returns false for lines that bring work.
-func (c *Conversation) control(ctx context.Context, in *input) bool {
-	var reply Reply
-	var err error
+func (c *Conversation) control(ctx context.Context, in *input) (r *Reply, controls bool) {
 	switch in.Type {
 	case TypeInterrupt:
-		c.interrupted.Store(in.number)
-		c.setup.StopCommand()
-		c.session.Interrupt()
-	case TypeAnswer:
-		err = c.asks.Reply(in.Ask, tool.Answer{Action: tool.Action(in.Action), Text: in.Text, Content: in.Content})
-	case TypeApprove:
-		err = c.approve(ctx, in)
-	case TypeStatus:
-		reply.Status = c.status()
+		c.interrupted.Store(in.order)
+		c.interrupt()
 	case TypeClose:
 		c.asks.Close("the session is closed")
 		c.setup.StopCommand()
 	default:
-		return false
+		return c.controls.control(ctx, in)
 	}
-	c.reply(in, reply, err)
-	if in.Type == TypeClose {
-		c.stop(ErrClosed)
-	}
-	return true
+	return c.answer(in, Reply{}, nil), true
 }
 
-// approve answers an ask about a call.
-func (c *Conversation) approve(ctx context.Context, in *input) error {
-	if in.Decision == "deny" {
-		reason := "the user said no."
-		if in.Reason != "" {
-			reason += " " + in.Reason
-		}
-		return c.asks.Decide(in.Ask, host.Answer{Verdict: tool.Deny, Reason: reason})
-	}
-	answer := host.Answer{Verdict: tool.Allow, Remember: in.Remember != "", Args: string(in.Args)}
-	if in.Mode != nil {
-		answer.Mode = host.Mode(*in.Mode)
-	}
-	if in.Remember == "always" {
-		for _, ev := range c.asks.Open() {
-			if asked, ok := ev.(*host.ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil && (in.Mode == nil || asked.Plan != "") {
-				if _, err := c.keep(ctx, asked.Allow); err != nil {
-					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
-				}
-			}
-		}
-	}
-	return c.asks.Decide(in.Ask, answer)
-}
+// reply tells what became of a line, with the error's text.
+func (c *Conversation) reply(in *input, r Reply, err error) { c.send(c.answer(in, r, err)) }
 
-// status describes the session.
-func (c *Conversation) status() *Status {
-	s := &Status{State: c.session.Status(), Mode: c.setup.Mode(), Usage: c.session.Usage(), Asks: c.asks.Open()}
-	s.Provider, s.Model, s.Effort = c.setup.Model()
-	if s.Asks == nil {
-		s.Asks = []host.Event{}
-	}
-	return s
-}
-
-// reply tells what became of a line, with the error's text. It waits while too many replies wait to be written.
-func (c *Conversation) reply(in *input, r Reply, err error) {
-	r.EventHeader = agent.EventHeader{Kind: KindReply}
-	r.Line, r.ReplyTo, r.Type, r.OK = in.number, in.ID, in.Type, err == nil
-	if err != nil {
-		r.Error = c.plain(err)
-	}
+// send tells the program a reply. It waits while too many replies wait to be written.
+func (c *Conversation) send(r *Reply) {
 	select {
 	case c.replies <- struct{}{}:
-		c.setup.Tell(&r)
+		c.setup.Tell(r)
 	case <-c.over: // there are no events any more
 	}
 }

@@ -4,4 +4,7 @@
 // The lines that bring work (user, steer, follow_up, continue, compact, set) are taken one after the other by one goroutine, which may wait
 // for hooks and for what a /command runs. Those that control what runs (interrupt, answer, approve, status, close) are taken by the goroutine
 // that reads, so nothing holds them up. A third goroutine works on the inputs.
+//
+// The viewer's page sends the same lines, one at a time, to [Conversation.Do] or, where another host works on the inputs, to [Desk.Do]. A
+// [Page] gives it what the session's journal does not have.
 package protocol

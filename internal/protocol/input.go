@@ -56,6 +56,8 @@ func Members(t Type) []string {
 // input is a line.
 type input struct {
 	number int64 // of the line
+	order  int64 // among all lines of the session
+	plain  bool  // the text is no command
 	size   int
 	Type   Type
 	ID     json.RawMessage // of the client, a string or a number

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
@@ -17,6 +16,9 @@ func (c *Conversation) give(ctx context.Context, in *input) (queued bool, err er
 	c.giving.Lock()
 	defer c.giving.Unlock()
 	c.settle(ctx)
+	if c.finished {
+		return false, errEnding
+	}
 	switch in.Type {
 	case TypeUser, TypeFollowUp, TypeSteer:
 		return c.giveText(ctx, in)
@@ -77,16 +79,22 @@ func (c *Conversation) begin(ctx context.Context, in *input, more []agent.SendOp
 			return err
 		}
 	}
-	restore, err := c.setup.Begin(ctx, c.session, in.Text, more...)
-	if err != nil {
-		return err
+	if in.plain {
+		if err := c.session.Begin(ctx, in.Text, more...); err != nil {
+			return err
+		}
+	} else {
+		restore, err := c.setup.Begin(ctx, c.session, in.Text, more...)
+		if err != nil {
+			return err
+		}
+		c.restore = append(c.restore, restore)
 	}
-	c.restore = append(c.restore, restore)
 	if c.session.Status() != agent.StatusProcessing { // the key is known: the session has had this input
 		return c.restoreAll()
 	}
 	c.begun = true
-	if c.interrupted.Load() > in.number { // by a line that came meanwhile
+	if c.interrupted.Load() > in.order { // by a line that came meanwhile
 		c.session.Interrupt()
 	}
 	return nil
@@ -136,7 +144,9 @@ func (c *Conversation) work(ctx context.Context) {
 			c.note(c.session.Continue(ctx))
 		}
 		err := c.rest(ctx)
-		if cut := ctx.Err() != nil && c.session.Status() != agent.StatusProcessing; err != nil && !cut { // else the last input came to its end before
+		cut := ctx.Err() != nil && c.session.Status() != agent.StatusProcessing // the last input came to its end before
+		ended := c.err != nil && errors.Is(err, agent.ErrClosed)                // by that failure
+		if err != nil && !cut && !ended {
 			c.note(c.session.Result(), err)
 		}
 		if c.atRest(accepted) {
@@ -208,6 +218,18 @@ func (c *Conversation) note(result *agent.Result, err error) { c.result, c.err =
 
 // options returns what a line has beside its text.
 func (in *input) options() (more []agent.SendOption, err error) {
+	parts, err := in.media()
+	if in.Key != "" {
+		more = append(more, agent.Key(in.Key))
+	}
+	if parts != nil {
+		more = append(more, agent.Attach(parts...))
+	}
+	return more, err
+}
+
+// media returns the images of a line, behind what a prompt has.
+func (in *input) media() ([]llm.Part, error) {
 	parts := in.parts
 	for i, image := range in.Images {
 		read := func() (llm.Media, error) { return host.DecodeImage(image.MediaType, image.Data) }
@@ -220,78 +242,5 @@ func (in *input) options() (more []agent.SendOption, err error) {
 		}
 		parts = append(parts, media)
 	}
-	if in.Key != "" {
-		more = append(more, agent.Key(in.Key))
-	}
-	if parts != nil {
-		more = append(more, agent.Attach(parts...))
-	}
-	return more, nil
-}
-
-// change changes settings. If one cannot be changed, those after it stay, and the error says which were changed.
-func (c *Conversation) change(ctx context.Context, in *input) error {
-	var changed []string
-	for _, step := range []struct {
-		name   string
-		wanted bool
-		do     func() error
-	}{
-		{"model", in.Model != nil || in.Provider != nil, func() error { return c.changeModel(ctx, in) }},
-		{"effort", in.Effort != nil, func() error { return c.setup.SetEffort(ctx, *in.Effort) }},
-		{"limits", in.MaxRounds != nil || in.MaxTurns != nil || in.MaxTokens != nil || in.MaxUSD != nil, func() error { return c.changeLimits(ctx, in) }},
-		{"answer_timeout", in.AnswerTimeout != nil, func() error { c.asks.SetLimit(in.limit); return nil }},
-		{"mode", in.Mode != nil, func() error { return c.setup.SetMode(ctx, host.Mode(*in.Mode)) }},
-	} {
-		if !step.wanted {
-			continue
-		}
-		if err := step.do(); err != nil {
-			if changed != nil {
-				return fmt.Errorf("%w (%s was changed before that)", err, strings.Join(changed, ", "))
-			}
-			return err
-		}
-		changed = append(changed, step.name)
-	}
-	return nil
-}
-
-func (c *Conversation) changeModel(ctx context.Context, in *input) error {
-	if in.Model == nil {
-		return errors.New("another provider has other models: set model with provider")
-	}
-	provider := ""
-	if in.Provider != nil {
-		provider = *in.Provider
-	}
-	return c.setup.SetModel(ctx, provider, *in.Model)
-}
-
-func (c *Conversation) changeLimits(ctx context.Context, in *input) error {
-	p := c.session.Policy()
-	for _, limit := range []struct{ to, from *int }{{&p.MaxToolRounds, in.MaxRounds}, {&p.MaxTurns, in.MaxTurns}, {&p.Budget.Tokens, in.MaxTokens}} {
-		if limit.from != nil {
-			*limit.to = *limit.from
-		}
-	}
-	if in.MaxUSD != nil {
-		p.Budget.USD = *in.MaxUSD
-	}
-	return c.session.Set(ctx, agent.Settings{Policy: &p})
-}
-
-// maxError limits the text of an error, in bytes.
-const maxError = 4 << 10
-
-// plain returns an error's text without the names of packages, and without secrets.
-func (c *Conversation) plain(err error) string {
-	text := c.setup.Secrets.String(err.Error())
-	if len(text) > maxError {
-		text = strings.ToValidUTF8(text[:maxError], "") + "..."
-	}
-	for _, name := range []string{"agent: ", "json: ", "llm: "} {
-		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
-	}
-	return text
+	return parts, nil
 }
