@@ -110,8 +110,17 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)
-	ended, err := chat.Run(ctx, chat.Options{Config: config, Apply: f.apply, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
-		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals})
+	options := chat.Options{Config: config, Apply: f.apply, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
+		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals}
+	if f.view {
+		viewer, err := openOwnViewer(ctx, config.Store)
+		if err != nil {
+			return err
+		}
+		defer viewer.Close() // nothing is left to be served
+		options.View = viewer.open
+	}
+	ended, err := chat.Run(ctx, options)
 	if err != nil {
 		return hostError(err)
 	}

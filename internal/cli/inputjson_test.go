@@ -69,8 +69,16 @@ func (h *home) converse(args ...string) *program {
 // startProgram starts a command that takes lines of JSON.
 func startProgram(t *testing.T, cmd *exec.Cmd) *program {
 	t.Helper()
+	return startProgramTo(t, cmd, nil)
+}
+
+// startProgramTo is startProgram with a file for standard error.
+func startProgramTo(t *testing.T, cmd *exec.Cmd, stderr *os.File) *program {
+	t.Helper()
 	p := &program{T: t, cmd: cmd}
-	p.cmd.Stderr = &p.stderr
+	if p.cmd.Stderr = &p.stderr; stderr != nil {
+		p.cmd.Stderr = stderr
+	}
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
