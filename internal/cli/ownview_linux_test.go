@@ -245,7 +245,6 @@ func TestN5_OnlyThePageSteers(t *testing.T) {
 		"another origin": func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
 		"null origin":    func(r *http.Request) { r.Header.Set("Origin", "null") },
 		"another host":   func(r *http.Request) { r.Host = "evil.example" },
-		"a form":         func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") },
 		"GET":            func(r *http.Request) { r.Method = http.MethodGet },
 		"another session": func(r *http.Request) {
 			r.URL, _ = url.Parse(v.base + "/api/sessions/00000000-0000-4000-8000-000000000000/do")
