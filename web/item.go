@@ -66,6 +66,11 @@ func (t *Trace) Item(ctx context.Context, from agent.Records, i int) (Item, erro
 		}
 		complete(events, row)
 	}
+	return newItem(row, events)
+}
+
+// newItem returns a row with its events.
+func newItem(row Row, events []agent.Event) (Item, error) {
 	item := Item{Row: row, Events: []json.RawMessage{}}
 	for _, ev := range events {
 		raw, err := json.Marshal(ev)

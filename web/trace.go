@@ -43,15 +43,21 @@ func NewTrace(m *secret.Masker) *Trace {
 // Add folds the next record. It returns the numbers of the first row and of the first step that have been added or changed; what has a lower
 // number stays as it is. If it returns an error, the record was not folded, and no later one can be.
 func (t *Trace) Add(line journal.Record) (row, step int, err error) {
+	_, row, step, err = t.add(line)
+	return row, step, err
+}
+
+// add does what Add does, and returns the rows that it has added.
+func (t *Trace) add(line journal.Record) (added []made, row, step int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.fold == nil {
-		return len(t.rows), math.MaxInt, errRested
+		return nil, len(t.rows), math.MaxInt, errRested
 	}
 	row = len(t.rows)
 	r, err := t.fold.add(line)
 	if err != nil {
-		return row, math.MaxInt, err
+		return nil, row, math.MaxInt, err
 	}
 	if line.N == 1 {
 		t.first = line
@@ -62,7 +68,7 @@ func (t *Trace) Add(line journal.Record) (row, step int, err error) {
 	for _, m := range r.rows {
 		t.addRow(m)
 	}
-	return row, step, nil
+	return r.rows, row, step, nil
 }
 
 // addRow appends a row, and what is needed to find its events.

@@ -32,21 +32,24 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	one := func(use, short string, run func(ctx context.Context, t terminal, r journal.Reader) error) *cobra.Command {
+	read := func(ctx context.Context, id string, run func(context.Context, terminal, journal.Reader) error) error {
+		return readSession(ctx, id, func(r journal.Reader) error {
+			tellTorn(t, r)
+			if err := run(ctx, t, r); err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			return nil
+		})
+	}
+	one := func(use, short string, run func(context.Context, terminal, journal.Reader) error) *cobra.Command {
 		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
-			return readSession(cmd.Context(), args[0], func(r journal.Reader) error {
-				tellTorn(t, r)
-				if err := run(cmd.Context(), t, r); err != nil {
-					return fail(exitFailed, "%w", err)
-				}
-				return nil
-			})
+			return read(cmd.Context(), args[0], run)
 		}}
 	}
 	cmd.AddCommand(newSessionsList(t), newSessionsRm(),
 		one("show", "Show a session and its turns, with the turn numbers for run --fork", ofMasked(showSession)),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
-		one("export", "Print a session as Markdown", ofMasked(exportSession)),
+		newSessionsExport(t, func(ctx context.Context, id string) error { return read(ctx, id, ofMasked(exportSession)) }),
 		one("replay", "Replay a session from its journal and report the first difference", replaySession))
 	return cmd
 }

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/web"
+)
+
+// newSessionsExport returns the command that prints a session as Markdown or writes it as a page.
+func newSessionsExport(t terminal, markdown func(context.Context, string) error) *cobra.Command {
+	var file string
+	var outputs int64
+	cmd := &cobra.Command{
+		Use:   "export <id>",
+		Short: "Print a session as Markdown, or write it as a page in one file",
+		Long: `Export prints a session as Markdown. With --html it writes the page of attractor view instead: one HTML file with the session and those of its
+subagents, which opens in a browser without a network. The file has what the session has now, without the secrets that attractor knows. Only
+you can read it, until you change its mode. Look through it before you give it away: it has the texts of the files and commands that the
+session has seen.`,
+		Example:           "  attractor sessions export 0192 --html session.html",
+		Args:              takes(sessionID()),
+		ValidArgsFunction: completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !cmd.Flags().Changed("html") && cmd.Flags().Changed("max-output"):
+				return fail(exitUsage, "--max-output needs --html")
+			case !cmd.Flags().Changed("html"):
+				return markdown(cmd.Context(), args[0])
+			case file == "":
+				return fail(exitUsage, "--html needs the name of a file, or - for standard output")
+			case outputs < 0:
+				return fail(exitUsage, "--max-output cannot be negative")
+			}
+			return exportPage(cmd.Context(), t, args[0], file, outputs)
+		},
+	}
+	cmd.Flags().StringVar(&file, "html", "", "write the page to this `file`, which is replaced if it exists; - is standard output")
+	cmd.Flags().Int64Var(&outputs, "max-output", 1<<20, "leave out whole outputs of calls with more `bytes`; the page says so. All outputs together have at most 50 MiB, or this much if it is more")
+	return cmd
+}
+
+// exportPage writes the page of a session to a file.
+func exportPage(ctx context.Context, t terminal, prefix, file string, outputs int64) error {
+	dir, err := sessionStore()
+	if err != nil {
+		return err
+	}
+	id, err := findSession(ctx, dir, prefix)
+	if err != nil {
+		return err
+	}
+	if file == "-" && isTerminal(t.out) {
+		return fail(exitUsage, "the page is not for a terminal; name a file, or send standard output elsewhere")
+	}
+	o := web.ExportOptions{Masker: environmentSecrets(), Output: outputs, Outputs: max(outputs, 50<<20)}
+	if outputs == 0 {
+		o.Output = -1
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := newStopper(t.err, cancel)
+	err = exportTo(ctx, t, dir, id, file, o)
+	if code := stop.stop(); code != 0 {
+		return &exitError{code: code, err: errors.New("stopped by a signal; no file was written")}
+	}
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	return nil
+}
+
+// exportTo writes the page to a file, or to standard output if its name is "-".
+func exportTo(ctx context.Context, t terminal, store journal.Store, id, file string, o web.ExportOptions) error {
+	if file == "-" {
+		return web.Export(ctx, inForm(t.out, sanitize.JSON), store, id, o)
+	}
+	return replaceFile(file, func(w io.Writer) error { return web.Export(ctx, w, store, id, o) })
+}
+
+// replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays as it was. What a link leads to is replaced;
+// a device or a pipe is written to.
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a directory; name a file in it", name)
+	case err == nil && !info.Mode().IsRegular():
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,157 @@
+//go:build unix
+
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// exportedHome returns a home with one session, which has printed the provider's key in a long output, and its id.
+func exportedHome(t *testing.T) (h *home, id string) {
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "printf 'x%.0s' $(seq 90000); echo; echo key-of-a-test '</script>'"})), fakellm.Turn{Text: "done"})
+	h = newHome(t, url)
+	h.run(0, "run", "--yes", "the task")
+	return h, h.sessions()[0].ID
+}
+
+// names returns the names of the files in the working directory.
+func (h *home) names() string {
+	h.Helper()
+	entries, err := os.ReadDir(h.dir)
+	if err != nil {
+		h.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// The page goes to a file that only its owner can read, or to standard output. An existing file is replaced, also behind a link.
+func TestN5_ExportHTML(t *testing.T) {
+	h, id := exportedHome(t)
+	target, link := filepath.Join(h.dir, "old.html"), filepath.Join(h.dir, "link.html")
+	if err := os.WriteFile(target, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("old.html", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new.html", "link.html"} {
+		if out := h.run(0, "sessions", "export", id[:12], "--html", name); out.stdout != "" {
+			t.Errorf("%s: standard output has %q", name, out.stdout)
+		}
+	}
+	if got := h.names(); got != "link.html new.html old.html" {
+		t.Errorf("the directory has %s", got)
+	}
+	printed := h.run(0, "sessions", "export", id, "--html", "-").stdout
+	for name, page := range map[string]string{"new.html": "", "old.html": "", "-": printed} {
+		if name != "-" {
+			info, err := os.Lstat(filepath.Join(h.dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode() != 0o600 {
+				t.Errorf("%s has mode %v", name, info.Mode())
+			}
+			page = h.text(name)
+		}
+		if !strings.HasPrefix(page, "<!doctype html>") || !strings.HasSuffix(page, "</html>\n") || strings.Contains(page, "key-of-a-test") ||
+			!strings.Contains(page, `data-kind="rows" data-session="`+id+`"`) || !strings.Contains(page, `data-kind="output"`) {
+			t.Errorf("%s is not the page: %d bytes", name, len(page))
+		}
+	}
+}
+
+// text returns the text of a file in the working directory.
+func (h *home) text(name string) string {
+	h.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return string(data)
+}
+
+// An export that fails says why, and leaves what was there.
+func TestN5_ExportHTMLFails(t *testing.T) {
+	h, id := exportedHome(t)
+	h.file("old.html", "old")
+	if err := os.Mkdir(filepath.Join(h.dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitFailed, "name a file in it", []string{id, "--html", "d"}},
+		{exitFailed, "no such file or directory", []string{id, "--html", "none/x.html"}},
+		{exitUsage, "needs the name of a file", []string{id, "--html", ""}},
+		{exitUsage, "--max-output needs --html", []string{id, "--max-output", "1"}},
+		{exitUsage, "cannot be negative", []string{id, "--html", "x", "--max-output", "-1"}},
+		{exitUsage, "there is no session", []string{"none", "--html", "old.html"}},
+	}
+	if runtime.GOOS == "linux" {
+		cases = append(cases, struct {
+			code int
+			says string
+			args []string
+		}{exitFailed, "no space left on device", []string{id, "--html", "/dev/full"}})
+	}
+	for _, c := range cases {
+		if out := h.run(c.code, append([]string{"sessions", "export"}, c.args...)...); !strings.Contains(out.stderr, c.says) {
+			t.Errorf("%q: %s", c.args, out.stderr)
+		}
+	}
+	if h.text("old.html") != "old" || h.names() != "d old.html" {
+		t.Errorf("the directory has %s", h.names())
+	}
+}
+
+// --max-output leaves out long outputs, and the page says so.
+func TestN5_ExportHTMLMaxOutput(t *testing.T) {
+	h, id := exportedHome(t)
+	for flag, kept := range map[string]bool{"0": false, "1000": false, "200000": true} {
+		page := h.run(0, "sessions", "export", id, "--html", "-", "--max-output", flag).stdout
+		if strings.Contains(page, `data-kind="output"`) != kept || strings.Contains(page, "One whole output is not in this file") == kept {
+			t.Errorf("--max-output %s: the output is in the page, or the page says nothing: %d bytes", flag, len(page))
+		}
+	}
+	var notes struct{ Session string }
+	_, text, _ := strings.Cut(h.run(0, "sessions", "export", id, "--html", "-").stdout, `data-kind="export">`)
+	text, _, _ = strings.Cut(text, "</script>")
+	if err := json.Unmarshal([]byte(text), &notes); err != nil || notes.Session != id {
+		t.Errorf("the page opens %q: %v", notes.Session, err)
+	}
+}
+
+// A failed write keeps the file that was there and leaves nothing beside it.
+func TestN5_ReplaceFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := replaceFile(name, func(w io.Writer) error {
+		if _, err := w.Write([]byte("half")); err != nil {
+			return err
+		}
+		return fs.ErrInvalid
+	})
+	data, readErr := os.ReadFile(name)
+	entries, dirErr := os.ReadDir(filepath.Dir(name))
+	if err == nil || readErr != nil || dirErr != nil || string(data) != "old" || len(entries) != 1 {
+		t.Errorf("%v %v %v: %q, %d files", err, readErr, dirErr, data, len(entries))
+	}
+}

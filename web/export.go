@@ -1,0 +1,383 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// ExportOptions configure Export.
+type ExportOptions struct {
+	// Masker masks secrets in all that the file has of sessions. Nil masks none.
+	Masker *secret.Masker
+	// Output limits the bytes of one whole output of a call, and Outputs those of all of them. 0 stands for 1 MiB and 50 MiB. With a value
+	// below 0 the file has none. One output is in memory at a time.
+	Output, Outputs int64
+	// Now is the time of the export, time.Now by default.
+	Now func() time.Time
+}
+
+// exported says what an export has left out, in sentences for people.
+type exported struct {
+	Session string    `json:"session"`
+	Time    time.Time `json:"time"`
+	Notes   []string  `json:"notes"`
+}
+
+const (
+	exportRows = 500       // rows in a block
+	exportItem = 256 << 10 // bytes after which another block of items begins
+)
+
+// Export writes the page with a session and those of its subagents as one HTML file, which opens without a server and without a network. It
+// has what the journals have now. It is written while the journals are read, so that it may be larger than the memory. The page says what
+// could not be read, and which outputs were too long.
+//
+// An error of w ends Export at once, and what was written then is no complete file.
+func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o ExportOptions) error {
+	if o.Masker == nil {
+		o.Masker = new(secret.Masker)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	x := &exporter{store: store, options: o, entries: map[string]journal.Entry{}, seen: map[string]bool{}, out: bufio.NewWriterSize(w, 64<<10),
+		most: limitOr(o.Output, 1<<20), room: limitOr(o.Outputs, 50<<20)}
+	entries, err := store.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		x.entries[e.ID] = e
+	}
+	begin, end, err := exportPage()
+	if err != nil {
+		return err
+	}
+	if _, err := x.out.Write(begin); err != nil {
+		return err
+	}
+	overview, err := x.session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(x.block("sessions", "", -1, x.sessions), x.block("export", "", -1, x.notes(overview))); err != nil {
+		return err
+	}
+	if _, err := x.out.Write(end); err != nil {
+		return err
+	}
+	return x.out.Flush()
+}
+
+func limitOr(limit, or int64) int64 {
+	if limit == 0 {
+		return or
+	}
+	return limit
+}
+
+// exportPage returns the page in two parts, between which the data stands. Scripts and style sheets are in the page, and only these run.
+func exportPage() (begin, end []byte, err error) {
+	const (
+		style  = `<link rel="stylesheet" href="page.css">`
+		script = `<script src="page.js" defer></script>`
+		body   = `</body>`
+	)
+	js, css := pageJS(), pageCSS()
+	html := string(page())
+	for _, once := range []string{style, script, body} {
+		if strings.Count(html, once) != 1 {
+			return nil, nil, fmt.Errorf("web: index.html must have %s once", once)
+		}
+	}
+	policy := "default-src 'none'; script-src " + hashOf(js) + "; style-src " + hashOf(css) + "; img-src data: blob:; base-uri 'none'; form-action 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types 'none'"
+	html = strings.Replace(html, script, "", 1)
+	html = strings.Replace(html, style, `<meta http-equiv="Content-Security-Policy" content="`+policy+`">`+"\n<style>"+string(css)+"</style>", 1)
+	head, tail, _ := strings.Cut(html, body)
+	return []byte(head), bytes.Join([][]byte{[]byte("<script>"), js, []byte("</script>\n" + body), []byte(tail)}, nil), nil
+}
+
+// hashOf returns the source expression of a Content-Security-Policy for a text.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// exporter writes a file.
+type exporter struct {
+	store   journal.Store
+	options ExportOptions
+	out     *bufio.Writer
+	entries map[string]journal.Entry
+
+	seen     map[string]bool
+	sessions []Summary // that the file has
+	most     int64     // bytes of an output
+	room     int64     // bytes of outputs that may still be written
+
+	missing, tooLong int // sessions of subagents and outputs that the file does not have
+	torn             []string
+}
+
+// session writes a session after those of its subagents, and returns its overview.
+func (x *exporter) session(ctx context.Context, id string) (o Overview, err error) {
+	x.seen[id] = true
+	log, err := x.store.Read(ctx, id)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	if torn := journal.TornEnd(log); torn != nil {
+		x.torn = append(x.torn, x.options.Masker.String(torn.String()))
+	}
+	trace := NewTrace(x.options.Masker)
+	hashes, problem, err := x.items(ctx, log, trace, id)
+	if err != nil {
+		return o, err
+	}
+	o = trace.Overview(1)
+	o.withWriter(x.entries[id], false)
+	if problem != nil {
+		o.Problem = x.options.Masker.String(problem.Error())
+	}
+	for i := range o.Children {
+		if err := x.child(ctx, &o.Children[i]); err != nil {
+			return o, err
+		}
+	}
+	x.sessions = append(x.sessions, x.summary(o))
+	if err := x.block("overview", id, -1, o); err != nil {
+		return o, err
+	}
+	for first := 0; first < trace.Len(); first += exportRows {
+		if err := x.block("rows", id, first, trace.Rows(first, exportRows)); err != nil {
+			return o, err
+		}
+	}
+	return o, x.outputs(ctx, log, id, hashes)
+}
+
+// items folds a journal and writes all that is behind its rows. It returns the hashes of the outputs that are kept whole. What is wrong with
+// the journal is problem; the trace has what comes before.
+func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem, err error) {
+	defer trace.Rest()
+	list := itemList{x: x, id: id}
+	for line, err := range log.Records(ctx, 1) {
+		var items []Item
+		if err == nil {
+			items, err = trace.addItems(line)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case err != nil:
+			return hashes, err, list.end()
+		}
+		for _, item := range items {
+			hashes = append(hashes, item.outputs()...)
+			if err := list.add(item); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return hashes, nil, errors.Join(list.end(), ctx.Err())
+}
+
+// addItems folds the next record and returns the rows that it has added, with their events.
+func (t *Trace) addItems(line journal.Record) ([]Item, error) {
+	added, first, _, err := t.add(line)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]Item, len(added))
+	for i, row := range t.Rows(first, len(added)) {
+		if items[i], err = newItem(row, added[i].events); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// itemList writes items in blocks.
+type itemList struct {
+	x    *exporter
+	id   string
+	size int // of the block that is open; 0 without one
+}
+
+// add writes the next item.
+func (l *itemList) add(item Item) error {
+	data, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	if l.size == 0 {
+		err = l.x.open("items", l.id, fmt.Sprintf(` data-first="%d"`, item.Row.Index), []byte("["), data)
+	} else {
+		_, err = fmt.Fprintf(l.x.out, ",%s", data)
+	}
+	if l.size += len(data); err == nil && l.size >= exportItem {
+		return l.end()
+	}
+	return err
+}
+
+// end ends the block that is open.
+func (l *itemList) end() error {
+	if l.size == 0 {
+		return nil
+	}
+	l.size = 0
+	_, err := l.x.out.WriteString("]</script>\n")
+	return err
+}
+
+// child writes the session of a subagent, and completes what its parent knows of it.
+func (x *exporter) child(ctx context.Context, c *Child) error {
+	if c.Session == "" || x.seen[c.Session] {
+		return nil
+	}
+	o, err := x.session(ctx, c.Session)
+	if errors.Is(err, fs.ErrNotExist) {
+		x.missing++
+		return nil
+	}
+	if err == nil && c.Usage == (llm.Usage{}) { // the parent does not know yet
+		c.Usage, c.Cost = o.Usage, o.Cost
+	}
+	return err
+}
+
+// summary returns what the page's list says of a session.
+func (x *exporter) summary(o Overview) Summary {
+	e := x.entries[o.ID]
+	e.ID = o.ID
+	return Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created, Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
+}
+
+// block writes a value as a block of data, which begins with number first if that is not below 0. Its JSON has no character that ends a script.
+func (x *exporter) block(kind, id string, first int, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	attributes := ""
+	if first >= 0 {
+		attributes = fmt.Sprintf(` data-first="%d"`, first)
+	}
+	return x.open(kind, id, attributes, data, []byte("</script>\n"))
+}
+
+// open writes the beginning of a block, and other texts. The id is one that journal.CheckID accepts, or empty.
+func (x *exporter) open(kind, id, attributes string, texts ...[]byte) error {
+	if id != "" {
+		attributes = ` data-session="` + id + `"` + attributes
+	}
+	_, err := fmt.Fprintf(x.out, `<script type="application/json" class="data" data-kind="%s"%s>`, kind, attributes)
+	for _, text := range texts {
+		if err == nil {
+			_, err = x.out.Write(text)
+		}
+	}
+	return err
+}
+
+// outputs returns the hashes of the outputs in an item that are kept whole.
+func (i Item) outputs() (hashes []string) {
+	for _, event := range i.Events {
+		if !bytes.Contains(event, []byte(`"output_blob"`)) {
+			continue
+		}
+		var end struct {
+			Hash string `json:"output_blob"`
+		}
+		if json.Unmarshal(event, &end) == nil && isHash(end.Hash) {
+			hashes = append(hashes, end.Hash)
+		}
+	}
+	return hashes
+}
+
+// outputs writes outputs that are kept whole. For one that is too long, it writes that it is not there.
+func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, hashes []string) error {
+	written := map[string]bool{}
+	for _, hash := range hashes {
+		if written[hash] {
+			continue
+		}
+		written[hash] = true
+		text, fits, err := x.output(ctx, log, hash)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			x.tooLong++
+			continue
+		}
+		data, err := json.Marshal(string(text))
+		if err != nil {
+			return err
+		}
+		if err := x.open("output", id, ` data-hash="`+hash+`"`, data, []byte("</script>\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// output returns an output, unless it is too long or cannot be read.
+func (x *exporter) output(ctx context.Context, log journal.Reader, hash string) (text []byte, fits bool, err error) {
+	most := min(x.most, x.room)
+	if most < 0 {
+		return nil, false, nil
+	}
+	blob, err := log.Blob(ctx, hash)
+	if err != nil {
+		return nil, false, ctx.Err()
+	}
+	part := &window{room: int(most) + 1}
+	err = copyMasked(ctx, part, x.options.Masker.Stream(), blob)
+	if err = errors.Join(err, blob.Close()); err != nil || int64(len(part.text)) > most {
+		return nil, false, ctx.Err()
+	}
+	x.room -= int64(len(part.text))
+	return part.text, true, nil
+}
+
+// notes returns what the page says about the file.
+func (x *exporter) notes(o Overview) exported {
+	at := x.options.Now().UTC()
+	e := exported{Session: o.ID, Time: at, Notes: []string{"This is a copy from " + at.Format("2006-01-02 15:04") + " UTC."}}
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			e.Notes = append(e.Notes, one)
+		case n > 1:
+			e.Notes = append(e.Notes, fmt.Sprintf(many, n))
+		}
+	}
+	if o.State == StateRunning || o.State == StateWaiting {
+		e.Notes = append(e.Notes, "The session was still running.")
+	}
+	add(x.tooLong, "One whole output is not in this file, because it is too long or cannot be read.", "%d whole outputs are not in this file, because they are too long or cannot be read.")
+	add(x.missing, "The session of one subagent is not there any more.", "The sessions of %d subagents are not there any more.")
+	for _, torn := range x.torn {
+		e.Notes = append(e.Notes, "The end of a journal is broken and left out: "+torn+".")
+	}
+	return e
+}
