@@ -22,6 +22,7 @@ type folder struct {
 	answer  int64                           // the record of the last answer
 	input   string                          // the text of the last input
 	began   int64                           // when it began, in milliseconds since 1970
+	step    int                             // the model call that has begun last: its answer may come records later, after failed attempts
 	awaits  map[string]int64                // the records with the questions of calls
 	starts  map[string]*agent.ToolCallStart // of calls that have not ended
 	spawned map[string]int                  // the rows of the calls that have spawned subagents, by session
@@ -59,19 +60,18 @@ func (f *folder) add(line journal.Record) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	step := 0
 	for _, ev := range events {
 		shown := masked.Event(f.masker, ev)
 		r.events = append(r.events, shown)
 		switch e := shown.(type) {
 		case *agent.StepStart:
-			step = e.Step
+			f.step = e.Step
 		case *agent.ToolCallStart:
 			f.starts[e.CallID] = e
 		case *agent.StepEnd:
 			f.endStep(&r, e, line.N)
 		default:
-			f.addRow(&r, shown, line, step, asked)
+			f.addRow(&r, shown, line, asked)
 		}
 	}
 	if f.partial {
@@ -95,7 +95,7 @@ func (f *folder) endStep(r *record, e *agent.StepEnd, n int64) {
 }
 
 // addRow adds the row of an event without secrets.
-func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, step int, asked bool) {
+func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bool) {
 	m := made{row: rowOf(ev), place: place{last: line.N}, events: []agent.Event{ev}}
 	if m.row.Kind == "" {
 		return
@@ -109,7 +109,7 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, step int
 	case *agent.ProcessingEnd:
 		m.row.MS = max(0, m.row.Time-f.began)
 	case *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.LLMRetry:
-		m.row.Step = step
+		m.row.Step = f.step
 	case *agent.InputRequested:
 		f.awaits[e.CallID] = line.N
 		m.row.Step = state.Steps

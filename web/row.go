@@ -161,7 +161,7 @@ func compactionText(e *agent.Compaction) string {
 
 // callKeys are names of arguments that say what a call does, the most telling first.
 func callKeys() []string {
-	return []string{"command", "cmd", "file_path", "absolute_path", "path", "pattern", "query", "url", "question", "task", "description", "prompt", "message", "agent_id", "id"}
+	return []string{"command", "cmd", "file_path", "absolute_path", "path", "pattern", "query", "url", "question", "task", "description", "explanation", "prompt", "message", "agent_id", "id"}
 }
 
 // callText returns a line that says what a call with these arguments does.
@@ -182,6 +182,12 @@ func callText(args json.RawMessage) string {
 			}
 		}
 	}
+	if patch, ok := fields["patch"].(string); ok {
+		return line(patchText(patch))
+	}
+	if plan, ok := fields["plan"].([]any); ok {
+		return count(len(plan), "item")
+	}
 	for text := range stringsOf(args) {
 		return line(text)
 	}
@@ -189,6 +195,20 @@ func callText(args json.RawMessage) string {
 		return ""
 	}
 	return line(string(args))
+}
+
+// patchText returns the files that a patch in the form of apply_patch names, or the patch if it names none.
+func patchText(patch string) string {
+	var files []string
+	for text := range strings.Lines(patch) {
+		if verb, file, ok := strings.Cut(strings.TrimSpace(text), " File: "); ok && strings.HasPrefix(verb, "*** ") {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 {
+		return patch
+	}
+	return strings.Join(files, ", ")
 }
 
 // arguments returns the arguments of a call as JSON.

@@ -150,7 +150,7 @@ function drawTools(o) {
   const names = (o.tools || []).map((/** @type {any} */ t) => t.name).sort();
   if (names.join() === bar.tool.dataset.names) return;
   bar.tool.dataset.names = names.join();
-  bar.tool.replaceChildren(el("option", { value: "" }, "all tools"), ...names.map((/** @type {string} */ n) => el("option", { value: n }, n)));
+  bar.tool.replaceChildren(el("option", { value: "" }, "Tool"), ...names.map((/** @type {string} */ n) => el("option", { value: n }, n)));
   bar.tool.value = shown.filter.tool || "";
 }
 

@@ -21,6 +21,7 @@ class Timeline {
     this.input = button("", () => { if (this.input.data) this.jump(this.input.data.i); }, { class: "now-input", hidden: true, title: "The input that these rows belong to" });
     root.prepend(this.input);
     root.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    for (const type of ["wheel", "touchmove", "pointerdown"]) root.addEventListener(type, () => { this.held = false; }, { passive: true });
     this.height = 28;
     this.room = 0;
     /** @type {number[]} the rows of inputs */
@@ -55,6 +56,7 @@ class Timeline {
     this.current = -1;
     this.root.tabIndex = 0;
     this.follow = false;
+    this.held = false; // the reader has gone to a row, so that only scrolling follows the end again
     this.seen = 0;
     this.longest = 1;
     this.pending = 0;
@@ -142,8 +144,8 @@ class Timeline {
 
   scrolled() {
     if (!this.view) return;
-    this.follow = this.atEnd();
-    if (this.follow) this.seen = this.total();
+    this.follow = !this.held && this.atEnd();
+    if (this.atEnd()) this.seen = this.total();
     this.draw();
   }
 
@@ -241,23 +243,30 @@ class Timeline {
   /** head returns the line of a row. @param {number} i @param {Row} row @param {boolean} begins @param {boolean} open */
   head(i, row, begins, open) {
     const start = Date.parse(this.view?.overview?.created) || 0;
-    const tab = i === this.current ? 0 : -1;
+    const ms = this.took(row, begins), tab = i === this.current ? 0 : -1;
     return el("button", { class: "head", type: "button", tabIndex: tab, "aria-expanded": String(open), onclick: () => this.toggle(i), onfocus: () => this.focused(i) },
       el("span", { class: "step", title: row.step ? "step " + row.step : "" }, begins && row.step ? row.step : ""),
       icon(iconOf(row)),
       el("span", { class: "name" }, nameOfRow(row)),
       el("span", { class: "text" }, row.text || ""),
       el("span", { class: "extras" }, ...factsOf(row)),
-      el("span", { class: "took" }, row.ms ? duration(row.ms) : ""),
-      this.bar(row),
+      el("span", { class: "took" }, ms ? duration(ms) : ""),
+      this.bar(row, ms),
       start && row.time ? el("span", { class: "when", title: new Date(row.time).toLocaleString() }, clock(row.time - start)) : el("span", { class: "when" }));
   }
 
-  /** bar returns the duration of a row to scale, beside the longest step of the session. @param {Row} row */
-  bar(row) {
+  /** took returns the duration of a row. The first row of a step that is not a call has that of the model call. @param {Row} row @param {boolean} begins */
+  took(row, begins) {
+    const steps = this.view?.overview?.steps;
+    if (row.ms || !begins || !row.step || !steps || row.kind === "call" || row.kind === "plan") return row.ms || 0;
+    return steps.model[row.step - steps.first] || 0;
+  }
+
+  /** bar returns a duration to scale, beside the longest step of the session. @param {Row} row @param {number} ms */
+  bar(row, ms) {
     const bar = el("span", { class: "bar" }), fill = el("span");
-    fill.style.width = Math.min(100, 100 * (row.ms || 0) / this.longest) + "%";
-    fill.hidden = !row.ms || !this.view?.overview;
+    fill.style.width = Math.min(100, 100 * ms / this.longest) + "%";
+    fill.hidden = !ms || row.kind === "end" || !this.view?.overview;
     bar.append(fill);
     return bar;
   }
@@ -302,7 +311,7 @@ class Timeline {
     const anchor = this.anchor();
     if (open) {
       this.opened.set(i, { extra: 0, body: null, row: null });
-      this.follow = false;
+      this.hold();
     } else {
       const o = this.opened.get(i);
       if (o?.body) this.sizes.unobserve(o.body);
@@ -335,7 +344,7 @@ class Timeline {
     if (p < 0) return;
     this.stretch();
     if (top < this.root.scrollTop + this.height || top + this.height > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
-    this.follow = false;
+    this.hold();
     const row = this.rowAt(p);
     if (!this.view.row(row)) this.view.need(row);
     if (how.expand) this.toggle(row, true);
@@ -364,7 +373,14 @@ class Timeline {
     this.jump(this.rowAt(this.total() - 1), {});
     this.stretch();
     this.root.scrollTop = this.sheet.offsetHeight;
+    this.held = false;
     this.follow = true;
+  }
+
+  /** hold stays at the row that the reader has gone to. */
+  hold() {
+    this.held = true;
+    this.follow = false;
   }
 
   /** show shows only some rows, or all if the list is null. @param {number[]|null} list @param {string} none what is said if there are none */
@@ -394,11 +410,12 @@ class Timeline {
     if (!this.begun) {
       this.begun = true;
       this.seen = o.rows;
-      this.follow = !!fromTail || o.state === "running" || o.state === "waiting";
+      this.follow = o.state === "running" || o.state === "waiting";
       const at = this.wanted || (place().row !== undefined ? { i: place().row ?? 0, how: { expand: true } } : null);
       this.wanted = null;
       this.stretch();
       if (at) this.jump(at.i, at.how);
+      else if (!this.follow) this.root.scrollTop = fromTail && o.rows > 2000 ? this.sheet.offsetHeight : 0;
     }
     this.grown();
   }
@@ -473,7 +490,7 @@ function factsOf(row) {
   if (row.failed && row.kind === "call") facts.push(el("span", { class: "badge bad" }, "failed"));
   if (row.failed && (row.kind === "text" || row.kind === "thinking")) facts.push(el("span", { class: "badge bad" }, "discarded"));
   if (row.cost && row.kind === "end") facts.push(el("span", {}, money(row.cost)));
-  if (row.bytes) facts.push(el("span", { class: "bytes" }, size(row.bytes)));
+  if (row.kind === "call" && (row.bytes || 0) >= 1000) facts.push(el("span", { class: "bytes" }, size(row.bytes || 0)));
   return facts;
 }
 
