@@ -194,3 +194,57 @@ func TestN5_ViewErrors(t *testing.T) {
 		t.Errorf("with a closed standard output: %v; %s", err, stderr.String())
 	}
 }
+
+// A session of another process is followed while it runs, when that process is killed, and when a further one goes on with it.
+func TestN5_ViewOfKilledSession(t *testing.T) {
+	url, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultSilence}}, fakellm.Turn{Text: "never"}, fakellm.Turn{Text: "recovered"})
+	h := newHome(t, url)
+	run := h.command("run", "--yes", "--json", "the task")
+	stdout, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for events := bufio.NewScanner(stdout); events.Scan() && !strings.Contains(events.Text(), "STEP_START"); {
+	}
+	id := h.sessions()[0].ID
+	v := h.view(id)
+	lines := bufio.NewReader(v.get("/api/sessions/" + id + "/watch"))
+	if pid := v.until(lines, "running"); pid != run.Process.Pid {
+		t.Errorf("the session runs in process %d, not %d", pid, run.Process.Pid)
+	}
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	if pid := v.until(lines, "interrupted"); pid != 0 {
+		t.Errorf("the interrupted session runs in process %d", pid)
+	}
+	h.run(0, "run", "--yes", "--resume", id)
+	v.until(lines, "closed")
+}
+
+// until reads messages until the session is in a state, and returns the process that writes its journal.
+func (v *viewer) until(lines *bufio.Reader, state string) (pid int) {
+	v.Helper()
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			v.Fatalf("the stream has ended before the session was %s: %v", state, err)
+		}
+		var m struct {
+			Overview struct {
+				State string
+				PID   int
+			}
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			v.Fatal(err)
+		}
+		if m.Overview.State == state {
+			return m.Overview.PID
+		}
+	}
+}
