@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,40 +129,39 @@ func (h *hub) poll() {
 	h.reading.Go(func() {
 		ticker := time.NewTicker(writersTime)
 		defer ticker.Stop()
-		for h.lookAtWriters() {
+		for all := h.polled(); len(all) > 0; all = h.polled() {
 			select {
 			case <-h.ctx.Done():
 				return
 			case <-ticker.C:
+				h.lookAtWriters(all)
 			}
 		}
 	})
 }
 
-// lookAtWriters tells the sessions who writes their journals. It reports whether there are any.
-func (h *hub) lookAtWriters() bool {
+// polled returns the sessions that are read. If there are none, the polling ends.
+func (h *hub) polled() []*session {
 	h.mu.Lock()
-	var all []*session
-	for _, s := range h.sessions {
-		all = append(all, s)
-	}
+	defer h.mu.Unlock()
+	all := slices.Collect(maps.Values(h.sessions))
 	h.polling = len(all) > 0
-	h.mu.Unlock()
-	if len(all) == 0 {
-		return false
-	}
+	return all
+}
+
+// lookAtWriters tells sessions who writes their journals.
+func (h *hub) lookAtWriters(all []*session) {
 	entries, err := h.options.Store.List(h.ctx)
 	if err != nil { // what is known stays; reading the journals has the same error
-		return true
+		return
 	}
 	byID := make(map[string]journal.Entry, len(entries))
 	for _, e := range entries {
 		byID[e.ID] = e
 	}
 	for _, s := range all {
-		s.setWriter(byID[s.id])
+		s.look(byID[s.id])
 	}
-	return true
 }
 
 // close ends all reading and waits for its end.

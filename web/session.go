@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,12 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
+// restLooks is how many looks a journal must have no writer, and not grow, before the memory for its further records is freed.
+const restLooks = 3
+
+// errIdle ends the reading of a journal that nobody writes.
+var errIdle = errors.New("nobody writes the journal")
+
 // session is a session whose journal is read as it grows.
 type session struct {
 	id  string
@@ -22,6 +27,8 @@ type session struct {
 	end context.CancelFunc
 	// ready is closed when all that the journal had at first has been read, or it cannot be read.
 	ready chan struct{}
+	// wake tells a session whose journal was not read because nobody wrote it that it has changed.
+	wake chan struct{}
 
 	// The hub guards these.
 	users int
@@ -30,7 +37,12 @@ type session struct {
 
 	mu       sync.Mutex
 	trace    *Trace
-	writer   journal.Entry // who writes the journal
+	began    bool          // the trace is in use
+	last     int64         // the number of the last record that was read
+	writer   journal.Entry // what the journal was at the last look
+	looks    int           // at a journal that has no writer and was the same before
+	pause    func()        // ends the reading of a journal that nobody writes; nil if it is not read
+	caught   bool          // the trace has all that the journal had when its reading began
 	isReady  bool
 	failed   error // why the journal is not read any further
 	watchers map[*watcher]struct{}
@@ -38,25 +50,76 @@ type session struct {
 
 func newSession(h *hub, id string) *session {
 	ctx, end := context.WithCancel(h.ctx)
-	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), trace: NewTrace(h.options.Masker), watchers: map[*watcher]struct{}{}}
+	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), wake: make(chan struct{}, 1), trace: NewTrace(h.options.Masker),
+		watchers: map[*watcher]struct{}{}}
 }
 
-// read folds the journal until the session ends or an error occurs.
+// read folds the journal until the session ends or an error occurs. As long as nobody writes the journal, it waits.
 func (s *session) read() {
-	length, err := s.length()
-	if err == nil {
-		s.caughtUp(0, length)
-		for line, problem := range s.hub.options.Store.Follow(s.ctx, s.id, 1) {
-			if err = problem; err == nil {
-				err = s.add(line)
-			}
-			if err != nil {
-				break
-			}
-			s.caughtUp(line.N, length)
+	s.hub.lookAtWriters([]*session{s})
+	for {
+		err := s.follow()
+		if !errors.Is(err, errIdle) {
+			s.fail(err)
+			return
+		}
+		if length, err := s.length(); err != nil || length != s.last {
+			continue
+		}
+		s.trace.Rest()
+		select {
+		case <-s.ctx.Done():
+		case <-s.wake:
 		}
 	}
-	s.fail(cmp.Or(err, s.ctx.Err()))
+}
+
+// follow folds the journal into a new trace, which becomes that of the session when it has all that the journal had at first.
+func (s *session) follow() error {
+	ctx, pause := context.WithCancelCause(s.ctx)
+	defer pause(nil)
+	trace := s.begin(func() { pause(errIdle) })
+	length, err := s.length()
+	if err != nil {
+		return err
+	}
+	if length == 0 {
+		s.caughtUp(trace)
+	}
+	for line, err := range s.hub.options.Store.Follow(ctx, s.id, 1) {
+		if err == nil {
+			err = s.add(trace, line)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			s.caughtUp(trace) // what is good is shown
+			return err
+		case line.N >= length:
+			s.caughtUp(trace)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// begin notes that the journal is read, and returns a trace for it.
+func (s *session) begin(pause func()) *Trace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks, s.pause, s.caught = 0, pause, false
+	if s.began {
+		return NewTrace(s.hub.options.Masker)
+	}
+	s.began = true
+	return s.trace
+}
+
+// current returns the session's trace.
+func (s *session) current() *Trace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trace
 }
 
 // length returns how many records the journal has now. For a journal that cannot be opened these are unknown: reading it finds what is
@@ -72,22 +135,43 @@ func (s *session) length() (int64, error) {
 	return log.Len(), log.Close()
 }
 
-// add folds a record and tells the watchers what has changed.
-func (s *session) add(line journal.Record) error {
+// add folds a record, and tells the watchers of the trace what has changed.
+func (s *session) add(trace *Trace, line journal.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	row, step, err := s.trace.Add(line)
-	for w := range s.watchers {
-		w.changed(row, step)
+	row, step, err := trace.Add(line)
+	if s.last = line.N; trace == s.trace {
+		s.tell(row, step)
 	}
 	return err
 }
 
-// caughtUp notes that the records up to a number have been read.
-func (s *session) caughtUp(n, length int64) {
+// tell tells the watchers that rows and steps from the given ones on have changed.
+func (s *session) tell(row, step int) {
+	for w := range s.watchers {
+		w.changed(row, step)
+	}
+}
+
+// caughtUp makes a trace that of the session, unless it is already. It has all that the journal had when its reading began.
+func (s *session) caughtUp(trace *Trace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.isReady && n >= length {
+	s.caught = true
+	if old := s.trace; old != trace {
+		s.trace = trace
+		row := old.Len()
+		if !old.Overview(math.MaxInt).Created.Equal(trace.Overview(math.MaxInt).Created) {
+			row = 0 // another session has taken its name
+		}
+		s.tell(row, 1)
+	}
+	s.isReadyNow()
+}
+
+// isReadyNow lets those go on who wait for the session. The caller holds the lock.
+func (s *session) isReadyNow() {
+	if !s.isReady {
 		s.isReady = true
 		close(s.ready)
 	}
@@ -97,14 +181,9 @@ func (s *session) caughtUp(n, length int64) {
 func (s *session) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failed = err
-	for w := range s.watchers {
-		w.changed(s.trace.Len(), math.MaxInt)
-	}
-	if !s.isReady {
-		s.isReady = true
-		close(s.ready)
-	}
+	s.failed, s.pause = err, nil
+	s.tell(s.trace.Len(), math.MaxInt)
+	s.isReadyNow()
 }
 
 // hasEnded reports whether the journal is not read any further.
@@ -114,16 +193,28 @@ func (s *session) hasEnded() bool {
 	return s.failed != nil
 }
 
-// setWriter notes who writes the journal.
-func (s *session) setWriter(e journal.Entry) {
+// look takes what the store says of the journal. A journal that has no writer is not read on until it changes.
+func (s *session) look(e journal.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.Locked == s.writer.Locked && e.PID == s.writer.PID {
+	before := s.writer
+	s.writer = e
+	if e.Locked != before.Locked || e.PID != before.PID {
+		s.tell(s.trace.Len(), math.MaxInt)
+	}
+	if e.Locked || e.Size != before.Size || !e.Modified.Equal(before.Modified) {
+		if s.looks = 0; s.pause != nil {
+			return
+		}
+		select {
+		case s.wake <- struct{}{}:
+		default: // it was told already
+		}
 		return
 	}
-	s.writer = e
-	for w := range s.watchers {
-		w.changed(s.trace.Len(), math.MaxInt)
+	if s.looks++; s.looks >= restLooks && s.caught && s.pause != nil {
+		s.pause()
+		s.pause = nil
 	}
 }
 
@@ -172,11 +263,12 @@ func (s *session) rows(first, count int) []Row {
 
 // item returns a row and its events.
 func (s *session) item(ctx context.Context, i int) (item Item, err error) {
-	if rows := s.trace.Len(); i >= rows {
+	trace := s.current()
+	if rows := trace.Len(); i >= rows {
 		return Item{}, refuse(http.StatusNotFound, fmt.Sprintf("there is no row %d; the session has %d", i, rows))
 	}
 	err = s.journal(ctx, func(log journal.Reader) error {
-		item, err = s.trace.Item(ctx, log, i)
+		item, err = trace.Item(ctx, log, i)
 		return err
 	})
 	return item, err
@@ -185,7 +277,7 @@ func (s *session) item(ctx context.Context, i int) (item Item, err error) {
 // search returns the numbers of the rows that a query finds, and whether there may be more.
 func (s *session) search(ctx context.Context, q Query) (rows []int, more bool, err error) {
 	err = s.journal(ctx, func(log journal.Reader) error {
-		rows, more, err = s.trace.Search(ctx, log, q)
+		rows, more, err = s.current().Search(ctx, log, q)
 		return err
 	})
 	return rows, more, err
