@@ -1,14 +1,17 @@
 package otel_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/otel"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/tool"
 )
 
 const (
@@ -68,6 +71,18 @@ func TestN6_ContentWithoutMasker(t *testing.T) {
 	_, reported := secretive(t, otel.Options{Content: true})
 	if strings.Contains(reported, apiKey) || !strings.Contains(reported, "marzipan") {
 		t.Errorf("the spans are\n%s", reported)
+	}
+}
+
+// What is not UTF-8 does not cost the other spans.
+func TestN6_InvalidText(t *testing.T) {
+	l := newLab(t, fakellm.Options{}, fakellm.Turn{Calls: []fakellm.Call{use("c1", "work", object{})}}, fakellm.Turn{Text: "Done."})
+	l.Tools = []tool.Tool{tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		return tool.Text("a\xffb"), nil
+	})}
+	l.submit(otel.Options{Content: true})
+	if got := l.span("execute_tool work")["gen_ai.tool.call.result"]; got != "a\uFFFDb" {
+		t.Errorf("the result is %q", got)
 	}
 }
 

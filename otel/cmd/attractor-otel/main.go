@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/cli"
 	"github.com/attractor-go/attractor/otel"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -26,7 +28,7 @@ func run() int {
 	telemetry := sync.OnceValue(func() *pipeline { // a command without sessions needs none
 		p, err := newPipeline(context.Background(), os.Getenv)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "attractor-otel: warning: nothing is reported:", err)
+			warn("nothing is reported: ", err)
 		}
 		return p
 	})
@@ -46,10 +48,22 @@ func run() int {
 	defer mu.Unlock()
 	if used {
 		if err := telemetry().close(flushTime); err != nil {
-			fmt.Fprintln(os.Stderr, "attractor-otel: warning: spans or metrics are lost:", err)
+			warn("spans or metrics are lost: ", err)
 		}
 	}
 	return code
+}
+
+// maxWarning limits a warning, in bytes. It may quote what a receiver has answered.
+const maxWarning = 1000
+
+// warn prints a warning on a line of its own.
+func warn(what string, err error) {
+	text := strings.Join(strings.Fields(sanitize.Text(err.Error())), " ")
+	if len(text) > maxWarning {
+		text = strings.ToValidUTF8(text[:maxWarning], "") + "..."
+	}
+	fmt.Fprintln(os.Stderr, "attractor-otel: warning: "+what+text)
 }
 
 // parent returns the span that the program that started this one has put into the environment.

@@ -134,6 +134,18 @@ func TestN6_NothingWithoutAsking(t *testing.T) {
 	}
 }
 
+// With gRPC the same arrives.
+func TestN6_GRPC(t *testing.T) {
+	r := receiver.New(t)
+	cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.GRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "run", "--yes", "--no-journal", "do it")
+	if err := cmd.Run(); err != nil || strings.Contains(stderr.String(), "attractor-otel:") {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	if got := names(r); got != session || r.Metrics()["gen_ai.client.token.usage"] == nil {
+		t.Errorf("the spans are %q, the metrics %v", got, r.Metrics())
+	}
+}
+
 // Other exporters, and settings that make no sense.
 func TestN6_Exporters(t *testing.T) {
 	cmd, stderr := command(t, []string{"OTEL_TRACES_EXPORTER=console"}, "run", "--yes", "--no-journal", "do it")
@@ -161,7 +173,9 @@ func TestN6_BrokenReceivers(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone.Close()
-	refusing := httptest.NewServer(http.NotFoundHandler())
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no\x1b[2J\n"+strings.Repeat("attractor-otel: warning: ", 1000), http.StatusNotFound)
+	}))
 	defer refusing.Close()
 	for name, c := range map[string]struct{ url, protocol string }{"silent": {"http://" + silent.Addr().String(), "http/protobuf"},
 		"gone": {"http://" + gone.Addr().String(), "http/protobuf"}, "refusing": {refusing.URL, "http/protobuf"}, "gone, gRPC": {"http://" + gone.Addr().String(), "grpc"}} {
@@ -172,8 +186,16 @@ func TestN6_BrokenReceivers(t *testing.T) {
 			if err != nil || string(out) != "Done.\n" {
 				t.Errorf("%v: the answer is %q\n%s", err, out, stderr)
 			}
-			if n := strings.Count(stderr.String(), "attractor-otel: warning: "); n != 1 || strings.Contains(stderr.String(), "receiver-password") {
-				t.Errorf("there are %d warnings:\n%s", n, stderr)
+			warnings := 0
+			for line := range strings.Lines(stderr.String()) {
+				if strings.HasPrefix(line, "attractor-otel: warning: ") {
+					warnings++
+				} else if strings.Contains(line, "export") { // as package log prints it
+					t.Errorf("standard error has %q", line)
+				}
+			}
+			if warnings != 1 || strings.Contains(stderr.String(), "\x1b[2J") || stderr.Len() > 3000 || strings.Contains(stderr.String(), "receiver-password") {
+				t.Errorf("there are %d warnings:\n%s", warnings, stderr)
 			}
 		})
 	}

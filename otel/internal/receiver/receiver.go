@@ -2,9 +2,11 @@ package receiver
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -40,6 +43,47 @@ func New(t testing.TB) *Receiver {
 	t.Cleanup(server.Close)
 	r.URL = server.URL
 	return r
+}
+
+// GRPC starts a receiver of OTLP over gRPC beside it and returns its URL. It ends with the test.
+func (r *Receiver) GRPC(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	collectortrace.RegisterTraceServiceServer(server, traceService{receiver: r})
+	collectormetrics.RegisterMetricsServiceServer(server, metricsService{receiver: r})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+type traceService struct {
+	collectortrace.UnimplementedTraceServiceServer
+	receiver *Receiver
+}
+
+func (s traceService) Export(_ context.Context, in *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
+	s.receiver.takeSpans(in)
+	return &collectortrace.ExportTraceServiceResponse{}, nil
+}
+
+type metricsService struct {
+	collectormetrics.UnimplementedMetricsServiceServer
+	receiver *Receiver
+}
+
+func (s metricsService) Export(_ context.Context, in *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
+	s.receiver.takeMetrics(in)
+	return &collectormetrics.ExportMetricsServiceResponse{}, nil
 }
 
 // ServeHTTP takes a request of an exporter.
