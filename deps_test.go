@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
-	"internal/cli":        {"acp", "sanitize", "secret/...", "agent", "env", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "sanitize", "secret/...", "agent", "env", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
@@ -95,8 +95,9 @@ var rooms = map[string]room{
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
 	"acp":               {built, []string{"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"}},
 	"web":               {built, []string{"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"}},
-	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/jsonlines", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint"}},
+	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/jsonlines", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint", "internal/debuglog"}},
 	"internal/chat":     {built, []string{"agent", "internal/dialog", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "sanitize", "tool"}},
+	"internal/debuglog": {built, []string{"agent", "env", "llm", "secret", "tool"}},
 	"internal/dialog":   {built, []string{"internal/host", "internal/render", "tool"}},
 	"internal/protocol": {built, []string{"agent", "internal/host", "llm", "tool"}},
 	"internal/tty":      {built, []string{"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"}},

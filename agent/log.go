@@ -9,7 +9,7 @@ import (
 )
 
 // maxLogged limits the text of an error or a warning in a line of the log, in bytes.
-const maxLogged = 2 << 10
+const maxLogged = 8 << 10
 
 // logged returns an OnEvent that writes a line for each event that has one, and passes the event on. Without a logger it returns next.
 func logged(log *slog.Logger, next func(Event)) func(Event) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -130,6 +131,9 @@ func (s *server) client(c *conn, probed *atomic.Bool) *sdk.Client {
 		}
 	})
 	client.AddReceivingMiddleware(refuseSampling)
+	if log := s.owner.o.Log; log != nil && log.Enabled(context.Background(), slog.LevelDebug) {
+		client.AddSendingMiddleware(s.logCalls)
+	}
 	return client
 }
 

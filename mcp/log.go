@@ -14,6 +14,7 @@ import (
 const (
 	maxLogs   = 10 // messages of a server in a second
 	maxLogged = 1 << 10
+	maxShown  = 16 << 10
 )
 
 // logs counts the messages that a server has logged in a second.
@@ -55,6 +56,30 @@ func (s *server) logged(level string, said any) {
 		attrs = append(attrs, slog.Int("dropped", dropped))
 	}
 	s.owner.o.Log.LogAttrs(context.Background(), levelOf(level), clean(text, maxLogged), attrs...)
+}
+
+// logCalls is a middleware that logs requests to the server with their results.
+func (s *server) logCalls(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		began := time.Now()
+		result, err := next(ctx, method, req)
+		attrs := []slog.Attr{slog.String("server", s.Name), slog.String("method", method), slog.String("params", shown(req.GetParams())),
+			slog.String("result", shown(result)), slog.Duration("duration", time.Since(began))}
+		if err != nil {
+			attrs = append(attrs, slog.String("error", clean(err.Error(), maxLogged)))
+		}
+		s.owner.o.Log.LogAttrs(ctx, slog.LevelDebug, "mcp call", attrs...)
+		return result, err
+	}
+}
+
+// shown returns a value as JSON for the log, cut if it is long.
+func shown(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return clean(string(data), maxShown)
 }
 
 // wanted returns the lowest level of messages that the host's log takes, or "" if it takes none.

@@ -32,7 +32,8 @@ type Options struct {
 	Pins PinStore
 	// Warn is told what went wrong with a server. It must return soon.
 	Warn func(server string, err error)
-	// Log gets the messages that servers log, ten a second of each server at most. Nil drops them.
+	// Log gets the messages that servers log, ten a second of each server at most, and at level debug each request to a server with its result,
+	// both cut to 16 KiB. Nil drops them.
 	Log *slog.Logger
 	// Answers says that somebody can answer a server's questions. Without it servers are told that they cannot ask.
 	Answers bool

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -76,9 +75,10 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, given func(stri
 		return hostError(err)
 	}
 	config.Instrument = t.program.Instrument
-	if f.debug {
-		config.HookRan = tellHookRun(t)
+	if config.Debug, err = openDebug(f.debug, t); err != nil {
+		return err
 	}
+	defer closeDebug(config.Debug, t)
 	if in, _ := bothTerminals(t); in != nil {
 		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
 	}
@@ -148,9 +148,7 @@ func (e *editor) agent() *acp.Agent {
 	if e.config.Store != nil {
 		a.Resumes, a.List, a.Delete = true, e.list, e.remove
 	}
-	if e.debug {
-		a.Logger = slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
+	a.Logger = e.config.Debug.Logger(environmentSecrets())
 	return a
 }
 

@@ -106,6 +106,10 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
+	if config.Debug, err = openDebug(f.debug, t); err != nil {
+		return err
+	}
+	defer closeDebug(config.Debug, t)
 	config.Interactive, config.Instrument = true, t.program.Instrument
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
@@ -30,6 +31,7 @@ const demoDelay = 15 * time.Millisecond
 func newDemo(t terminal) *cobra.Command {
 	var dir string
 	var asJSON bool
+	var debug string
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a demo session, without an API key",
@@ -38,14 +40,20 @@ scripted: it is a server on this machine. The session talks to it over HTTP, edi
 
 Demo needs git and a POSIX shell. It needs no API key and no network.`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, debug, asJSON) },
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print events as JSON, one per line")
+	cmd.Flags().StringVar(&debug, "debug", "", debugHelp)
 	return cmd
 }
 
-func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) {
+func demo(ctx context.Context, t terminal, dir, debugFile string, asJSON bool) (err error) {
+	debug, err := openDebug(debugFile, t)
+	if err != nil {
+		return err
+	}
+	defer closeDebug(debug, t)
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "attractor-demo-"); err != nil {
 			return fail(exitFailed, "%w", err)
@@ -64,7 +72,8 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 		return fail(exitFailed, "%w", err)
 	}
 	defer stop()
-	provider, err := anthropic.New(anthropic.Options{APIKey: "demo", BaseURL: url})
+	secrets := environmentSecrets()
+	provider, err := anthropic.New(anthropic.Options{APIKey: "demo", BaseURL: url, HTTPClient: debug.Client(secrets)})
 	if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
@@ -77,6 +86,11 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	}
 	t, live := withLiveLine(t, !asJSON, os.Getenv)
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, Limits: agent.Limits{Diffs: defaultDiffs}}
+	if debug != nil {
+		opts.Logger = debug.Logger(secrets)
+		debuglog.Attach(&opts)
+		debug.Tell(func(text string) { fmt.Fprintln(t.err, "attractor: warning: "+text) })
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopper := newStopper(t.err, cancel)

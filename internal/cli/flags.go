@@ -75,10 +75,10 @@ type sessionFlags struct {
 	maxJournal, keepOutputs                                          int64
 	budgetUSD                                                        float64
 	lsp                                                              string
-	mode                                                             string
+	mode, debug                                                      string
 	fallbacks, rules, mcp, addDirs, allowTools, denyTools            []string
 	yes, ask, readOnly, noJournal, native, trustProject, web         bool
-	noMCP, noHooks, strictHooks, debug                               bool
+	noMCP, noHooks, strictHooks                                      bool
 	idleTimeout                                                      time.Duration
 	limits                                                           limitsFlag
 	sandbox                                                          sandboxFlags
@@ -118,7 +118,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.lsp, "lsp", host.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
 	flags.BoolVar(&f.noHooks, "no-hooks", false, "run no hooks")
 	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
-	flags.BoolVar(&f.debug, "debug", false, "tell of each run of a hook on standard error")
+	flags.StringVar(&f.debug, "debug", "", debugHelp)
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
 	f.sandbox.register(flags)

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -106,35 +104,4 @@ func listHooks(t terminal, c *host.ConfiguredHooks, asJSON bool) error {
 			render.OneLine(strings.Join(append([]string{one.Command}, one.Args...), " ")))
 	}
 	return w.Flush()
-}
-
-// tellHookRun returns a function that tells of runs of hooks, for --debug.
-func tellHookRun(t terminal) func(hooks.Run) {
-	var mu sync.Mutex
-	return func(r hooks.Run) {
-		mu.Lock()
-		defer mu.Unlock()
-		about := string(r.Hook.Event)
-		if r.About != "" {
-			about += " " + r.About
-		}
-		fmt.Fprintf(t.err, "attractor: hook %s, matcher %q: %s: code %d, %v\n", render.OneLine(about), r.Hook.Matcher, render.OneLine(r.Hook.String()), r.Code,
-			r.Duration.Round(time.Millisecond))
-		for _, said := range [][2]string{{"stdout", r.Stdout}, {"stderr", r.Stderr}} {
-			if text := render.OneLine(strings.TrimSpace(said[1])); text != "" {
-				fmt.Fprintf(t.err, "attractor:   %s: %s\n", said[0], firstBytes(text, 500))
-			}
-		}
-		if r.Err != nil {
-			fmt.Fprintf(t.err, "attractor:   %s\n", render.Error(r.Err.Error()))
-		}
-	}
-}
-
-// firstBytes returns the beginning of a text.
-func firstBytes(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "..."
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The command lists hooks, runs them, shows their runs with --debug, and obeys --no-hooks and --strict-hooks.
+// The command lists hooks, runs them, logs their runs with --debug, and obeys --no-hooks and --strict-hooks.
 func TestM9_Command(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
@@ -25,11 +25,18 @@ func TestM9_Command(t *testing.T) {
 	if got := h.run(0, "hooks"); !strings.Contains(got.stdout, "UserPromptSubmit") || !strings.Contains(got.stdout, "needs trust") || !strings.Contains(got.stdout, "hooks.json:1") {
 		t.Errorf("%+v", got)
 	}
-	got := h.run(0, "run", "--yes", "--trust-project", "--debug", "go")
-	for _, want := range []string{`hook UserPromptSubmit, matcher "": echo x >>ran; echo a-note; exit 1: code 1,`, "stdout: a-note", "it ended with code 1", "It has no effect."} {
-		if !strings.Contains(got.stderr, want) {
-			t.Errorf("there is no %q in %s", want, got.stderr)
+	got := h.run(0, "run", "--yes", "--trust-project", "--debug", "debug.jsonl", "go")
+	log, err := os.ReadFile(filepath.Join(h.dir, "debug.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"level":"WARN","msg":"hook ran","session":"`, `"event":"UserPromptSubmit"`, `"code":1,`, `"stdout":"a-note\n"`, "it ended with code 1"} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("there is no %q in %s", want, log)
 		}
+	}
+	if !strings.Contains(got.stderr, "It has no effect.") {
+		t.Errorf("nobody is told of the hook: %s", got.stderr)
 	}
 	h.run(0, "run", "--yes", "--trust-project", "--no-hooks", "go")
 	if got := h.run(1, "run", "--yes", "--trust-project", "--strict-hooks", "go"); !strings.Contains(got.stderr, "must not fail") {

@@ -168,6 +168,9 @@ func usage(cmd *cobra.Command, err error) error {
 
 // plainFlagError returns an error that says what the value of a flag must be. The parser's own text names its Go function.
 func plainFlagError(err error) error {
+	if missing := (*pflag.ValueRequiredError)(nil); errors.As(err, &missing) && missing.GetSpecifiedName() == "debug" {
+		return errors.New(wantsFile)
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err

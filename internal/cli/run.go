@@ -96,6 +96,9 @@ func newRun(t terminal) *cobra.Command {
 			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON { // a resumed session may continue without one
 				var err error
 				if prompt, err = readPrompt(args, t.in); err != nil {
+					if len(args) == 0 && f.debug != "" { // as with a prompt after a --debug that has no file
+						return fail(exitUsage, "%w; %s", err, wantsFile)
+					}
 					return err
 				}
 			}
@@ -176,6 +179,10 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
+	if config.Debug, err = openDebug(f.debug, t); err != nil {
+		return err
+	}
+	defer closeDebug(config.Debug, t)
 	t, live := withLiveLine(t, !f.json, os.Getenv)
 	perm, err := f.permission(t, f.input == inputJSON, f.view)
 	if err != nil {
@@ -188,9 +195,6 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	defer c.close()
-	if f.debug {
-		config.HookRan = tellHookRun(t)
-	}
 	ctx, cancel := context.WithCancel(ctx) // until the session has begun: what starts with it may wait
 	defer cancel()
 	stopper := newStopper(t.err, cancel)

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
@@ -80,10 +81,8 @@ type Config struct {
 	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers], or names separated by commas. Empty means
 	// [NoLanguageServers].
 	LanguageServers string
-	// NoHooks runs no hooks. StrictHooks makes hooks block what they could prevent if they fail. HookRan is told of each run of a hook, by
-	// several goroutines; nil means nobody is.
+	// NoHooks runs no hooks. StrictHooks makes hooks block what they could prevent if they fail.
 	NoHooks, StrictHooks bool
-	HookRan              func(hooks.Run)
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 
@@ -95,13 +94,17 @@ type Config struct {
 	Secrets map[string]string
 	// KeepRawOutputs keeps whole outputs of calls as commands printed them, with secrets.
 	KeepRawOutputs bool
+	// Debug gets the log of the session, and its requests to models with the responses, without secrets. Nil keeps none. The caller closes it
+	// after the Setup.
+	Debug *debuglog.Log
 	// Environ holds the variables, each NAME=value, among which secrets are looked for. Nil means os.Environ if Getenv is nil, too.
 	Environ []string
 
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
 	Getenv func(string) string
 
-	continued, inUse string // the directory of Continue, and which newer session of it is open elsewhere
+	client           *http.Client // of the providers; nil without Debug
+	continued, inUse string       // the directory of Continue, and which newer session of it is open elsewhere
 }
 
 // Defaults holds choices for new sessions.

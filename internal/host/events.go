@@ -1,6 +1,7 @@
 package host
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ const maxWarnings = 100
 
 // ownEvents shows the host's own events among those of a session, after its first one and before its last one.
 type ownEvents struct {
+	log  *slog.Logger // gets the warnings; nil without --debug
 	busy sync.WaitGroup
 
 	mu       sync.Mutex
@@ -39,6 +41,9 @@ type ownEvents struct {
 
 // add shows a warning soon. It does not wait for that.
 func (o *ownEvents) add(code, text string) {
+	if o.log != nil {
+		o.log.Warn("warning", "code", code, "error", text)
+	}
 	o.put(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: code, Text: text})
 }
 

@@ -207,7 +207,7 @@ func (s *Setup) openHooks(c *Config) error {
 	}
 	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.Local.WorkDir()}}
 	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.Project.Root, Dir: s.Local.WorkDir(), Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
-		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: c.HookRan}
+		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}
 	conditions := &ruleCache{dirs: ruleDirs(s.Local, c.getenv, s.mayRead()), env: s.Options.Env}
 	o.Applies = conditions.applies
 	for i := range configured.List {

@@ -40,7 +40,7 @@ func (c *Config) connect() (*llm.Client, string, error) {
 func (c *Config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
 	config, _ := kind.Config(c.getenv)
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
-	config.IdleTimeout = c.IdleTimeout
+	config.IdleTimeout, config.HTTPClient = c.IdleTimeout, c.client
 	switch {
 	case kind.NeedsURL && config.BaseURL == "":
 		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)

@@ -111,8 +111,7 @@ func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 	return unmasked
 }
 
-// openSecrets makes the masker of a session and puts it into the session's doors. What a program adds to the options later stays outside,
-// except for OnEvent and the hooks, which Start wraps.
+// openSecrets makes the masker of a session.
 func (s *Setup) openSecrets(c *Config) {
 	environ := c.Environ
 	if environ == nil && c.Getenv == nil {
@@ -126,6 +125,11 @@ func (s *Setup) openSecrets(c *Config) {
 		}
 	}
 	s.Secrets, s.Unmasked = Secrets(environ, c.Secrets)
+}
+
+// maskModel puts the masker in front of the provider. What a program adds to the options later stays outside, except for OnEvent and the hooks,
+// which Start wraps.
+func (s *Setup) maskModel() {
 	o := &s.Options
 	o.Client.Middleware = append(o.Client.Middleware, masked.Provider(s.Secrets))
 	o.Instructions = s.Secrets.String(o.Instructions)

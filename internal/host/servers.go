@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
-		Warn:   warn, Log: slog.New(&serverLog{warn: s.warnings.add})}
+		Warn:   warn, Log: s.serversLog()}
 	if state, err := StateDir(c.getenv); err == nil {
 		o.Tokens = tokensIn(state)
 		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
@@ -62,8 +64,9 @@ type Setup struct {
 	// never beside it.
 	OnOwnEvent func(Event)
 
-	named    string // the directory as the user has named it
-	moved    bool   // the resumed session works in another directory than before
+	log      *slog.Logger // of what is not the session's; nil without --debug
+	named    string       // the directory as the user has named it
+	moved    bool         // the resumed session works in another directory than before
 	places   *places
 	warnings ownEvents
 	unused   unused
@@ -107,10 +110,12 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err != nil {
 		return s, err
 	}
+	s.openSecrets(&c)
+	s.openDebug(&c)
 	if err := s.openModel(&c); err != nil {
 		return s, err
 	}
-	s.openSecrets(&c)
+	s.maskModel()
 	s.openChoice(&c, was)
 	s.openTeam(&c)
 	if err := s.openPlace(ctx, &c); err != nil {
@@ -248,6 +253,9 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	}
 	s.keepInSummaries()
 	s.withoutDenied()
+	if s.log != nil {
+		debuglog.Attach(&s.Options) // at last: it looks at what the calls do in the end
+	}
 	s.maskDoors()
 	s.listenForCompactions()
 	if s.Instrument != nil {

@@ -163,13 +163,17 @@ func TestM5_EverythingElse(t *testing.T) {
 	overEach(t, func(t *testing.T, server mcp.Server) {
 		lines, w := io.Pipe()
 		t.Cleanup(func() { _ = w.Close() }) // never fails
-		s := ready(t, mcp.Options{Servers: []mcp.Server{server}, Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		logged := make(chan string, 1)
 		go func() {
-			line, err := bufio.NewReader(lines).ReadString('\n')
+			r := bufio.NewReader(lines)
+			line, err := r.ReadString('\n')
+			for err == nil && strings.Contains(line, `msg="mcp call"`) { // is about a request of ours
+				line, err = r.ReadString('\n')
+			}
 			_ = lines.Close() // never fails; what comes later is dropped
 			logged <- fmt.Sprint(line, err)
 		}()
+		s := ready(t, mcp.Options{Servers: []mcp.Server{server}, Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		const toggle = "mcp__all__toggle-simulated-logging"
 		call(t.Context(), t, s, toggle, `{}`, tool.Call{})
 		select {

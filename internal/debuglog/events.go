@@ -1,0 +1,175 @@
+package debuglog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An event of a stream, as it stands in the log.
+type event struct {
+	MS    float64 `json:"ms"` // since the request
+	Event string  `json:"event,omitempty"`
+	Data  any     `json:"data,omitempty"` // JSON, or a text
+	Other string  `json:"other,omitempty"`
+}
+
+// streamed returns the events of a response without secrets, also without those of which each event has only a piece.
+func (t *transport) streamed(data []byte, reads []arrival) []event {
+	events := make([]event, 0, 16)
+	trees := make([]any, 0, 16) // of the data of each event, nil if they are no JSON
+	for offset := 0; offset < len(data); {
+		text, next := cutEvent(data[offset:])
+		for len(reads) > 1 && reads[0].bytes < offset+next {
+			reads = reads[1:]
+		}
+		offset += next
+		if e, payload := t.parse(text); e.Event+e.Other != "" || payload != "" {
+			if len(reads) > 0 {
+				e.MS = millis(reads[0].after)
+			}
+			tree := decode(payload)
+			switch {
+			case tree != nil:
+				e.Data = shorten(t.masker.JSON(json.RawMessage(payload)))
+			case payload != "":
+				e.Data = shortText(t.masker.String(payload), maxText)
+			}
+			events, trees = append(events, e), append(trees, tree)
+		}
+	}
+	t.maskPieces(events, trees)
+	return events
+}
+
+// cutEvent returns the text of the first event and its length with the empty line after it.
+func cutEvent(data []byte) (text []byte, length int) {
+	for at := 0; at < len(data); {
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			break
+		}
+		if line := data[at : at+end]; len(bytes.TrimRight(line, "\r")) == 0 {
+			return data[:at], at + end + 1
+		}
+		at += end + 1
+	}
+	return data, len(data)
+}
+
+// parse returns the parts of an event, without secrets, and its data.
+func (t *transport) parse(text []byte) (e event, payload string) {
+	var data, other []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch name {
+		case "data":
+			data = append(data, value)
+		case "event":
+			e.Event = shortText(t.masker.String(value), maxHeader)
+		default:
+			other = append(other, line)
+		}
+	}
+	e.Other = shortText(t.masker.String(strings.Join(other, "\n")), maxText)
+	return e, strings.Join(data, "\n")
+}
+
+// decode returns a JSON value as a tree of maps, slices and strings, nil if the text is no JSON.
+func decode(text string) any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var tree any
+	if d.Decode(&tree) != nil {
+		return nil
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil
+	}
+	return tree
+}
+
+// A piece is a string in the data of an event that continues strings of earlier events.
+type piece struct {
+	event int
+	text  string
+	set   func(string)
+}
+
+// maskPieces masks secrets that are spread over several events. Of strings that have one together, the first gets the whole masked text.
+func (t *transport) maskPieces(events []event, trees []any) {
+	runs := map[string][]piece{}
+	for i, tree := range trees {
+		walk(tree, "", func(place, text string, set func(string)) {
+			runs[place] = append(runs[place], piece{i, text, set})
+		})
+	}
+	changed := map[int]bool{}
+	for _, pieces := range runs {
+		if len(pieces) > 1 && t.maskRun(pieces) {
+			for _, p := range pieces {
+				changed[p.event] = true
+			}
+		}
+	}
+	for i := range changed {
+		data, err := json.Marshal(trees[i])
+		if err != nil { // cannot happen: it was JSON
+			data = []byte("null")
+		}
+		events[i].Data = shorten(t.masker.JSON(data))
+	}
+}
+
+// maskRun masks strings that continue each other, and reports whether there is a secret that none of them has alone.
+func (t *transport) maskRun(pieces []piece) bool {
+	whole, alone := make([]byte, 0, 1024), make([]byte, 0, 1024)
+	for _, p := range pieces {
+		whole = append(whole, p.text...)
+		alone = append(alone, t.masker.String(p.text)...)
+	}
+	masked := t.masker.String(string(whole))
+	if masked == string(alone) {
+		return false
+	}
+	pieces[0].set(masked)
+	for _, p := range pieces[1:] {
+		p.set("")
+	}
+	return true
+}
+
+// walk calls visit for each string in a tree, with its place. Strings of one place in several events are pieces of one text: the place has the
+// numbers and ids by which vendors tell the parts of an answer apart.
+func walk(tree any, place string, visit func(place, text string, set func(string))) {
+	switch v := tree.(type) {
+	case map[string]any:
+		for _, name := range []string{"index", "output_index", "content_index", "summary_index", "item_id"} {
+			if id, ok := v[name]; ok {
+				place += fmt.Sprintf("{%s=%v}", name, id)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[name].(string); ok {
+				visit(place+"."+name, text, func(s string) { v[name] = s })
+				continue
+			}
+			walk(v[name], place+"."+name, visit)
+		}
+	case []any:
+		for i := range v {
+			at := fmt.Sprintf("%s[%d]", place, i)
+			if text, ok := v[i].(string); ok {
+				visit(at, text, func(s string) { v[i] = s })
+				continue
+			}
+			walk(v[i], at, visit)
+		}
+	}
+}

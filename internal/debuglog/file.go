@@ -1,0 +1,230 @@
+package debuglog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxFile limits the file, in bytes.
+	maxFile = 256 << 20
+	// patience limits how long a write to a pipe may take.
+	patience = 2 * time.Second
+	// lastLine is the room for the line that ends a full file, in bytes.
+	lastLine = 256
+	// beginning is that of each line.
+	beginning = `{"time":"`
+)
+
+// Log is an open file of --debug. Any number of sessions can share it. The methods of a nil Log do nothing. It is safe for concurrent use.
+type Log struct {
+	name    string
+	handler slog.Handler
+
+	mu       sync.Mutex
+	w        io.Writer
+	file     *os.File      // nil if the caller owns the writer
+	patience time.Duration // how long a write may block; 0 if it cannot
+	size     int64         // of the file
+	limit    int64
+	over     bool // nothing more is written
+	tell     func(text string)
+	failed   error // not told yet
+	ids      int64 // of requests
+}
+
+// Open opens the file with this name for appending, and makes it readable for its owner only. A file of more
+// than half the limit is begun anew. An existing file that is no debug log is refused. A named pipe needs a reader.
+func Open(name string) (*Log, error) {
+	file, info, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	l := newLog(name, file)
+	l.file = file
+	if info.Mode().IsRegular() {
+		err = l.prepare(info)
+	} else {
+		l.patience = patience
+		if file.SetWriteDeadline(time.Time{}) != nil { // as of a device
+			l.patience = 0
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return l, nil
+}
+
+// To returns a log that is written to w, which stays the caller's.
+func To(name string, w io.Writer) *Log { return newLog(name, w) }
+
+func newLog(name string, w io.Writer) *Log {
+	l := &Log{name: name, w: w, limit: maxFile}
+	l.handler = slog.NewJSONHandler(writer{l}, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: attribute})
+	return l
+}
+
+// attribute returns an attribute as it stands in the file: a duration in milliseconds, and long texts cut. They are masked before, so that no part
+// of a secret is left at the end.
+func attribute(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindDuration:
+		return slog.Float64(a.Key+"_ms", millis(a.Value.Duration()))
+	case slog.KindString:
+		return slog.String(a.Key, shortText(a.Value.String(), maxAttr))
+	case slog.KindAny:
+		if err, ok := a.Value.Any().(error); ok {
+			return slog.String(a.Key, shortText(err.Error(), maxAttr))
+		}
+	}
+	return a
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// open opens a file without waiting for the reader of a pipe.
+func open(name string) (*os.File, os.FileInfo, error) {
+	flag := os.O_RDWR | os.O_APPEND | os.O_CREATE
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return nil, nil, fmt.Errorf("%s is a directory, not a file", name)
+		}
+		flag = os.O_WRONLY | syscall.O_NONBLOCK
+	}
+	file, err := os.OpenFile(name, flag, 0o600)
+	if flag&os.O_CREATE == 0 && errors.Is(err, syscall.ENXIO) {
+		return nil, nil, fmt.Errorf("nobody reads the named pipe %s; start its reader first", name)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// prepare makes a regular file ready for lines.
+func (l *Log) prepare(info os.FileInfo) error {
+	l.size = info.Size()
+	if l.size > 0 {
+		head := make([]byte, len(beginning))
+		if _, err := l.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if string(head) != beginning {
+			return fmt.Errorf("%s has something else in it than a debug log; name another file", l.name)
+		}
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		if err := l.file.Chmod(0o600); err != nil {
+			return fmt.Errorf("the file cannot be made private: %w", err)
+		}
+	}
+	if l.size > l.limit/2 {
+		l.size = 0
+		return l.file.Truncate(0)
+	}
+	return nil
+}
+
+// Tell sets the function that is told, once, if the file cannot be written. It must return soon.
+func (l *Log) Tell(tell func(text string)) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.tell = tell
+	failed := l.failed
+	l.failed = nil
+	l.mu.Unlock()
+	if failed != nil {
+		tell(l.complaint(failed))
+	}
+}
+
+func (l *Log) complaint(err error) string {
+	return fmt.Sprintf("The debug log cannot be written, and ends here: %v", err)
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	if l.file == nil {
+		return nil
+	}
+	file := l.file
+	l.file = nil
+	return file.Close()
+}
+
+// writer is the writer of the handler. It has no error: a log that cannot be written ends, and its session goes on.
+type writer struct{ *Log }
+
+// Write writes one line.
+func (w writer) Write(line []byte) (int, error) {
+	if tell, text := w.write(line); tell != nil {
+		tell(text)
+	}
+	return len(line), nil
+}
+
+// write writes one line. If that fails for the first time, it returns whom to tell what.
+func (l *Log) write(line []byte) (tell func(string), text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return nil, ""
+	}
+	if l.size+int64(len(line)) > l.limit-lastLine {
+		l.over = true
+		line = fmt.Appendf(nil, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"the debug log has reached its limit and ends here\",\"bytes\":%d}\n",
+			time.Now().Format(time.RFC3339Nano), l.size)
+	}
+	if l.patience > 0 {
+		if err := l.file.SetWriteDeadline(time.Now().Add(l.patience)); err != nil {
+			return l.end(err)
+		}
+	}
+	n, err := l.w.Write(line)
+	l.size += int64(n)
+	if err != nil {
+		return l.end(err)
+	}
+	return nil, ""
+}
+
+// end ends the log for an error.
+func (l *Log) end(err error) (tell func(string), text string) {
+	l.over = true
+	var inFile *fs.PathError
+	if !errors.As(err, &inFile) {
+		err = fmt.Errorf("%s: %w", l.name, err)
+	}
+	if l.tell == nil {
+		l.failed = err
+	}
+	return l.tell, l.complaint(err)
+}
+
+// nextID returns the number of a request.
+func (l *Log) nextID() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids++
+	return l.ids
+}
