@@ -51,6 +51,8 @@ function labelled(name, ...children) { return el("section", { class: "part" }, e
 
 /** drawers returns the elements of an event, by its kind. Other kinds have their fields shown. @type {Object<string, (e: any, item: any, v: View) => any[]>} */
 const drawers = {
+  SESSION_START: (e) => [facts(["model", modelName(e)], ["profile", e.profile], ["directory", e.dir], ["commands are confined by", e.containment], ["hidden from commands", e.hides_host ? "the host's processes" : ""], ["resumed", e.resumed ? "yes" : ""])],
+  SESSION_END: (e) => [facts(["state", e.state], ["because", e.reason])],
   USER_INPUT: (e) => [prose(e.text), e.action ? facts(["action", e.action]) : null],
   STEERING_INJECTED: (e) => [prose(e.text), facts(["from", e.source])],
   THINKING_DELTA: (e) => [prose(e.text)],
@@ -227,7 +229,7 @@ function drawResult(e, item, v) {
     const what = e.output ? name + ", " + size(e.output_bytes || e.output.length) + (e.output_complete === false ? ", in part" : "") : "No output";
     parts.push(el("section", { class: "part output" + (e.is_error ? " bad" : "") }, el("h3", {}, what), e.output ? fold(e.output) : null, wholeOutput(e, v)));
   }
-  if (e.structured !== undefined) parts.push(labelled("Result for programs", fold(pretty(e.structured))));
+  if (e.structured !== undefined && JSON.stringify(e.structured) !== e.output) parts.push(labelled("Result for programs", fold(pretty(e.structured))));
   for (const m of e.media || []) parts.push(mediaOf(m));
   parts.push(facts(["exit code", exitCode(exit)], ["ended by", exit?.signal], ["timed out after", e.ran?.timed_out ? duration(e.ran.timed_out / 1e6) : ""], ["interrupted", e.ran?.interrupted ? "yes" : ""], ["problem", e.ran?.error], ["took", duration(e.duration_ms || 0)]));
   return parts;

@@ -56,6 +56,7 @@ class Timeline {
     this.current = -1;
     this.root.tabIndex = 0;
     this.follow = false;
+    this.awaited = -1; // the row that gets the focus when it is known
     this.held = false; // the reader has gone to a row, so that only scrolling follows the end again
     this.seen = 0;
     this.longest = 1;
@@ -205,7 +206,8 @@ class Timeline {
     let e = this.drawn.get(key);
     if (e && !row) this.view?.need(key);
     else if (!e || e.data !== row) {
-      const focused = e?.contains(document.activeElement);
+      const focused = e?.contains(document.activeElement) || (row && key === this.awaited && [document.body, byID("main")].includes(document.activeElement));
+      if (row && key === this.awaited) this.awaited = -1;
       const made = this.element(key, p, row);
       if (e) e.replaceWith(made);
       e = made;
@@ -346,7 +348,10 @@ class Timeline {
     if (top < this.root.scrollTop + this.height || top + this.height > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
     this.hold();
     const row = this.rowAt(p);
-    if (!this.view.row(row)) this.view.need(row);
+    if (!this.view.row(row)) {
+      this.view.need(row);
+      this.awaited = row;
+    }
     if (how.expand) this.toggle(row, true);
     this.focused(row);
     this.drawNow();
