@@ -182,7 +182,7 @@ class Timeline {
 
   /** drawNowInput shows the input that the rows at the top of the window belong to, if its own row is not seen. */
   drawNowInput() {
-    const v = this.view, top = v?.tail ? -1 : this.rowAt(this.at(this.root.scrollTop)), n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
+    const v = this.view, top = v?.tail || this.list ? -1 : this.rowAt(this.at(this.root.scrollTop)), n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
     const at = n > 0 && this.inputs[n] !== top ? this.inputs[n - 1] : -1, row = at >= 0 ? v?.row(at) : undefined;
     if (at >= 0 && !row) v?.need(at);
     this.input.hidden = !row;
