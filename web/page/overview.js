@@ -82,7 +82,7 @@ class OverviewPanel {
     const busy = o.state === "running" || o.state === "waiting";
     const facts = [
       fact("State", stateText(o), "", busy ? "live" : o.reason === "error" ? "bad" : ""),
-      fact("Cost", hasPrices(o) ? dollars(o.cost) : "price unknown"),
+      fact("Cost", hasPrices(o) ? dollars(o.cost) : "price unknown", besides(o)),
       fact("Input tokens", count(usage.input ?? 0), usage.input ? `${percent((usage.cache_read ?? 0) / usage.input)} cached` : ""),
       fact("Output tokens", count(usage.output ?? 0)),
       fact("Time", duration(o.time.total), counts.inputs > 1 ? plural(counts.inputs, "input") : ""),
@@ -177,6 +177,12 @@ class OverviewPanel {
     });
     return [el("h3", {}, "Subagents"), tableOf(["Task", "Status", "Cost", "Tokens", "From"], rows)];
   }
+}
+
+/** besides returns which part of the cost is not that of the steps, such as that of subagents, if it is worth a word. */
+function besides(o) {
+  const rest = (o.cost ?? 0) - o.steps.cost.reduce((sum, n) => sum + n, 0);
+  return rest > 0.02 * o.cost ? `${dollars(rest)} besides the steps` : "";
 }
 
 /** fact returns one of the headline figures, with a smaller text below it. */
