@@ -27,7 +27,7 @@ function hideList() { clearTimeout(sessions.timer); }
 
 /** listHead returns the box with which sessions are filtered. */
 function listHead() {
-  const box = el("input", { type: "search", placeholder: "Filter by task, directory, model or id", "aria-label": "Filter sessions",
+  const box = el("input", { type: "search", name: "filter", placeholder: "Filter by task, directory, model or id", "aria-label": "Filter sessions",
     oninput: () => { sessions.filter = box.value; drawList(); } });
   return el("div", { class: "tools" }, box);
 }

@@ -13,8 +13,8 @@ const filters = [
 ];
 
 /** bar holds the controls. */
-const bar = { box: el("input", { type: "search", placeholder: "Search", "aria-label": "Search in the session" }), count: el("span", { class: "count", role: "status" }),
-  tool: el("select", { "aria-label": "Tool" }), choices: /** @type {any[]} */ ([]), path: el("span", {}) };
+const bar = { box: el("input", { type: "search", name: "search", placeholder: "Search", "aria-label": "Search in the session" }), count: el("span", { class: "count", role: "status" }),
+  tool: el("select", { name: "tool", "aria-label": "Tool" }), choices: /** @type {any[]} */ ([]), path: el("span", {}) };
 
 /** drawBar makes the controls. */
 function drawBar() {
