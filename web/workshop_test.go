@@ -17,9 +17,10 @@ import (
 // workshop has a directory in which sessions with real tools work, and the store of their journals.
 type workshop struct {
 	*testing.T
-	dir   string // of the journals
-	store *journal.Dir
-	local *env.Local
+	dir    string // of the journals
+	store  *journal.Dir
+	local  *env.Local
+	asleep chan struct{} // closed when the model of the story waits
 }
 
 func newWorkshop(t *testing.T) *workshop {
@@ -34,7 +35,7 @@ func newWorkshop(t *testing.T) *workshop {
 		}
 	})
 	dir := t.TempDir()
-	return &workshop{t, dir, journal.NewDir(dir), local}
+	return &workshop{T: t, dir: dir, store: journal.NewDir(dir), local: local}
 }
 
 // start begins a session whose model answers with the steps. The test closes it.
