@@ -127,35 +127,37 @@ func (w *workshop) storyOptions(log journal.Log, model llm.Provider) agent.Optio
 // storyModel is the model of the story and of its subagent.
 func (w *workshop) storyModel() llm.Provider {
 	call := func(name string, args map[string]any) llm.ToolCall { return llmtest.Call(name, args) }
+	answer := func(parts ...llm.Part) llmtest.Step {
+		return llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 1000, CacheRead: 600, CacheWrite: 200, Output: 100}, Message: llm.Message{Parts: parts}})
+	}
 	steps := []llmtest.Step{
 		llmtest.Torn("I will lo", llm.Errorf(llm.ErrServer, "overloaded")),
-		llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 1000, CacheRead: 600, CacheWrite: 200, Output: 100}, Message: llm.Message{Parts: llm.Parts{
-			llm.Thinking{Text: "First a plan.\nThen the file."}, llm.Text{Text: "I begin with the greeting."},
-			call("update_plan", map[string]any{"plan": []any{map[string]any{"step": "Look", "status": "completed"}, map[string]any{"step": "Mend it", "status": "in_progress"}}}),
-			call("write_file", map[string]any{"file_path": "greet.sh", "content": "echo hello\nexit 1\n"}),
-			call("shell", map[string]any{"command": "sh greet.sh"})}}}),
-		llmtest.Calls(call("read_file", map[string]any{"file_path": "greet.sh"})),
-		llmtest.Calls(call("edit_file", map[string]any{"file_path": "greet.sh", "old_string": "echo hello\nexit 1", "new_string": "echo hello world"}),
-			call("spawn_agent", map[string]any{"task": "Look at it."})),
-		llmtest.Calls(call("wait", map[string]any{"agent_id": "agent-1"}), call("shell", map[string]any{"command": "sh greet.sh"})),
-		llmtest.Text("It greets the world now.\n\nThe agent has looked at it."),
-		llmtest.Calls(call("ask_user", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}})),
-		llmtest.Text("Red it is."),
-		llmtest.Text("A summary."),
-		llmtest.Calls(call("shell", map[string]any{"command": "true"})),
+		answer(llm.Thinking{Text: "First a plan.\nThen the file."}, llm.Text{Text: "I begin with the greeting."},
+			call("update_plan", map[string]any{"plan": []any{map[string]any{"step": "Look", "status": "completed"}, map[string]any{"step": "Mend it", "status": "in_progress"}}})),
+		answer(call("write_file", map[string]any{"file_path": "greet.sh", "content": "echo hello\nexit 1\n"}), call("shell", map[string]any{"command": "sh greet.sh"})),
+		answer(call("read_file", map[string]any{"file_path": "greet.sh"})),
+		answer(call("edit_file", map[string]any{"file_path": "greet.sh", "old_string": "echo hello\nexit 1", "new_string": "echo hello world"})),
+		answer(call("spawn_agent", map[string]any{"task": "Look at it."})),
+		answer(call("wait", map[string]any{"agent_id": "agent-1"})),
+		answer(call("shell", map[string]any{"command": "sh greet.sh"})),
+		answer(llm.Text{Text: "It greets the world now.\n\nThe agent has looked at it."}),
+		answer(call("ask_user", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}})),
+		answer(llm.Text{Text: "Red it is."}),
+		answer(llm.Text{Text: "A summary."}),
+		answer(call("shell", map[string]any{"command": "true"})),
 		llmtest.Error(llm.Errorf(llm.ErrAuthentication, "the key is not valid")),
 		llmtest.Func(func(ctx context.Context, _ *llm.Request) llmtest.Step {
 			close(w.asleep)
 			return llmtest.Hang()
 		}),
-		llmtest.Text("Goodbye."),
+		answer(llm.Text{Text: "Goodbye."}),
 	}
 	w.asleep = make(chan struct{})
 	var mu sync.Mutex
 	next := 0
 	return llmtest.NewProvider("test", append(make([]llmtest.Step, 0, 40), repeat(llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		if task := slices.IndexFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.RoleUser }); req.Messages[task].Parts.Text() == "Look at it." {
-			return llmtest.Text("It looks good.")
+			return answer(llm.Text{Text: "It looks good."})
 		}
 		mu.Lock()
 		defer mu.Unlock()
