@@ -92,7 +92,8 @@ func (t *telemetry) session(id, agentID string) *session {
 	defer t.mu.Unlock()
 	s := t.sessions[id]
 	if s == nil {
-		s = &session{telemetry: t, id: id, agentID: agentID, calls: map[string]*toolCall{}, pending: map[llm.Purpose]*modelCall{}, over: t.ended}
+		s = &session{telemetry: t, id: id, agentID: agentID, calls: map[string]*toolCall{}, pending: map[llm.Purpose]*modelCall{},
+			running: map[*modelCall]bool{}, waits: map[*wait]bool{}, over: t.ended}
 		if !t.ended {
 			t.sessions[id] = s
 		}

@@ -32,6 +32,7 @@ type modelCall struct {
 	usage        llm.Usage // of failed attempts, as far as it is known
 	response     *llm.Response
 	cost         float64
+	over         bool
 
 	mu      sync.Mutex
 	address string // host and port of the server
@@ -45,17 +46,18 @@ func (t *telemetry) model(next llm.Handler) llm.Handler {
 			c := s.attempt(ctx, req)
 			attempt := time.Now()
 			var first time.Duration
+			var response *llm.Response
 			failure := errors.New("the attempt panicked")
-			defer func() { s.attempted(req, c, first, failure) }()
+			defer func() { s.attempted(req, c, response, first, failure) }()
 			for ev, err := range next(c.context(ctx), req) {
 				if first == 0 && err == nil {
 					first = time.Since(attempt)
 				}
 				if err == nil && ev.Type == llm.EventFinish {
-					c.response = ev.Response
+					response = ev.Response
 				}
 				if !yield(ev, err) {
-					if failure = err; err == nil && c.response == nil {
+					if failure = err; err == nil && response == nil {
 						failure = llm.Errorf(llm.ErrAborted, "the listener left")
 					}
 					return
@@ -65,7 +67,7 @@ func (t *telemetry) model(next llm.Handler) llm.Handler {
 					return
 				}
 			}
-			if failure = nil; c.response == nil {
+			if failure = nil; response == nil {
 				failure = llm.Errorf(llm.ErrStream, "the stream ended without a response")
 			}
 		}
@@ -83,6 +85,7 @@ func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 		if c.step == req.Caller.Step && c.model == req.Provider+"/"+req.Model && req.Caller.Attempt > 1 {
 			delete(s.pending, purpose)
 			c.attempts, c.failure = c.attempts+1, nil
+			s.running[c] = true
 			return c
 		}
 		s.settle(purpose)
@@ -94,6 +97,7 @@ func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 	if s.content != nil && c.span.IsRecording() {
 		c.span.SetAttributes(s.content.prompt(req)...)
 	}
+	s.running[c] = true
 	return c
 }
 
@@ -137,10 +141,13 @@ func (c *modelCall) context(ctx context.Context) context.Context {
 }
 
 // attempted takes the end of an attempt. A call whose attempt has failed stays open, because there may be another.
-func (s *session) attempted(req *llm.Request, c *modelCall, first time.Duration, failure error) {
+func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Response, first time.Duration, failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.ended, c.failure = time.Now(), failure
+	if delete(s.running, c); c.over { // it was abandoned
+		return
+	}
+	c.ended, c.failure, c.response = time.Now(), failure, response
 	if first > 0 && failure == nil {
 		c.span.SetAttributes(keyFirstChunk.Float64(first.Seconds()))
 		s.metrics.firstChunk(c, first)
@@ -186,8 +193,15 @@ func (s *session) settle(purpose llm.Purpose) {
 	}
 }
 
+// abandon ends a call whose attempt does not end.
+func (c *modelCall) abandon() {
+	c.ended, c.failure = time.Now(), llm.Errorf(llm.ErrAborted, "the attempt was left behind")
+	c.end()
+}
+
 // end ends the span of the call at the end of its last attempt.
 func (c *modelCall) end() {
+	c.over = true
 	var attrs []attribute.KeyValue
 	c.mu.Lock()
 	address := c.address

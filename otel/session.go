@@ -34,7 +34,9 @@ type session struct {
 
 	calls   map[string]*toolCall       // those that run, or wait for their events, by id
 	pending map[llm.Purpose]*modelCall // those whose last attempt has failed, which may be tried again
-	over    bool                       // the session has ended; late calls report for themselves
+	running map[*modelCall]bool
+	waits   map[*wait]bool // for people
+	over    bool           // the session has ended; late calls report for themselves
 }
 
 // within returns the context of an input's calls, with the input's span in it. A call that is not part of an input keeps its own.
@@ -162,6 +164,13 @@ func (s *session) endInput(e *agent.ProcessingEnd) {
 func (s *session) endSpan(reason string) {
 	for purpose := range s.pending {
 		s.settle(purpose)
+	}
+	for c := range s.running {
+		delete(s.running, c)
+		c.abandon()
+	}
+	for w := range s.waits {
+		w.end("abandoned")
 	}
 	for id, c := range s.calls {
 		c.abandon()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,6 +193,8 @@ func TestN6_Ends(t *testing.T) {
 			<-ctx.Done()
 			return tool.Result{}, ctx.Err()
 		}, map[string]string{"execute_tool work": "aborted"}},
+		{"hung model", nil, calls("work"), nil, map[string]string{"chat " + model: "aborted"}},
+		{"hung approval", nil, calls("work"), nil, map[string]string{"approve work": ""}},
 		{"release", nil, calls("work"), func(context.Context, *agent.Session) (tool.Result, error) { return tool.Result{}, tool.ErrNotBegun },
 			map[string]string{"execute_tool work": ""}},
 	} {
@@ -213,12 +216,33 @@ func TestN6_Ends(t *testing.T) {
 			l.Tools = []tool.Tool{tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
 				return c.tool(ctx, s)
 			})}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			switch c.name {
+			case "hung model":
+				client := *l.Client
+				client.Middleware = []llm.Middleware{func(llm.Handler) llm.Handler {
+					return func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+						return func(func(llm.StreamEvent, error) bool) { cancel(); <-late }
+					}
+				}}
+				l.Client = &client
+			case "hung approval":
+				l.Authorize = func(context.Context, tool.Request) (tool.Decision, error) {
+					return tool.Decision{Verdict: tool.Ask}, nil
+				}
+				l.Approve = func(context.Context, tool.Request) (tool.Decision, error) {
+					cancel()
+					<-late
+					return tool.Decision{}, nil
+				}
+			}
 			counting := countSpans(l)
 			s = l.start(otel.Options{})
-			if _, err := s.Submit(t.Context(), "do it"); err != nil {
+			if _, err := s.Submit(ctx, "do it"); err != nil {
 				t.Log(err)
 			}
-			if err := s.Close(); err != nil && c.name != "release" {
+			if err := s.Close(); err != nil && c.name != "release" && !strings.HasPrefix(c.name, "hung") {
 				t.Error(err)
 			}
 			if n := counting.open(); n != 0 {

@@ -39,7 +39,7 @@ func (t *telemetry) tool(next tool.Handler) tool.Handler {
 		s.mu.Unlock()
 		returned := false
 		defer func() { s.ran(c, &result, err, returned) }()
-		result, err = next(t.carry(ctx), call)
+		result, err = next(context.WithValue(t.carry(ctx), sessionKey{}, s), call)
 		returned = true
 		return result, err
 	}
@@ -148,46 +148,4 @@ func (s *session) callEnded(e *agent.ToolCallEnd) {
 		kind = "refused"
 	}
 	c.end(kind)
-}
-
-// approve returns the hook with a span around it, so that a trace shows how long a person was waited for.
-func (t *telemetry) approve(next tool.Authorize) tool.Authorize {
-	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
-		s := t.session(req.SessionID, req.AgentID)
-		ctx, span := t.tracer.Start(s.within(ctx, true), spanApprove+" "+t.metrics.known.of(req.Call.Name),
-			trace.WithAttributes(keyToolName.String(req.Call.Name), keyToolCall.String(short(req.Call.ID)), keyConversation.String(s.id)))
-		begun := time.Now()
-		decision := "error"
-		defer func() { // also if the hook panics
-			span.SetAttributes(keyDecision.String(decision))
-			span.End()
-			t.metrics.asked(spanApprove, decision, time.Since(begun))
-		}()
-		d, err := next(ctx, req)
-		if err == nil {
-			decision = map[tool.Verdict]string{tool.Allow: "allow", tool.Deny: "deny", tool.Ask: "ask"}[d.Verdict]
-		}
-		return d, err
-	}
-}
-
-// answer returns the function with a span around it. It is called within the call that asks.
-func (t *telemetry) answer(next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context, tool.Question) (tool.Answer, error) {
-	return func(ctx context.Context, q tool.Question) (tool.Answer, error) {
-		ctx, span := t.tracer.Start(ctx, spanAsk)
-		begun := time.Now()
-		decision := "error"
-		defer func() {
-			span.SetAttributes(keyDecision.String(decision))
-			span.End()
-			t.metrics.asked(spanAsk, decision, time.Since(begun))
-		}()
-		a, err := next(ctx, q)
-		if err == nil {
-			if decision = string(a.Action); decision == "" {
-				decision = "accept"
-			}
-		}
-		return a, err
-	}
 }
