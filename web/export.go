@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ const (
 // could not be read, and which outputs were too long.
 //
 // An error of w ends Export at once, and what was written then is no complete file.
-func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o ExportOptions) error {
+func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o ExportOptions) (err error) {
 	if o.Masker == nil {
 		o.Masker = new(secret.Masker)
 	}
@@ -56,6 +55,11 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	}
 	x := &exporter{store: store, options: o, entries: map[string]journal.Entry{}, seen: map[string]bool{}, out: bufio.NewWriterSize(w, 64<<10),
 		most: limitOr(o.Output, 1<<20), room: limitOr(o.Outputs, 50<<20)}
+	log, err := store.Read(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
 	entries, err := store.List(ctx)
 	if err != nil {
 		return err
@@ -70,7 +74,7 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	if _, err := x.out.Write(begin); err != nil {
 		return err
 	}
-	overview, err := x.session(ctx, id)
+	overview, err := x.session(ctx, id, log)
 	if err != nil {
 		return err
 	}
@@ -134,14 +138,9 @@ type exporter struct {
 	torn             []string
 }
 
-// session writes a session after those of its subagents, and returns its overview.
-func (x *exporter) session(ctx context.Context, id string) (o Overview, err error) {
+// session writes a session and those of its subagents, and returns its overview.
+func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (o Overview, err error) {
 	x.seen[id] = true
-	log, err := x.store.Read(ctx, id)
-	if err != nil {
-		return o, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
 	if torn := journal.TornEnd(log); torn != nil {
 		x.torn = append(x.torn, x.options.Masker.String(torn.String()))
 	}
@@ -247,20 +246,21 @@ func (l *itemList) end() error {
 	return err
 }
 
-// child writes the session of a subagent, and completes what its parent knows of it.
+// child writes the session of a subagent, and completes what its parent knows of it. One that cannot be opened is left out.
 func (x *exporter) child(ctx context.Context, c *Child) error {
 	if c.Session == "" || x.seen[c.Session] {
 		return nil
 	}
-	o, err := x.session(ctx, c.Session)
-	if errors.Is(err, fs.ErrNotExist) {
+	log, err := x.store.Read(ctx, c.Session)
+	if err != nil {
 		x.missing++
-		return nil
+		return ctx.Err()
 	}
+	o, err := x.session(ctx, c.Session, log)
 	if err == nil && c.Usage == (llm.Usage{}) { // the parent does not know yet
 		c.Usage, c.Cost = o.Usage, o.Cost
 	}
-	return err
+	return errors.Join(err, log.Close())
 }
 
 // summary returns what the page's list says of a session.
@@ -375,7 +375,7 @@ func (x *exporter) notes(o Overview) exported {
 		e.Notes = append(e.Notes, "The session was still running.")
 	}
 	add(x.tooLong, "One whole output is not in this file, because it is too long or cannot be read.", "%d whole outputs are not in this file, because they are too long or cannot be read.")
-	add(x.missing, "The session of one subagent is not there any more.", "The sessions of %d subagents are not there any more.")
+	add(x.missing, "The session of one subagent is not there any more, or cannot be read.", "The sessions of %d subagents are not there any more, or cannot be read.")
 	for _, torn := range x.torn {
 		e.Notes = append(e.Notes, "The end of a journal is broken and left out: "+torn+".")
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -346,19 +347,34 @@ func TestN5_ExportMasks(t *testing.T) {
 	}
 }
 
-// A session whose subagent's journal is gone is exported without it.
+// A session whose subagent's journal is gone or cannot be opened is exported without it.
 func TestN5_ExportWithoutChild(t *testing.T) {
-	store := journal.NewMemoryStore(false)
+	dir := t.TempDir()
+	store := journal.NewDir(dir)
 	spawning(t, store, "ok")
-	if err := store.Remove(t.Context(), "child"); err != nil {
+	name := filepath.Join(dir, "child.jsonl")
+	whole, err := os.ReadFile(name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	f := export(t, store, "parent", web.ExportOptions{})
-	if n := len(read[web.Row](t, f, "rows", "child")); n != 0 || !strings.Contains(f.notes(t), "one subagent is not there") {
-		t.Errorf("%d rows of the child; the page says %q", n, f.notes(t))
+	copy(whole[len(whole)/3:], "no journal")
+	if err := os.WriteFile(name, whole[:len(whole)-9], 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if err := web.Export(t.Context(), io.Discard, store, "child", web.ExportOptions{}); err == nil {
-		t.Error("a session that is not there was exported")
+	check := func() {
+		t.Helper()
+		f := export(t, store, "parent", web.ExportOptions{})
+		if n := len(read[web.Row](t, f, "rows", "child")); n != 0 || !strings.Contains(f.notes(t), "one subagent is not there any more, or cannot be read") {
+			t.Errorf("%d rows of the child; the page says %q", n, f.notes(t))
+		}
+	}
+	check()
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	if err := web.Export(t.Context(), io.Discard, store, "child", web.ExportOptions{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a session that is not there: %v", err)
 	}
 }
 
