@@ -217,7 +217,7 @@ function drawHead(o) {
   const at = place(), crumbs = at.session ? [el("a", { href: hash({}) }, "Sessions")] : [];
   if (o?.parent) crumbs.push(el("a", { href: hash({ session: o.parent, row: at.from }) }, "parent session"));
   byID("crumbs").replaceChildren(...crumbs);
-  const task = o ? o.task || o.id : at.session || "Sessions";
+  const task = (o ? o.task || o.id : at.session || "Sessions").slice(0, 500);
   byID("title").replaceChildren(visible(task));
   byID("title").title = plain(task);
   const state = o?.state || "", before = byID("state").dataset.state;

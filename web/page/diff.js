@@ -75,9 +75,13 @@ function unifiedRow(l) {
   return el("tr", { class: opNames[l.op] }, el("td", { class: "no" }, l.a), el("td", { class: "no" }, l.b), el("td", { class: "op" }, l.op), el("td", { class: "line" }, withinLine(l.text, l.other)));
 }
 
+/** maxLine is how much of a line a diff shows. */
+const maxLine = 2000;
+
 /** withinLine returns a line of which the part that differs from another line is set apart, if most of it is the same. @param {string} text @param {string|undefined} other */
 function withinLine(text, other) {
-  if (other === undefined || text === other || text.length > 2000) return visible(text);
+  if (text.length > maxLine) return visible(text.slice(0, maxLine) + " … " + size(text.length) + " in this line");
+  if (other === undefined || text === other) return visible(text);
   let head = 0, tail = 0;
   const most = Math.min(text.length, other.length);
   while (head < most && text[head] === other[head]) head++;

@@ -1,7 +1,8 @@
 // The list of sessions, with subagents and forks under the sessions that they belong to.
 
-/** sessions holds what the list shows. */
-const sessions = { timer: 0, all: /** @type {any[]} */ ([]), filter: "" };
+/** sessions holds what the list shows. wanted is how many sessions are drawn, and room how many are still to be. */
+const sessions = { timer: 0, all: /** @type {any[]} */ ([]), filter: "", wanted: 200, room: 0 };
+
 
 /** showList draws the list, and asks for it again every few seconds while it is shown. @param {Source} from */
 async function showList(from) {
@@ -19,7 +20,7 @@ async function showList(from) {
   } catch (err) {
     notice(err.message, "It will be asked again.");
   }
-  if (from.live) sessions.timer = setTimeout(() => { if (!section.hidden) showList(from); }, 3000);
+  if (from.live && !section.hidden) sessions.timer = setTimeout(() => showList(from), document.hidden ? 30000 : 4000);
 }
 
 /** hideList stops asking. */
@@ -32,7 +33,7 @@ function listHead() {
   return el("div", { class: "tools" }, box);
 }
 
-/** drawList draws the sessions that fit the filter, and those above them. */
+/** drawList draws the first of the sessions that fit the filter, and those above them. */
 function drawList() {
   const words = sessions.filter.toLowerCase().split(/\s+/).filter(Boolean), byId = new Map(sessions.all.map((s) => [s.id, s])), wanted = new Set();
   for (const s of sessions.all) {
@@ -47,7 +48,11 @@ function drawList() {
     under.set(above, [...(under.get(above) || []), s]);
   }
   const ul = byID("list").lastChild;
+  const focused = ul.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
+  sessions.room = sessions.wanted;
   ul.replaceChildren(...listUnder(under, "", new Set()));
+  if (sessions.room <= 0) ul.append(el("li", {}, button("Show more sessions", () => { sessions.wanted *= 5; drawList(); }, { class: "gap" })));
+  if (focused) [...ul.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
   if (!ul.firstChild) ul.append(emptyList());
 }
 
@@ -55,7 +60,8 @@ function drawList() {
 function listUnder(under, id, seen) {
   const items = [];
   for (const s of under.get(id) || []) {
-    if (seen.has(s.id)) continue;
+    if (seen.has(s.id) || sessions.room <= 0) continue;
+    sessions.room--;
     seen.add(s.id);
     const below = listUnder(under, s.id, seen);
     items.push(el("li", {}, listLink(s), below.length ? el("ul", {}, ...below) : null));
@@ -67,7 +73,7 @@ function listUnder(under, id, seen) {
 function listLink(s) {
   const time = Date.parse(s.modified), kind = s.parent ? "subagent" : s.fork_of ? "fork" : "";
   return el("a", { class: "session", href: hash({ session: s.id }) },
-    el("span", { class: "task" }, s.task || "(no task yet)"),
+    el("span", { class: "task" }, (s.task || "(no task yet)").slice(0, 300)),
     s.locked ? el("span", { class: "state running" }, s.own ? "runs here" : "open") : null,
     kind ? el("span", { class: "badge" }, kind) : null,
     s.problem ? el("span", { class: "badge bad" }, s.problem) : null,

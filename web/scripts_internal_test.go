@@ -1,0 +1,42 @@
+package web
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The scripts have no way to make markup, code or addresses of a text. The page's policy forbids it as well, but an exported file may be
+// opened by a browser that does not know all of the policy.
+func TestN5_ScriptsMakeNoMarkup(t *testing.T) {
+	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\(|new Function|\bimport\(|"style"|javascript:|window\.open`)
+	for _, name := range glob("page/*.js") {
+		for i, text := range strings.Split(string(part(name)), "\n") {
+			if found := forbidden.FindString(text); found != "" {
+				t.Errorf("%s:%d has %s", name, i+1, found)
+			}
+		}
+	}
+	markup := regexp.MustCompile(`(?i)\sstyle=|\son[a-z]+=|<style|src="(?:[^p]|p[^a])`)
+	if found := markup.Find(page()); found != nil {
+		t.Errorf("index.html has %s", found)
+	}
+}
+
+// The scripts share one scope: a name that two of them declare would be an error of the whole page, or silently the later one.
+func TestN5_ScriptsDeclareNamesOnce(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^(?:async )?(?:function|class|const|let)\s+\*?\s*([A-Za-z_$][\w$]*)`)
+	where := map[string]string{}
+	for _, name := range glob("page/*.js") {
+		for _, found := range declared.FindAllSubmatch(part(name), -1) {
+			id := string(found[1])
+			if other, twice := where[id]; twice {
+				t.Errorf("%s and %s both declare %s", other, name, id)
+			}
+			where[id] = name
+		}
+	}
+	if len(where) < 100 {
+		t.Errorf("only %d names were found", len(where))
+	}
+}
