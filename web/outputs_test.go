@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -43,6 +44,9 @@ func (v *viewer) whole(id, hash string, limit int) string {
 		}
 		if got.header.Get("Content-Type") != "text/plain; charset=utf-8" {
 			v.Fatalf("the content type is %q", got.header.Get("Content-Type"))
+		}
+		if !utf8.ValidString(got.body) {
+			v.Errorf("a part ends within a character: %q", got.body[len(got.body)-8:])
 		}
 		all += got.body
 		next = got.header.Get("Attractor-Next")

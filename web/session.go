@@ -108,6 +108,10 @@ func (s *session) begin(pause func()) *Trace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks, s.pause, s.caught = 0, pause, false
+	select {
+	case <-s.wake: // what has changed will be read
+	default:
+	}
 	if s.began {
 		return NewTrace(s.hub.options.Masker)
 	}

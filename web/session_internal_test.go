@@ -61,7 +61,7 @@ func TestN5_SessionsAtRest(t *testing.T) {
 		defer stop()
 		w.takeRow()
 		before := s.rows(0, maxRows)
-		time.Sleep(2 * restLooks * writersTime)
+		time.Sleep((restLooks + 1) * writersTime)
 		synctest.Wait()
 		if s.trace.fold != nil {
 			t.Fatal("the session is still in memory")
@@ -78,6 +78,18 @@ func TestN5_SessionsAtRest(t *testing.T) {
 		}
 		if row := w.takeRow(); row != len(before) {
 			t.Errorf("row %d is told to have changed, not %d", row, len(before))
+		}
+		time.Sleep(2 * restLooks * writersTime)
+		if err := store.Remove(t.Context(), "session"); err != nil {
+			t.Fatal(err)
+		}
+		if log, err = store.Create(t.Context(), "session"); err != nil {
+			t.Fatal(err)
+		}
+		work(agent.New(t.Context(), options(log, llmtest.Text("another"))))
+		time.Sleep(2 * writersTime)
+		if row := w.takeRow(); row != 0 {
+			t.Errorf("row %d of another session of the same name is told to have changed, not 0", row)
 		}
 	})
 }

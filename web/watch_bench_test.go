@@ -18,7 +18,7 @@ import (
 func BenchmarkN5_Watch(b *testing.B) {
 	dir := b.TempDir()
 	store := journal.NewDir(dir)
-	const rounds = 23_000
+	const rounds = 27_000
 	if err := longsession.Write(b.Context(), store, "long", rounds); err != nil {
 		b.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -192,6 +193,30 @@ func TestN5_ViewErrors(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = w, &stderr
 	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(stderr.String(), "cannot print the URL") {
 		t.Errorf("with a closed standard output: %v; %s", err, stderr.String())
+	}
+}
+
+// The transcript in docs/viewer.md is what the command prints.
+func TestN5_ViewerDocs(t *testing.T) {
+	data, err := os.ReadFile("../../docs/viewer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "<!-- transcript view -->\n```text\n")
+	want, _, found := strings.Cut(rest, "```\n<!-- end -->\n")
+	if !found {
+		t.Fatal("docs/viewer.md has no transcript")
+	}
+	v := newHome(t, "").view()
+	if code := v.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	told, _, _ := strings.Cut(v.stderr.String(), "\n")
+	steadyURL := func(text string) string {
+		return regexp.MustCompile(`:\d+/#token=[\w-]{43}`).ReplaceAllString(text, ":40521/#token=...")
+	}
+	if got := "$ attractor view\n" + told + "\n" + v.page.String() + "\n"; steadyURL(got) != steadyURL(want) {
+		t.Errorf("the command prints\n%s\nand docs/viewer.md has\n%s", got, want)
 	}
 }
 
