@@ -62,6 +62,27 @@ func visible(selector string) string {
 	return strings.ReplaceAll(`[...document.querySelectorAll(SELECTOR)].some((e) => e.getClientRects().length > 0)`, "SELECTOR", quote(selector))
 }
 
+// clickText clicks on the first visible element that matches a selector and has a text.
+func (p *page) clickText(selector, text string) {
+	p.Helper()
+	p.wait(withText(selector, text))
+	at := eval[[]float64](p, `(() => { const e = `+withText(selector, text)+`; e.scrollIntoView({block: "nearest"}); const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	if err := chromedp.Do(p.ctx, chromedp.MouseClickXY(at[0], at[1])); err != nil {
+		p.Fatalf("clicking on %s %q: %v", selector, text, err)
+	}
+}
+
+// withText returns the expression for the first visible element that matches a selector and has a text.
+func withText(selector, text string) string {
+	return `[...document.querySelectorAll(` + quote(selector) + `)].find((e) => e.getClientRects().length > 0 && e.textContent.includes(` + quote(text) + `))`
+}
+
+// text returns what an element says, as it is seen.
+func (p *page) text(selector string) string {
+	p.Helper()
+	return eval[string](p, `[...document.querySelectorAll(`+quote(selector)+`)].map((e) => e.innerText).join("\n")`)
+}
+
 // keys presses keys, wherever the focus is.
 func (p *page) keys(keys string) {
 	p.Helper()

@@ -24,6 +24,12 @@ type home struct {
 	model   string // the URL of the scripted model
 }
 
+// newHome returns an empty home.
+func newHome(t testing.TB, model fakellm.Model) *home {
+	t.Helper()
+	return homeIn(t, t.TempDir(), "project", model, fakellm.Options{})
+}
+
 // homeIn returns a home in a directory that may be there already. Without a model nothing can be run in it, only looked at.
 func homeIn(t testing.TB, dir, project string, model fakellm.Model, o fakellm.Options) *home {
 	t.Helper()
