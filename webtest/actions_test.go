@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // open goes to a URL.
@@ -15,6 +17,14 @@ func (p *page) open(url string) {
 	p.Helper()
 	if err := chromedp.Do(p.ctx, chromedp.Navigate(url)); err != nil {
 		p.Fatalf("opening %s: %v", url, err)
+	}
+}
+
+// reload loads the page again.
+func (p *page) reload() {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
+		p.Fatalf("reloading: %v", err)
 	}
 }
 
@@ -83,11 +93,27 @@ func (p *page) text(selector string) string {
 	return eval[string](p, `[...document.querySelectorAll(`+quote(selector)+`)].map((e) => e.innerText).join("\n")`)
 }
 
-// keys presses keys, wherever the focus is.
+// keys presses keys, wherever the focus is. A key whose press the page takes for itself types nothing, as on a real keyboard.
 func (p *page) keys(keys string) {
 	p.Helper()
-	if err := chromedp.Do(p.ctx, chromedp.KeyEvent(keys)); err != nil {
-		p.Fatalf("pressing %q: %v", keys, err)
+	for _, key := range keys {
+		var down, up *input.DispatchKeyEventParams
+		text := ""
+		for _, k := range kb.Encode(key) {
+			switch k.Type {
+			case kb.KeyChar:
+				text = k.Text
+			case kb.KeyUp:
+				up = k
+			default:
+				down = k
+			}
+		}
+		if down.Type = input.DispatchKeyEventTypeRawKeyDown; text != "" {
+			down.Type, down.Text = input.DispatchKeyEventTypeKeyDown, text
+		}
+		call(p, input.DispatchKeyEvent, *down)
+		call(p, input.DispatchKeyEvent, *up)
 	}
 }
 

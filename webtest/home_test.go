@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -57,10 +58,12 @@ func (h *home) file(name, content string) {
 	}
 }
 
-// command returns the command in this home, in the project. It is killed at the end of the test if it has not ended.
+// command returns the command in this home, in the project. It is killed when the test may no longer run.
 func (h *home) command(args ...string) *exec.Cmd {
 	h.Helper()
-	cmd := exec.CommandContext(h.Context(), the.command.path(h), args...)
+	ctx, cancel := context.WithTimeout(context.Background(), bound) // the test's own is cancelled before what runs can be ended in peace
+	h.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, the.command.path(h), args...)
 	cmd.Dir = h.project
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.TempDir(), "GOCACHE=" + goCache(h), "GOTOOLCHAIN=local",
 		"OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + h.model + "/v1"}
@@ -122,8 +125,6 @@ func (h *home) converse(args ...string) *conversation {
 	if err := c.cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
-	hung := time.AfterFunc(bound, func() { _ = c.cmd.Process.Kill() }) // then next fails, and shows what came before
-	h.Cleanup(func() { hung.Stop() })
 	started := c.next("SESSION_START")
 	c.id, _ = started["session_id"].(string)
 	return c

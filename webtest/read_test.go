@@ -228,7 +228,7 @@ func TestN5_ReloadAndLinks(t *testing.T) {
 	p.keys("f")
 	p.wait(current + `.querySelector(".details").innerText.includes("want 1m0s")`)
 	address := eval[string](p, `location.href`)
-	eval[bool](p, `location.reload(), true`)
+	p.reload()
 	p.wait(current + `?.querySelector(".details")?.innerText.includes("want 1m0s")`)
 	other := newPage(t) // another browser, even
 	other.open(address)

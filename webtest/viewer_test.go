@@ -1,7 +1,6 @@
 package webtest
 
 import (
-	"bufio"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -31,15 +30,11 @@ func (h *home) view(args ...string) *viewer {
 		h.Fatal(err)
 	}
 	h.Cleanup(v.end)
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		h.Fatalf("attractor view: %v: %s", err, v.stderr.String())
-	}
 	var printed struct {
 		URL string `json:"url"`
 	}
-	if err := json.Unmarshal(line, &printed); err != nil || printed.URL == "" {
-		h.Fatalf("attractor view prints %q: %v", line, err)
+	if err := json.NewDecoder(out).Decode(&printed); err != nil || printed.URL == "" {
+		h.Fatalf("attractor view prints no URL: %v: %s", err, v.stderr.String())
 	}
 	v.url = printed.URL
 	return v
