@@ -47,7 +47,7 @@ func (p *page) wait(expression string) {
 			let is = false, why = "";
 			try { is = !!(EXPRESSION); } catch (e) { why = " " + e; }
 			if (is) resolve("");
-			else if (Date.now() - began > 20000) resolve("is not true within 20 s." + why + " The page says:\n" + document.body.innerText.slice(0, 4000));
+			else if (Date.now() - began > 20000) resolve("is not true within 20 s." + why + " The page says:\n" + document.body.innerText.replace(/\s+/g, " ").slice(0, 500));
 			else setTimeout(look, 10);
 		};
 		look();
