@@ -103,7 +103,7 @@ type conversation struct {
 	cmd    *exec.Cmd
 	seen   strings.Builder
 	in     io.WriteCloser
-	out    *bufio.Reader
+	lines  chan string // what it has printed, read at once so that it need not wait for the test
 	stderr strings.Builder
 	id     string // of the session
 }
@@ -121,10 +121,20 @@ func (h *home) converse(args ...string) *conversation {
 	if err != nil {
 		h.Fatal(err)
 	}
-	c.in, c.out = in, bufio.NewReader(out)
+	c.in, c.lines = in, make(chan string, 1<<14)
 	if err := c.cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
+	go func() {
+		defer close(c.lines)
+		for r := bufio.NewReader(out); ; {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			c.lines <- line
+		}
+	}()
 	started := c.next("SESSION_START")
 	c.id, _ = started["session_id"].(string)
 	return c
@@ -149,14 +159,10 @@ func (c *conversation) say(kind string, members object) {
 // next returns the next event of a kind.
 func (c *conversation) next(kind string) object {
 	c.Helper()
-	for {
-		line, err := c.out.ReadBytes('\n')
-		if err != nil {
-			c.Fatalf("waiting for %s: %v; stderr: %s; so far:\n%s", kind, err, c.stderr.String(), c.seen.String())
-		}
+	for line := range c.lines {
 		fmt.Fprintf(&c.seen, "%.300s\n", line)
 		var event object
-		if err := json.Unmarshal(line, &event); err != nil {
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			c.Fatalf("%s: %v", line, err)
 		}
 		if event["kind"] == "REPLY" && event["ok"] == false {
@@ -166,6 +172,8 @@ func (c *conversation) next(kind string) object {
 			return event
 		}
 	}
+	c.Fatalf("there was no %s; stderr: %s; so far:\n%s", kind, c.stderr.String(), c.seen.String())
+	return nil
 }
 
 // end closes the session and waits for the process.
@@ -176,8 +184,7 @@ func (c *conversation) end() {
 	if err := c.in.Close(); err != nil {
 		c.Error(err)
 	}
-	if _, err := io.Copy(io.Discard, c.out); err != nil {
-		c.Error(err)
+	for range c.lines {
 	}
 	_ = c.cmd.Wait() // its exit code is that of the last input
 }

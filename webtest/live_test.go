@@ -14,10 +14,13 @@ import (
 // gated is a model that makes a call in each answer, and waits with each until the test lets it go on.
 type gated struct{ gate chan fakellm.Turn }
 
-func newGated(t testing.TB) *gated {
+// newGated returns a home with such a model.
+func newGated(t testing.TB) (*home, *gated) {
+	t.Helper()
 	g := &gated{gate: make(chan fakellm.Turn)}
-	t.Cleanup(func() { close(g.gate) })
-	return g
+	h := newHome(t, g.answer)
+	t.Cleanup(func() { close(g.gate) }) // before the server waits for its answers
+	return h, g
 }
 
 func (g *gated) answer(*fakellm.Request) fakellm.Turn { return <-g.gate }
@@ -25,15 +28,11 @@ func (g *gated) answer(*fakellm.Request) fakellm.Turn { return <-g.gate }
 // A session of another process is followed while it grows. Who is at the end stays there, and who reads further above is not moved.
 func TestN5_LiveGrowth(t *testing.T) {
 	t.Parallel()
-	model := newGated(t)
-	h := newHome(t, model.answer)
+	h, model := newGated(t)
 	c := h.converse("--yes")
 	c.say("user", object{"text": "Count."})
-	p, _ := func() (*page, *viewer) {
-		v, p := h.view(c.id), newPage(t)
-		p.open(v.url)
-		return p, v
-	}()
+	v, p := h.view(c.id), newPage(t)
+	p.open(v.url)
 	p.wait(withText("#state .state", "running"))
 	p.wait(`document.title.startsWith("▶")`)
 	count := func(n int) {

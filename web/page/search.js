@@ -100,10 +100,10 @@ async function nextHit(by) {
   shown.at = at < 0 ? (by > 0 ? 0 : n - 1) : at % n;
   const i = shown.hits[shown.at], row = await v.fetchRow(i);
   if (v !== view) return;
+  const box = document.activeElement === bar.box;
   if (shown.opened >= 0 && shown.opened !== i) timeline.toggle(shown.opened, false);
   const inLine = ((row?.name || "") + "\n" + (row?.text || "")).toLowerCase().includes(shown.query.trim().toLowerCase());
   shown.opened = inLine || timeline.opened.has(i) ? -1 : i;
-  const box = document.activeElement === bar.box;
   v.jump(i, { expand: !inLine });
   if (box) bar.box.focus();
   drawCount();

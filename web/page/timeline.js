@@ -234,6 +234,7 @@ class Timeline {
     const o = this.opened.get(i);
     e.classList.add("k-" + row.kind);
     e.classList.toggle("failed", !!row.failed);
+    e.classList.toggle("current", i === this.current);
     e.classList.toggle("hit", this.marked.has(i));
     const above = p > 0 ? this.data(p - 1) : undefined, begins = !above || above.step !== row.step;
     e.classList.toggle("begins", begins);
@@ -356,7 +357,6 @@ class Timeline {
     this.focused(row);
     this.drawNow();
     const e = this.drawn.get(row);
-    e?.classList.add("current");
     e?.firstChild.focus({ preventScroll: true });
   }
 
