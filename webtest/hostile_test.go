@@ -84,7 +84,7 @@ func structure(elements string) string {
 		const problems = [];
 		if (window.pwned !== undefined) problems.push("a script ran");
 		const known = new Set((ELEMENTS + " html head body meta title link script button header nav h1 h2 h3 h4 span div p main section aside noscript dialog a ul ol li dl dt dd pre code " +
-			"input select option label svg path g rect line circle text table caption thead tbody tr th td details summary form kbd small strong em time textarea fieldset legend canvas hr br").split(" "));
+			"input select option label svg path g rect line circle text table caption thead tbody tr th td details summary form kbd small strong em time textarea fieldset legend canvas hr br figure figcaption b output").split(" "));
 		for (const e of document.querySelectorAll("*")) {
 			if (!known.has(e.localName)) problems.push("element " + e.localName);
 			for (const a of e.attributes) {

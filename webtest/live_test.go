@@ -71,25 +71,41 @@ func TestN5_LiveGrowth(t *testing.T) {
 	}
 }
 
-// When the viewer ends, the page says so and keeps what it shows. When one is back on the same port with another token, the page says what to do.
+// When the viewer ends, the page says so and keeps what it shows.
+func TestN5_ServerEnds(t *testing.T) {
+	t.Parallel()
+	h, id := bugfix(t)
+	p, v := openSession(h, id)
+	p.allow("ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_CONNECTION_REFUSED")
+	p.keys("f")
+	p.wait(current + `.querySelector(".details").innerText.includes("want 1m0s")`)
+	v.end()
+	p.wait(`!document.querySelector("#notice").hidden && document.querySelector("#notice").innerText.includes("ended")`)
+	p.wait(current + `.querySelector(".details").innerText.includes("want 1m0s")`)
+	p.keys("j")
+	p.keys("\r") // its details cannot be had any more
+	p.wait(current + `.querySelector(".details .problem").innerText.includes("does not answer")`)
+	p.shot("ended")
+}
+
+// When the viewer is killed, the page asks again until there is one on the same port. That has another token, and the page says what to do.
 func TestN5_ServerGoneAndBack(t *testing.T) {
 	t.Parallel()
 	h, id := bugfix(t)
-	v, p := h.view(id), newPage(t)
-	p.open(v.url)
-	p.ready()
-	rows := p.text("#timeline")
-	p.allow("ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET")
+	p, v := openSession(h, id)
+	p.allow("ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_CONNECTION_REFUSED")
 	p.allow("401")
-	v.end()
-	p.wait(`/viewer/.test(document.querySelector("#notice").innerText) && !document.querySelector("#notice").hidden`)
-	p.shot("gone")
-	if now := p.text("#timeline"); now != rows {
-		t.Error("the rows have gone with the server")
+	v.ended = true
+	if err := v.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
 	}
-	port := v.url[strings.LastIndex(v.url[:strings.Index(v.url, "/#")], ":")+1 : strings.Index(v.url, "/#")]
+	_ = v.cmd.Wait() // killed
+	p.wait(`!document.querySelector("#notice").hidden && document.querySelector("#notice").innerText.includes("again")`)
+	p.wait(withText("#timeline .row", "answer"))
+	p.shot("gone")
+	port := strings.Split(strings.SplitN(v.url, "/#", 2)[0], ":")[2]
 	h.view("--port", port)
-	p.wait(`/token|URL|address/.test(document.querySelector("#notice").innerText)`)
+	p.wait(`/token/.test(document.querySelector("#notice").innerText)`)
 	p.shot("back")
 }
 

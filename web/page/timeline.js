@@ -421,6 +421,8 @@ class Timeline {
       this.stretch();
       if (at) this.jump(at.i, at.how);
       else if (!this.follow) this.root.scrollTop = fromTail && o.rows > 2000 ? this.sheet.offsetHeight : 0;
+    } else if (!this.follow && !this.held && (o.state === "running" || o.state === "waiting")) {
+      this.follow = this.atEnd(); // all rows have been seen so far, and more will come
     }
     this.grown();
   }
