@@ -393,6 +393,7 @@ class Timeline {
     if (!list && !this.list) return;
     const anchor = this.current >= 0 ? { i: this.current, offset: -this.root.clientHeight / 3 } : this.anchor();
     this.list = list;
+    this.seen = this.total(); // what another filter hides is not new
     this.empty.textContent = none;
     this.empty.hidden = !list || list.length > 0;
     for (const e of this.drawn.values()) e.data = null;
