@@ -77,7 +77,7 @@ func (p *page) clickText(selector, text string) {
 	p.Helper()
 	p.wait(withText(selector, text))
 	p.settle() // so that it stays where it is
-	at := eval[[]float64](p, `(() => { const e = `+withText(selector, text)+`; e.scrollIntoView({block: "nearest"}); const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	at := eval[[]float64](p, `(() => { const e = `+withText(selector, text)+`; e.scrollIntoView({block: "center"}); const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
 	if err := chromedp.Do(p.ctx, chromedp.MouseClickXY(at[0], at[1])); err != nil {
 		p.Fatalf("clicking on %s %q: %v", selector, text, err)
 	}

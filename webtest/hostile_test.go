@@ -50,18 +50,20 @@ func hostile(t testing.TB) (*home, string) {
 	t.Helper()
 	bad := markup + unseen
 	name := strings.NewReplacer("/", "_", "\x00", "").Replace(`<img src=x onerror="window.pwned=1">` + "\u202e\x1b[31m\u200b.txt")
+	file := `<img src=x onerror="window.pwned=1">.txt`
 	all := strings.Join(escapes(t), "\n")
 	model := &script{summary: bad, turns: []fakellm.Turn{
 		{Thinking: bad, Text: bad + "\n\n[link](javascript:window.pwned=1) ![x](http://127.0.0.1:1/x.png)\n\n```html\n" + bad + "\n```\n", Calls: []fakellm.Call{
 			use("update_plan", object{"plan": []object{{"step": bad, "status": "in_progress"}}, "explanation": bad}),
 			use("write_file", object{"file_path": name, "content": all}),
+			use("write_file", object{"file_path": file, "content": markup + "\nb\u202ec\n</pre>\n"}),
 			use("shell", object{"command": "cat ./*.txt; : " + strings.ReplaceAll(bad, "\x00", ""), "description": bad}),
 			use("ask_user", object{"question": bad, "options": []string{bad, "no"}}),
 			use(`<b onclick="window.pwned=1">tool`+"\u202e", object{bad: bad}),
 			{Name: "grep", Raw: `{"pattern": ` + bad},
 			use("read_file", object{"file_path": bad}),
 		}},
-		{Calls: []fakellm.Call{use("write_file", object{"file_path": name, "content": bad + "\nchanged"}),
+		{Calls: []fakellm.Call{use("write_file", object{"file_path": file, "content": "<script>window.pwned=1</script>\u202e\u200b\nb\u202ec\n"}),
 			use("shell", object{"command": `head -c 10000000 /dev/zero | tr '\0' '<'`}), use("shell", object{"command": "echo '" + markup + "' >&2; exit 3"})}},
 		{Text: bad},
 	}}
@@ -84,7 +86,7 @@ func structure(elements string) string {
 		const problems = [];
 		if (window.pwned !== undefined) problems.push("a script ran");
 		const known = new Set((ELEMENTS + " html head body meta title link script button header nav h1 h2 h3 h4 span div p main section aside noscript dialog a ul ol li dl dt dd pre code " +
-			"input select option label svg path g rect line circle text table caption thead tbody tr th td details summary form kbd small strong em time textarea fieldset legend canvas hr br figure figcaption b output").split(" "));
+			"input select option label svg path g rect line circle text table caption thead tbody tr th td details summary form kbd small strong em time textarea fieldset legend canvas hr br figure figcaption b output mark").split(" "));
 		for (const e of document.querySelectorAll("*")) {
 			if (!known.has(e.localName)) problems.push("element " + e.localName);
 			for (const a of e.attributes) {

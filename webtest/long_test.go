@@ -76,7 +76,7 @@ func TestN5_FiveThousandRows(t *testing.T) {
 	began := time.Now()
 	p, _ := openSession(h, id)
 	opened := time.Since(began)
-	p.wait(`document.querySelector("#timeline .row").getAttribute("aria-setsize") >= ` + strconv.Itoa(2**rounds))
+	p.wait(`document.querySelector("#timeline .sheet .row").getAttribute("aria-setsize") >= ` + strconv.Itoa(2**rounds))
 	p.shot("open")
 	got := eval[[]float64](p, scroll)
 	if got[1] > 3000 {

@@ -435,6 +435,10 @@ class Timeline {
 
   /** grown draws what is new, and stays at the end if the reader is there. */
   grown() {
+    if (!this.list && this.view?.overview) {
+      this.empty.textContent = "This session has no events yet.";
+      this.empty.hidden = this.total() > 0;
+    }
     this.stretch();
     if (this.follow || this.view?.tail) this.root.scrollTop = this.sheet.offsetHeight;
     this.draw();
