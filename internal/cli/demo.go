@@ -18,20 +18,26 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	claude "github.com/attractor-go/attractor/profile/anthropic"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/web"
 )
 
 // demoDelay is the pause between two pieces of the model's text, so that one can watch it arrive.
 const demoDelay = 15 * time.Millisecond
 
+// demoFlags holds the flags of demo.
+type demoFlags struct {
+	dir, html, debug string
+	json             bool
+}
+
 func newDemo(t terminal) *cobra.Command {
-	var dir string
-	var asJSON bool
-	var debug string
+	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a demo session, without an API key",
@@ -39,21 +45,29 @@ func newDemo(t terminal) *cobra.Command {
 scripted: it is a server on this machine. The session talks to it over HTTP, edits real files and runs real commands.
 
 Demo needs git and a POSIX shell. It needs no API key and no network.`,
-		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, debug, asJSON) },
+		Example: "  attractor demo --html demo.html",
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("html") && f.html == "" {
+				return fail(exitUsage, "--html needs the name of a file")
+			}
+			return f.run(cmd.Context(), t)
+		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print events as JSON, one per line")
-	cmd.Flags().StringVar(&debug, "debug", "", debugHelp)
+	cmd.Flags().StringVar(&f.dir, "dir", "", "create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the session as a page for a browser to this `file`, as attractor sessions export does")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print events as JSON, one per line")
+	cmd.Flags().StringVar(&f.debug, "debug", "", debugHelp)
 	return cmd
 }
 
-func demo(ctx context.Context, t terminal, dir, debugFile string, asJSON bool) (err error) {
-	debug, err := openDebug(debugFile, t)
+func (f *demoFlags) run(ctx context.Context, t terminal) (err error) {
+	debug, err := openDebug(f.debug, t)
 	if err != nil {
 		return err
 	}
 	defer closeDebug(debug, t)
+	dir := f.dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "attractor-demo-"); err != nil {
 			return fail(exitFailed, "%w", err)
@@ -72,6 +86,17 @@ func demo(ctx context.Context, t terminal, dir, debugFile string, asJSON bool) (
 		return fail(exitFailed, "%w", err)
 	}
 	defer stop()
+	if !f.json {
+		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
+	}
+	if err := f.session(ctx, t, dir, url, debug); err != nil {
+		return err
+	}
+	return checkDemo(ctx, t, dir, f.json)
+}
+
+// session runs the session in the directory, with the model at the URL, and writes its page.
+func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, debug *debuglog.Log) error {
 	secrets := environmentSecrets()
 	provider, err := anthropic.New(anthropic.Options{APIKey: "demo", BaseURL: url, HTTPClient: debug.Client(secrets)})
 	if err != nil {
@@ -81,25 +106,31 @@ func demo(ctx context.Context, t terminal, dir, debugFile string, asJSON bool) (
 	if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	if !asJSON {
-		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
+	store, id := journal.NewMemoryStore(false), "demo"
+	log, err := store.Create(ctx, id)
+	if err != nil {
+		return fail(exitFailed, "%w", err)
 	}
-	t, live := withLiveLine(t, !asJSON, os.Getenv)
-	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, Limits: agent.Limits{Diffs: defaultDiffs}}
+	t, live := withLiveLine(t, !f.json, os.Getenv)
+	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, ID: id, Journal: log,
+		Limits: agent.Limits{Diffs: defaultDiffs}}
 	if debug != nil {
 		opts.Logger = debug.Logger(secrets)
 		debuglog.Attach(&opts)
 		debug.Tell(func(text string) { fmt.Fprintln(t.err, "attractor: warning: "+text) })
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local, Instrument: t.program.Instrument}, stopper: stopper, json: asJSON, live: live}
-	if err := r.run(ctx, demoTask); err != nil {
+	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local, Instrument: t.program.Instrument}, stopper: stopper, json: f.json, live: live}
+	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err
 	}
-	return checkDemo(ctx, t, dir, asJSON)
+	if err := exportTo(ctx, t, store, id, f.html, web.ExportOptions{Masker: secrets}); err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	return nil
 }
 
 // makeDemoRepository writes the project and commits it, so that a diff shows what the session changed.

@@ -363,6 +363,13 @@ func TestH_Demo(t *testing.T) {
 	if again := runCommand(t, attractor(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
 		t.Errorf("demo in a directory that is not empty: exit code %d, %s", again.code, again.stderr)
 	}
+	page := filepath.Join(t.TempDir(), "demo.html")
+	if got := runCommand(t, attractor(t, "demo", "--html", page)); got.code != 0 {
+		t.Errorf("demo --html: exit code %d: %s", got.code, got.stderr)
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Fixed slug()") || !strings.Contains(string(text), "a/slug.sh") {
+		t.Errorf("the page of the demo lacks its answer or its diff: %d bytes, %v", len(text), err)
+	}
 	if quiet := runCommand(t, attractor(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
 		t.Errorf("demo --json: exit code %d, stderr %q", quiet.code, quiet.stderr)
 	}
