@@ -52,9 +52,10 @@ func concat(suffix string, first ...string) []byte {
 	return comments().ReplaceAll(all, nil)
 }
 
-// comments matches the comments of scripts and style sheets: whole lines, and types. Browsers need not load them.
+// comments matches what browsers need not load of scripts and style sheets: comments that are whole lines or types, and indentation. No text in
+// them may go over several lines.
 var comments = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t]*//.*\n|(?s:^[ \t]*/\*.*?\*/[ \t]*\n|/\*\* @.*?\*/ ?)`)
+	return regexp.MustCompile(`(?m)^[ \t]*//.*\n|(?s:^[ \t]*/\*.*?\*/[ \t]*\n|/\*\* @.*?\*/ ?)|^[ \t]+`)
 })
 
 // glob returns the names of embedded files.
