@@ -137,7 +137,8 @@ func (l *Log) prepare(info os.FileInfo) error {
 	return nil
 }
 
-// Tell sets the function that is told, once, if the file cannot be written. It must return soon.
+// Tell sets the function that is told, once, if the file cannot be written. It must return soon, and cannot
+// log anything, because the log is locked.
 func (l *Log) Tell(tell func(text string)) {
 	if l == nil {
 		return

@@ -21,7 +21,7 @@ func (s *Setup) openDebug(c *Config) {
 		s.Options.ID = uuid.NewString()
 	}
 	s.log = log.With("session", s.Options.ID)
-	c.Debug.Tell(func(text string) { s.warnings.add("debug_log", text) })
+	c.Debug.Tell(func(text string) { s.warnings.warn("debug_log", text) })
 	s.warnings.log = s.log
 }
 

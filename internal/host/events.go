@@ -44,6 +44,11 @@ func (o *ownEvents) add(code, text string) {
 	if o.log != nil {
 		o.log.Warn("warning", "code", code, "error", text)
 	}
+	o.warn(code, text)
+}
+
+// warn shows a warning as add does, and does not log it.
+func (o *ownEvents) warn(code, text string) {
 	o.put(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: code, Text: text})
 }
 
