@@ -161,13 +161,13 @@ func misnumbered(got, want int64) error {
 	return fmt.Errorf("the record is numbered %d, not %d", got, want)
 }
 
-// stream yields the records in the good part of a file, from number from on. It ends without an error only if they are all there.
-func stream(ctx context.Context, file io.ReaderAt, good extent, from int64) iter.Seq2[Record, error] {
+// stream yields the records in the good part of a file, from a number on. It ends without an error only if they are all there.
+func stream(ctx context.Context, file io.ReaderAt, good extent, number int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		l := newLines(io.NewSectionReader(file, 0, good.size))
+		l := linesFrom(ctx, file, good, number)
 		for l.next < good.size {
 			text, err := l.good(ctx)
-			if err == nil && l.line < from {
+			if err == nil && l.line < number {
 				continue
 			}
 			var r Record
