@@ -175,10 +175,30 @@ function hash(to) {
 }
 
 /** go shows another place. @param {Place} to */
-function go(to) { location.hash = hash(to); }
+function go(to) {
+  remember();
+  location.hash = hash(to);
+}
 
-/** here remembers a row in the page's address. @param {number|undefined} row */
-function here(row) { history.replaceState(null, "", hash({ ...place(), row })); }
+/** latest is the row that the page's address has to have. */
+const latest = { timer: 0, at: 0, session: /** @type {string|undefined} */ (undefined), row: 0 };
+
+/** here remembers a row in the page's address, at most three times a second: browsers refuse to change it too often. @param {number} row */
+function here(row) {
+  clearTimeout(latest.timer);
+  Object.assign(latest, { session: place().session, row });
+  const wait = latest.at + 333 - performance.now();
+  if (wait > 0) latest.timer = setTimeout(remember, wait);
+  else remember();
+}
+
+/** remember puts the latest row in the page's address, unless that names another session by now. */
+function remember() {
+  clearTimeout(latest.timer);
+  if (latest.session && latest.session === place().session) history.replaceState(null, "", hash({ ...place(), row: latest.row }));
+  latest.session = undefined;
+  latest.at = performance.now();
+}
 
 /** @type {View|null} */
 let view = null;

@@ -39,11 +39,12 @@ function patchOf(patch) {
   }));
 }
 
-/** changeOf returns a change of a file. @param {any} c @param {View} v */
-function changeOf(c, v) {
+/** changeOf returns a change of a file. @param {any} c @param {View} v @param {Row} row */
+function changeOf(c, v, row) {
   const dir = v.overview?.dir ? v.overview.dir + "/" : "", short = (/** @type {string} */ p) => (dir && p.startsWith(dir) ? p.slice(dir.length) : p);
   const name = (c.from ? short(c.from) + " → " : "") + short(c.path || "");
-  return el("section", { class: "part change" }, el("h3", {}, el("span", { class: "path" }, name), " ", el("span", { class: "badge" }, c.kind)),
+  return el("section", { class: "part change" }, el("h3", {}, el("span", { class: "path" }, name), " ", el("span", { class: "badge" }, c.kind),
+      row.paths?.includes(short(c.path)) ? button("All changes of this file", () => setFilter({ path: short(c.path) }), { class: "quiet" }) : null),
     c.diff ? diffOf(parseDiff(c.diff)) : null, c.diff_cut ? el("p", { class: "quiet" }, "The diff was too long: its end is missing.") : null);
 }
 

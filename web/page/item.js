@@ -223,7 +223,7 @@ function argumentsOf(args, hasDiff) {
 /** drawResult returns the result of a call. @param {any} e @param {any} item @param {View} v */
 function drawResult(e, item, v) {
   const parts = [];
-  for (const c of e.changes || []) parts.push(changeOf(c, v));
+  for (const c of e.changes || []) parts.push(changeOf(c, v, item.row));
   const exit = e.ran?.exit, name = e.is_error ? "Error" : "Output";
   if (e.output || !parts.length) {
     const what = e.output ? name + ", " + size(e.output_bytes || e.output.length) + (e.output_complete === false ? ", in part" : "") : "No output";
