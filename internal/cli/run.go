@@ -67,6 +67,9 @@ With --input json, a program keeps the session open: it sends one JSON object pe
 the prompt is optional. The session ends when standard input does and all is done, with the exit code for the
 last prompt. docs/protocol.md describes it.
 
+With --view, a page in a browser shows the session and can steer it, and its questions can be answered there as well,
+also without a terminal. The URL is printed on standard error. docs/viewer.md describes it.
+
 Exit codes:
   0      the task is done
   1      the session failed, the model refused, or the answer is incomplete
