@@ -75,6 +75,7 @@ func TestN5_SteeringInTheBrowser(t *testing.T) {
 	if at := eval[string](p.page, `document.activeElement.className`); at != "ask" {
 		t.Errorf("the focus is on %q", at)
 	}
+	p.wait(`document.querySelector("#state").textContent.includes("waits for you") && document.title.startsWith("?")`)
 	p.keys("\x1b\r ") // neither Escape nor Enter answers
 	p.wait(`document.querySelectorAll(".ask").length == 1`)
 	p.shot("approval")

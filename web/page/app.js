@@ -240,7 +240,7 @@ function drawHead(o) {
   const task = (o ? o.task || o.id : at.session || "Sessions").slice(0, 500);
   byID("title").replaceChildren(visible(task));
   byID("title").title = plain(task);
-  const state = o?.state || "", before = byID("state").dataset.state;
+  const state = o && act.cards.size ? "waiting" : o?.state || "", before = byID("state").dataset.state;
   if (before && state && before !== state) say("State of the session: " + (stateNames[state] || state));
   byID("state").dataset.state = state;
   byID("state").replaceChildren(...(state ? [el("span", { class: "state " + state }, stateNames[state] || state), el("span", { class: "sums" }, [money(o.cost), o.time?.total ? duration(o.time.total) : ""].filter(Boolean).join(" · "))] : []));
