@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// files holds the page: index.html, scripts and style sheets, and in lib the libraries of others, because a module leaves out directories named vendor.
+// files holds the page: index.html, scripts and style sheets.
 //
 //go:embed page
 var files embed.FS
@@ -20,21 +20,18 @@ var files embed.FS
 func page() []byte { return part("page/index.html") }
 
 // pageJS returns the scripts of the page as one function, so that they share their names with each other and with nobody else: the
-// libraries, what other scripts are built on, the panels in the order of their names, and app.js, which starts them.
+// scripts on which others are built, the panels in the order of their names, and app.js, which starts them.
 var pageJS = sync.OnceValue(func() []byte {
 	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "ui.js", "source.js"), []byte("})();\n")}, nil)
 })
 
-// pageCSS returns the style sheets of the page: those of libraries, page.css, and the others in the order of their names.
+// pageCSS returns the style sheets of the page: page.css, and the others in the order of their names.
 var pageCSS = sync.OnceValue(func() []byte { return concat(".css", "page.css") })
 
-// concat returns all files with a suffix. Those of libraries come first, then the named ones, and app.js comes last.
+// concat returns all files with a suffix. The named ones come first, and app.js comes last.
 func concat(suffix string, first ...string) []byte {
-	names := slices.Concat(glob("page/lib/*"+suffix), glob("page/*"+suffix))
+	names := glob("page/*" + suffix)
 	rank := func(name string) int {
-		if strings.HasPrefix(name, "page/lib/") {
-			return -1
-		}
 		base := strings.TrimPrefix(name, "page/")
 		if at := slices.Index(first, base); at >= 0 {
 			return at

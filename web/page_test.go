@@ -31,7 +31,7 @@ func TestN5_PageWeight(t *testing.T) {
 func TestN5_NoVendorDirectory(t *testing.T) {
 	err := fs.WalkDir(os.DirFS("page"), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "vendor" {
-			t.Errorf("page/%s would be missing in the module; use page/lib", path)
+			t.Errorf("page/%s would be missing in the module; give the directory another name", path)
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,4 +143,36 @@ func jsonOf(t *testing.T, value any) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// The sessions that are read at a time are bounded. One that nobody looks at makes room.
+func TestN5_ManySessions(t *testing.T) {
+	h := newHub(Options{Store: journal.NewMemoryStore(false), Own: func(string) Own { return nil }})
+	defer func() {
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var all []*session
+	for i := range maxFollowed {
+		s, err := h.acquire(fmt.Sprint("session-", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if _, err := h.acquire("one-more"); err == nil {
+		t.Error("one more session is read")
+	}
+	h.release(all[0])
+	s, err := h.acquire("one-more")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.sessions) > maxFollowed || all[0].ctx.Err() == nil {
+		t.Errorf("%d sessions are read", len(h.sessions))
+	}
+	for _, s := range append(all[1:], s) {
+		h.release(s)
+	}
 }

@@ -270,3 +270,25 @@ func TestN5_WatchEndsWithTheServer(t *testing.T) {
 		t.Errorf("the end is %q", m.Text)
 	}
 }
+
+// The streams that are open at a time are bounded. One that has ended makes room.
+func TestN5_TooManyWatchers(t *testing.T) {
+	shop := newWorkshop(t)
+	shop.session("session", llmtest.Text("first"))
+	v := view(t, web.Options{Store: shop.store})
+	const most = 64
+	for range most {
+		v.watch("session").next()
+	}
+	resp, err := v.client.Do(v.request("GET", "/api/sessions/session/watch", "", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("watcher %d: %s", most+1, resp.Status)
+	}
+	if got := v.do("GET", "/api/sessions/session/rows", "", nil); got.status != http.StatusOK {
+		t.Errorf("another request: %d %s", got.status, got.body)
+	}
+}
