@@ -485,6 +485,11 @@ func TestN5_ExportIsWhatTheServerShows(t *testing.T) {
 				t.Errorf("%s: item %d is %s in the file, %s live", id, i, items[i], live)
 			}
 		}
+		for _, b := range f.blocks {
+			if b.session == id && b.kind == "items" && len(b.text) > 300<<10 || b.kind == "rows" && strings.Count(b.text, `"seq"`) > 500 {
+				t.Errorf("%s: the block of %s from %s on has %d bytes", id, b.kind, b.first, len(b.text))
+			}
+		}
 		o := read[web.Overview](t, f, "overview", id)
 		if len(o) != 1 || o[0].Rows != len(rows) || len(items) != len(rows) || o[0].State != web.StateIdle && o[0].State != web.StateClosed {
 			t.Errorf("%s: %d overviews, %d rows, %d items: %+v", id, len(o), len(rows), len(items), o)
