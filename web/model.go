@@ -120,7 +120,7 @@ type Times struct {
 	Model   int64 `json:"model"`   // model calls, with failed attempts
 	Tools   int64 `json:"tools"`   // at least one tool ran
 	Waiting int64 `json:"waiting"` // for a person, for a retry, for anything else while an input was open
-	Idle    int64 `json:"idle"`    // no input was open
+	Idle    int64 `json:"idle"`    // no input was open, or no process worked on it
 }
 
 // Counts counts what happened in a session.

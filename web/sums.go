@@ -94,7 +94,7 @@ func (s *sums) add(f *folder, r *record, k *clock) {
 
 // row counts a row.
 func (s *sums) row(r Row, number int, events []agent.Event) {
-	mark := Mark{Kind: r.Kind, Row: number, Step: s.steps.count(), Time: r.Time, Failed: r.Failed}
+	mark := Mark{Kind: r.Kind, Row: number, Step: max(r.Step, s.steps.count()), Time: r.Time, Failed: r.Failed}
 	switch r.Kind {
 	case RowInput:
 		if s.counts.Inputs++; s.counts.Inputs == 1 {
