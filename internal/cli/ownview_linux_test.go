@@ -147,7 +147,13 @@ type viewing struct {
 // startViewed starts a command without a terminal, and opens its page.
 func startViewed(h *home, args ...string) *viewing {
 	h.Helper()
-	v := &viewing{cmd: h.command(args...)}
+	return startViewedCommand(h, h.command(args...))
+}
+
+// startViewedCommand is startViewed for a command.
+func startViewedCommand(h *home, cmd *exec.Cmd) *viewing {
+	h.Helper()
+	v := &viewing{cmd: cmd}
 	v.cmd.Stdout = &v.stdout
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -487,4 +493,65 @@ func TestN5_ChatAndPage(t *testing.T) {
 func (p *steered) idle() bool {
 	_, text := p.request(http.MethodPost, "do", `{"type":"status"}`)
 	return strings.Contains(text, `"state":"IDLE"`)
+}
+
+// What a person sends on the page is masked as other inputs are: neither the model nor the journal gets the secret.
+func TestN5_SecretsFromThePage(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-of-the-page-1234567890"
+	u, asked := gatedModel(t, 0, say("", use("ask_user", map[string]any{"question": "Which?"})), say("", touch("a")), say("Done."))
+	h := newHome(t, u)
+	cmd := h.command("run", "--view", "go")
+	cmd.Env = append(cmd.Env, "DB_PASSWORD="+secret)
+	v := startViewedCommand(h, cmd)
+	v.watch()
+	request := <-asked
+	v.do(`{"type":"steer","text":"the password is `+secret+`"}`, "")
+	request.answer()
+	v.do(`{"type":"answer","ask":"`+v.live("QUESTION").Ask+`","text":"it is `+secret+`"}`, "")
+	request = <-asked
+	if got := string(request.Body); strings.Contains(got, secret) || strings.Count(got, "[secret DB_PASSWORD]") != 2 {
+		t.Errorf("the model gets the secret, or not that there was one")
+	}
+	request.answer()
+	v.do(`{"type":"approve","ask":"`+v.live("APPROVAL_REQUESTED").Ask+`","decision":"deny","reason":"because of `+secret+`"}`, "")
+	request = <-asked
+	if got := string(request.Body); strings.Contains(got, secret) || strings.Count(got, "[secret DB_PASSWORD]") != 3 {
+		t.Errorf("the model gets the secret, or not that there was one")
+	}
+	request.answer()
+	v.wait(0)
+	if events := h.run(0, "sessions", "events", v.id).stdout; strings.Contains(events, secret) {
+		t.Error("the journal has the secret")
+	}
+}
+
+// A conversation that changes to another session shows that on the same server, and the old one can only be watched.
+func TestN5_ChatChangesItsSession(t *testing.T) {
+	t.Parallel()
+	u, _ := serve(t, nil, say("Hello."))
+	h := chatHome(t, u)
+	s := onScreen(t, chatting(h, "--view"), 160, 50)
+	s.expect(ready)
+	first := s.page()
+	first.do(`{"type":"user","text":"hi"}`, "")
+	s.expect("Hello.")
+	s.until("the end of the turn", first.idle)
+	s.send("/clear")
+	s.until("another URL", func() bool { return len(pageURL.FindAllString(s.all(), -1)) == 2 })
+	all := pageURL.FindAllString(s.all(), -1)
+	second := openPage(t, all[1])
+	if second.base != first.base || second.token != first.token || second.id == first.id {
+		t.Errorf("the pages are %q", all)
+	}
+	for first.lines.Scan() && !strings.Contains(first.lines.Text(), "SESSION_END") {
+	}
+	if status, text := first.request(http.MethodPost, "do", `{"type":"user","text":"more"}`); status != http.StatusConflict {
+		t.Errorf("the old session: %d %s", status, text)
+	}
+	s.until("the new session", func() bool { return second.idle() })
+	second.do(`{"type":"user","text":"hi again"}`, "")
+	s.expect("> hi again (in the viewer)")
+	s.press("C-d")
+	s.ended()
 }

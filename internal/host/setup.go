@@ -217,7 +217,7 @@ func (s *Setup) openTeam(c *Config) {
 func (s *Setup) openGate(c *Config) {
 	o := &s.Options
 	s.Gate = NewGate(c.Mode, s.Rules, o.Env)
-	s.Gate.Ask = c.Asker
+	s.Gate.Ask = s.maskReasons(c.Asker)
 	if s.plans && c.Mode != ModeReadOnly {
 		o.Tools = append(slices.Clip(o.Tools), s.exitPlanMode())
 		s.Gate.leave = s.leavePlan
@@ -233,6 +233,18 @@ func (s *Setup) openGate(c *Config) {
 			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
 		}}
 		o.Middleware = append(o.Middleware, r.middleware)
+	}
+}
+
+// maskReasons masks the secrets in the reasons of a person who says no: the model is told them, past the doors for results.
+func (s *Setup) maskReasons(ask Asker) Asker {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, q Question) (Answer, error) {
+		answer, err := ask(ctx, q)
+		answer.Reason = s.Secrets.String(answer.Reason)
+		return answer, err
 	}
 }
 
