@@ -63,17 +63,30 @@ func TestN5_READMEShowsThePage(t *testing.T) {
 	}
 }
 
-// fewColours returns a picture with the 256 most frequent of its colours. The others, of the edges of letters, become the nearest one.
+// fewColours returns a picture with 256 of its colours: of those that are hard to tell apart the most frequent one, and of these the most
+// frequent. The others, of the edges of letters, become the nearest one.
 func fewColours(from image.Image) image.Image {
-	count := map[color.Color]int{}
 	area := from.Bounds()
+	count, alike := map[color.RGBA]int{}, map[color.RGBA]int{}
+	coarse := func(c color.RGBA) color.RGBA { return color.RGBA{c.R >> 3, c.G >> 3, c.B >> 3, 0} }
 	for y := area.Min.Y; y < area.Max.Y; y++ {
 		for x := area.Min.X; x < area.Max.X; x++ {
-			count[from.At(x, y)]++
+			c := color.RGBAModel.Convert(from.At(x, y)).(color.RGBA)
+			count[c]++
+			alike[coarse(c)]++
 		}
 	}
-	frequent := slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int { return count[b] - count[a] })
-	to := image.NewPaletted(area, frequent[:min(256, len(frequent))])
+	best := map[color.RGBA]color.RGBA{}
+	for c, n := range count {
+		if old := best[coarse(c)]; n > count[old] {
+			best[coarse(c)] = c
+		}
+	}
+	var palette color.Palette
+	for _, key := range slices.SortedFunc(maps.Keys(best), func(a, b color.RGBA) int { return alike[b] - alike[a] })[:min(256, len(best))] {
+		palette = append(palette, best[key])
+	}
+	to := image.NewPaletted(area, palette)
 	draw.Draw(to, area, from, area.Min, draw.Src)
 	return to
 }

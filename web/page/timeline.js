@@ -346,7 +346,8 @@ class Timeline {
     const p = Math.min(this.placeOf(i), this.total() - 1), top = this.top(p), room = this.root.clientHeight;
     if (p < 0) return;
     this.stretch();
-    if (top < this.root.scrollTop + this.height || top + this.height > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
+    const below = how.expand ? room / 2 : this.height; // so that details are seen as well
+    if (top < this.root.scrollTop + this.height || top + below > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
     this.hold();
     const row = this.rowAt(p);
     if (!this.view.row(row)) {
