@@ -58,6 +58,16 @@ func (h *home) file(name, content string) {
 	}
 }
 
+// journals returns the directory of the sessions, which it makes if there is none.
+func (h *home) journals() string {
+	h.Helper()
+	dir := filepath.Join(h.dir, ".local/state/attractor/sessions")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		h.Fatal(err)
+	}
+	return dir
+}
+
 // command returns the command in this home, in the project. It is killed when the test may no longer run.
 func (h *home) command(args ...string) *exec.Cmd {
 	h.Helper()

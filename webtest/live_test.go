@@ -182,7 +182,7 @@ func TestN5_BrokenJournals(t *testing.T) {
 // findJournal returns the file of a session.
 func findJournal(t testing.TB, h *home, id string) string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(h.dir, ".local/state/attractor/sessions", id+"*"))
+	found, err := filepath.Glob(filepath.Join(h.journals(), id+"*"))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no journal of %s: %v", id, err)
 	}

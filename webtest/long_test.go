@@ -1,10 +1,7 @@
 package webtest
 
 import (
-	"context"
 	"flag"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -22,11 +19,7 @@ var rounds = flag.Int("rounds", 2500, "rounds of the long session; each has two 
 func long(t testing.TB, h *home, rounds int) string {
 	t.Helper()
 	const id = "0d9c3a5e-0000-4000-8000-000000005000"
-	dir := filepath.Join(h.dir, ".local/state/attractor/sessions")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := longsession.Write(context.Background(), journal.NewDir(dir), id, rounds); err != nil {
+	if err := longsession.Write(t.Context(), journal.NewDir(h.journals()), id, rounds); err != nil {
 		t.Fatal(err)
 	}
 	return id

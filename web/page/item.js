@@ -242,12 +242,13 @@ function exitCode(exit) { return exit ? exit.code ?? exit.Code ?? 0 : undefined;
 function wholeOutput(e, v) {
   if (e.output_complete !== false) return null;
   if (!e.output_blob) return el("p", { class: "quiet" }, "The rest was not kept.");
-  const box = el("div", { class: "fold code" });
+  const text = el("pre", { hidden: true }), box = el("div", { class: "fold code" }, text);
   const load = async (/** @type {number} */ offset) => {
     more.disabled = true;
     try {
       const got = await v.source.output(v.id, e.output_blob, offset, chunk);
-      more.before(el("pre", {}, visible(got.text)));
+      text.hidden = false;
+      text.append(visible(got.text)); // to the same element, because a piece may end within a line
       if (got.next) {
         next = got.next;
         more.textContent = "Show the next " + size(chunk);
