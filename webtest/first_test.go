@@ -12,7 +12,7 @@ import (
 // the same for a short one.
 func BenchmarkN5_FirstRows(b *testing.B) {
 	h := newHome(b, nil)
-	id := long(b, h, 20_000)
+	id := long(b, h, 27_000)
 	short := "0d9c3a5e-0000-4000-8000-000000000003"
 	if err := longsession.Write(b.Context(), journal.NewDir(h.journals()), short, 3); err != nil {
 		b.Fatal(err)
@@ -35,7 +35,7 @@ func BenchmarkN5_FirstRows(b *testing.B) {
 		eval[bool](p, `document.querySelector("#crumbs a").click(), true`)
 		p.wait(`!document.querySelector("#list").hidden`)
 		first += open(id, `document.querySelector("#timeline .sheet .row.k-call, #timeline .sheet .row.k-text")`)
-		all += eval[float64](p, `new Promise((done) => { const began = performance.now(); const look = () => { if (document.querySelector("#overview .facts")?.innerText.includes("20,0")) done(performance.now() - began); else requestAnimationFrame(look); }; look(); })`)
+		all += eval[float64](p, `new Promise((done) => { const began = performance.now(); const look = () => { if (document.querySelector("#overview .facts")?.innerText.includes("27,0")) done(performance.now() - began); else requestAnimationFrame(look); }; look(); })`)
 		v.end()
 	}
 	n := float64(b.N)
