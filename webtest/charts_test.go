@@ -78,15 +78,15 @@ func TestN5_ChartsMouse(t *testing.T) {
 func TestN5_ChartsKeyboard(t *testing.T) {
 	t.Parallel()
 	p := exported(t)
-	eval[bool](p, `document.querySelector(".charts-area").focus(), true`)
-	const text = `document.querySelector(".charts-area").getAttribute("aria-valuetext")`
+	eval[bool](p, `document.querySelector(".charts-slider").focus(), true`)
+	const text = `document.querySelector(".charts-slider").getAttribute("aria-valuetext")`
 	p.keys(kb.ArrowRight)
 	p.wait(text + `.startsWith("Step 1 of ") && ` + text + `.includes("new input")`)
 	p.keys(kb.ArrowRight)
 	p.wait(text + `.startsWith("Step 2 of ")`)
 	p.keys(kb.End)
-	last := eval[int](p, `Number(document.querySelector(".charts-area").getAttribute("aria-valuenow"))`)
-	if most := eval[int](p, `Number(document.querySelector(".charts-area").getAttribute("aria-valuemax"))`); last != most || last < 5 {
+	last := eval[int](p, `Number(document.querySelector(".charts-slider").getAttribute("aria-valuenow"))`)
+	if most := eval[int](p, `Number(document.querySelector(".charts-slider").getAttribute("aria-valuemax"))`); last != most || last < 5 {
 		t.Errorf("End goes to step %d of %d", last, most)
 	}
 	p.keys("+")
@@ -112,7 +112,7 @@ func TestN5_OverviewLeadsToRows(t *testing.T) {
 	p.click(".strip-box")
 	p.wait(rowOf + ` !== ` + quote(edit))
 	p.click(".charts-table summary")
-	p.wait(`document.querySelectorAll(".charts-table tbody tr").length === document.querySelector(".charts-area").getAttribute("aria-valuemax") * 1`)
+	p.wait(`document.querySelectorAll(".charts-table tbody tr").length === document.querySelector(".charts-slider").getAttribute("aria-valuemax") * 1`)
 	p.click(".ov-agents .link")
 	p.wait(`document.querySelector("#crumbs").textContent.includes("parent")`)
 	for _, url := range p.requested() {

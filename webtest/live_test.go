@@ -71,6 +71,25 @@ func TestN5_LiveGrowth(t *testing.T) {
 	}
 }
 
+// The time of a session that is at work goes on while nothing happens: it waits for the model here.
+func TestN5_TimeGoesOn(t *testing.T) {
+	t.Parallel()
+	h, model := newGated(t)
+	c := h.converse("--yes")
+	c.say("user", object{"text": "Think."})
+	v, p := h.view(c.id), newPage(t)
+	p.open(v.url)
+	const silent = `[...document.querySelectorAll(".ov-time .legend li")].find((e) => e.textContent.startsWith("Since the last event"))`
+	p.wait(`parseInt(` + silent + `?.querySelector(".value").textContent) >= 2 && ` + silent + `.textContent.includes(" s, ")`)
+	p.wait(`/\d s$/.test(document.querySelector("#state .sums").textContent)`)
+	p.wait(`[...document.querySelectorAll(".fact")].some((f) => /^Time.*\d s$/.test(f.textContent))`)
+	p.shot("silent")
+	model.gate <- fakellm.Turn{Text: "I have thought."}
+	p.wait(withText("#state .state", "finished"))
+	p.wait(`!` + silent)
+	c.end()
+}
+
 // When the viewer ends, the page says so and keeps what it shows.
 func TestN5_ServerEnds(t *testing.T) {
 	t.Parallel()

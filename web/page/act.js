@@ -276,7 +276,13 @@ function leaveAct() {
 act.root.append(act.asks, act.now, act.problem, el("div", { class: "composer" }, act.box, el("div", { class: "answers" }, act.send, act.later, act.stop, el("span", { class: "choices" }, act.mode, act.modelBox, act.effort))));
 
 addPanel({
-  open(view) { leaveAct(); act.view = view; act.problem.hidden = true; },
+  open(view) {
+    leaveAct();
+    act.view = view;
+    act.problem.hidden = true;
+    act.box.value = ""; // it was meant for another session
+    grow();
+  },
   live(e) {
     happenings[e.kind]?.(e);
     drawState();

@@ -19,24 +19,28 @@ class View {
     this.pages = new Map();
     this.asked = new Set();
     this.closed = false;
+    this.timer = 0;
     this.stop = () => {};
   }
 
   /** open begins to watch the session. */
   open() {
     for (const p of panels) p.open?.(this);
+    this.timer = setInterval(() => { if (!this.lost && this.going()) for (const p of panels) p.tick?.(this); }, 1000);
     this.stop = this.source.watch(this.id, (m) => { if (!this.closed) this.message(m); });
   }
 
   /** close ends it. */
   close() {
     this.closed = true;
+    clearInterval(this.timer);
     this.stop();
     for (const p of panels) p.close?.();
   }
 
   /** message takes a message of the server. @param {any} m */
   message(m) {
+    if (m.type === "end") clearInterval(this.timer);
     if (m.type === "lost" || m.type === "end") {
       this.connection(m.type === "lost");
       notice(m.text || "", m.type === "lost" && m.again ? "It will be asked again." : "");
@@ -68,6 +72,13 @@ class View {
     }
   }
 
+  /** going returns how long a session that is at work has been silent, in milliseconds: the times of its overview end with its last record. */
+  going() {
+    const o = this.overview;
+    if (!this.source.live || !(o?.state === "running" || o?.state === "waiting")) return 0;
+    return Math.max(0, Date.now() - Date.parse(o.created) - o.time.total) || 0;
+  }
+
   connection(/** @type {boolean} */ lost) {
     this.lost = lost;
     for (const p of panels) p.connection?.(lost, this);
@@ -81,22 +92,23 @@ class View {
 
   /** put takes rows, which may be new or have changed. @param {number} first @param {Row[]} rows */
   put(first, rows) {
-    for (const [n, row] of rows.entries()) {
-      const i = first + n, page = Math.floor(i / rowsPage);
-      let list = this.pages.get(page);
-      if (!list) this.pages.set(page, list = []);
-      const old = list[i % rowsPage];
-      if (!old || JSON.stringify(old) !== JSON.stringify(row)) list[i % rowsPage] = row;
+    for (let n = 0; n < rows.length;) {
+      const page = Math.floor((first + n) / rowsPage), list = this.pages.get(page) || [], end = Math.min(rows.length, (page + 1) * rowsPage - first);
+      this.pages.delete(page); // so that it becomes the newest
+      this.pages.set(page, list);
+      for (; n < end; n++) {
+        const at = (first + n) % rowsPage;
+        if (!list[at] || JSON.stringify(list[at]) !== JSON.stringify(rows[n])) list[at] = rows[n];
+      }
     }
     this.count = Math.max(this.count, first + rows.length);
-    this.forget(Math.floor(first / rowsPage));
+    this.forget();
   }
 
-  /** forget drops the pages that are far away from one, if there are too many. @param {number} near */
-  forget(near) {
-    if (this.pages.size <= maxPages) return;
-    const far = [...this.pages.keys()].sort((a, b) => Math.abs(b - near) - Math.abs(a - near));
-    for (const page of far.slice(0, this.pages.size - maxPages)) {
+  /** forget drops the pages that came first, if there are too many. Those that are still seen are asked for again. */
+  forget() {
+    for (const page of this.pages.keys()) {
+      if (this.pages.size <= maxPages) return;
       this.pages.delete(page);
       this.asked.delete(page);
     }
@@ -229,8 +241,21 @@ function route() {
   view.open();
 }
 
-/** stateNames says what the states of a session are called. */
+/** stateNames says what the states of a session are called. @type {Object<string, string>} */
 const stateNames = { running: "running", waiting: "waits for you", idle: "finished", interrupted: "interrupted", closed: "closed" };
+
+/** reasonNames says how an input has ended, if it has not been completed. @type {Object<string, string>} */
+const reasonNames = { error: "failed", max_tool_rounds: "limit of tool rounds", max_turns: "limit of turns", loop: "stopped in a loop", budget_tokens: "token budget spent",
+  budget_usd: "money spent", budget_time: "time is up", awaiting_input: "asks you", incomplete: "incomplete", refused: "refused", interrupted: "interrupted", aborted: "aborted", log_full: "journal is full" };
+
+/** stateOf returns the state of a session. One whose call waits to be approved runs for its journal. @param {any} o the overview */
+function stateOf(o) { return act.cards.size ? "waiting" : o.state; }
+
+/** stateText says what a session does, or how its last input has ended. @param {any} o the overview */
+function stateText(o) {
+  const state = stateOf(o);
+  return (state === "idle" || state === "closed") && reasonNames[o.reason] || stateNames[state] || state;
+}
 
 /** drawHead shows the names of the session and of those that it belongs to, and its state. @param {any} o the overview, or null */
 function drawHead(o) {
@@ -240,17 +265,28 @@ function drawHead(o) {
   const task = (o ? o.task || o.id : at.session || "Sessions").slice(0, 500);
   byID("title").replaceChildren(visible(task));
   byID("title").title = plain(task);
-  const state = o && act.cards.size ? "waiting" : o?.state || "", before = byID("state").dataset.state;
-  if (before && state && before !== state) say("State of the session: " + (stateNames[state] || state));
+  const state = o ? stateOf(o) : "", before = byID("state").dataset.state;
+  if (before && state && before !== state) say("State of the session: " + stateText(o));
   byID("state").dataset.state = state;
-  byID("state").replaceChildren(...(state ? [el("span", { class: "state " + state }, stateNames[state] || state), el("span", { class: "sums" }, [money(o.cost), o.time?.total ? duration(o.time.total) : ""].filter(Boolean).join(" · "))] : []));
+  byID("state").replaceChildren(...(o ? [el("span", { class: "state " + (isBad(o) ? "bad" : state) }, stateText(o)), el("span", { class: "sums" })] : []));
+  drawSums(o);
   document.title = (state === "running" ? "▶ " : state === "waiting" ? "? " : "") + plain(task).slice(0, 80) + " · Attractor";
-  favicon(state);
+  favicon(o && isBad(o) ? "bad" : state);
+}
+
+/** isBad reports whether the last input of a session that stands still has failed. @param {any} o the overview */
+function isBad(o) { return o.reason === "error" && !["running", "waiting"].includes(o.state); }
+
+/** drawSums shows what the session has cost and taken so far. @param {any} o the overview, or null */
+function drawSums(o) {
+  const sums = byID("state").querySelector(".sums"), ms = o ? o.time.total + (view?.going() || 0) : 0;
+  if (sums) sums.textContent = [money(o.cost), ms ? duration(ms) : ""].filter(Boolean).join(" · ");
 }
 
 /** favicon shows the state in the browser's tab. @param {string} state */
 function favicon(state) {
-  const colours = { running: "2f7de1", waiting: "d98a00", interrupted: "c33" };
+  /** @type {Object<string, string>} */
+  const colours = { running: "2f7de1", waiting: "d98a00", interrupted: "c33", bad: "c33" };
   const svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='6' fill='#" + (colours[state] || "888") + "'/></svg>";
   const link = document.querySelector("link[rel=icon]");
   if (link) link.setAttribute("href", "data:image/svg+xml," + encodeURIComponent(svg));
@@ -292,7 +328,7 @@ function start() {
   byID("switches").append(button("Overview", switchOverview, { id: "overview-switch", class: "quiet", title: "show or hide the overview (v)" }), button("Keys", showKeys, { icon: "help", class: "quiet" }), button("Dark or light", switchTheme, { icon: "theme", class: "quiet" }));
   setOverviewShown(setting("overview", innerWidth < 700 ? "hidden" : "shown") === "shown");
   byID("skip").addEventListener("click", () => byID("main").focus());
-  addPanel({ overview: drawHead });
+  addPanel({ overview: drawHead, tick: (v) => drawSums(v.overview) });
   startKeys();
   addEventListener("hashchange", route);
   if (!isFile && !token) {

@@ -177,10 +177,11 @@ class Charts {
     this.plots = this.kinds.map((kind) => this.buildPlot(kind));
     this.cursor = el("div", { class: "charts-cursor", hidden: true });
     this.brush = el("div", { class: "charts-brush", hidden: true });
-    this.area = el("div", {
-      class: "charts-area", tabindex: 0, role: "slider", "aria-label": "Step", "aria-orientation": "horizontal",
+    this.slider = el("div", {
+      class: "charts-slider", tabindex: 0, role: "slider", "aria-label": "Step", "aria-orientation": "horizontal",
       "aria-keyshortcuts": "ArrowLeft ArrowRight PageUp PageDown Home End Enter + - Escape",
-    }, this.lane, ...this.plots.map((p) => p.figure), this.brush, this.cursor);
+    }); // beside the buttons of the legends: a slider must have none in it
+    this.area = el("div", { class: "charts-area" }, this.slider, this.lane, ...this.plots.map((p) => p.figure), this.brush, this.cursor);
     this.hint = el("p", { class: "charts-hint" }, "Click or Enter opens a step; drag, + and − zoom; arrow keys walk.");
     this.table = this.buildTable();
     this.root = el("div", { class: "charts" },
@@ -274,8 +275,8 @@ class Charts {
     this.drawLane(first, end);
     for (const plot of this.plots) this.drawPlot(plot);
     this.reset.hidden = !this.range;
-    this.area.setAttribute("aria-valuemin", String(first + 1));
-    this.area.setAttribute("aria-valuemax", String(end));
+    this.slider.setAttribute("aria-valuemin", String(first + 1));
+    this.slider.setAttribute("aria-valuemax", String(end));
     this.point(this.at);
     this.drawTable();
   }
@@ -374,8 +375,8 @@ class Charts {
     if (this.at >= 0) this.cursor.style.transform = `translateX(${chartLeft + this.x(this.at)}px)`;
     for (const plot of this.plots) this.pointPlot(plot);
     this.where.textContent = this.at < 0 ? this.shownText(first, end) : this.stepText();
-    this.area.setAttribute("aria-valuenow", String((this.at < 0 ? first : this.at) + o.steps.first));
-    this.area.setAttribute("aria-valuetext", this.at < 0 ? this.where.textContent : this.where.textContent + ". " + this.spoken());
+    this.slider.setAttribute("aria-valuenow", String((this.at < 0 ? first : this.at) + o.steps.first));
+    this.slider.setAttribute("aria-valuetext", this.at < 0 ? this.where.textContent : this.where.textContent + ". " + this.spoken());
   }
 
   shownText(first, end) {
@@ -432,7 +433,7 @@ class Charts {
     }
     this.range = range;
     this.draw();
-    if (!range && document.activeElement === this.reset) this.area.focus();
+    if (!range && document.activeElement === this.reset) this.slider.focus();
   }
 
   /** stepAt returns the step below a pointer. */
@@ -452,10 +453,10 @@ class Charts {
     this.area.addEventListener("pointercancel", () => this.endBrush());
     this.area.addEventListener("pointerleave", () => {
       this.endBrush();
-      if (this.overview && document.activeElement !== this.area) this.point(-1);
+      if (this.overview && document.activeElement !== this.slider) this.point(-1);
     });
-    this.area.addEventListener("keydown", (e) => this.pressed(e));
-    this.area.addEventListener("blur", () => this.overview && this.count() && this.point(-1));
+    this.slider.addEventListener("keydown", (e) => this.pressed(e));
+    this.slider.addEventListener("blur", () => this.overview && this.count() && this.point(-1));
   }
 
   moved(e) {
@@ -490,7 +491,7 @@ class Charts {
   }
 
   pressed(e) {
-    if (e.target !== this.area || e.ctrlKey || e.metaKey || e.altKey || !this.count()) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || !this.count()) return;
     const [first, end] = this.shown();
     const at = this.at < 0 ? first : this.at;
     const moves = { ArrowLeft: at - 1, ArrowRight: this.at < 0 ? first : at + 1, ArrowDown: at - 1, ArrowUp: at + 1, PageUp: at - 10, PageDown: at + 10, Home: first, End: end - 1 };

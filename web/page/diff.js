@@ -59,9 +59,9 @@ function diffOf(lines) {
   const draw = () => {
     const split = setting("diff", "unified") === "split";
     const rows = lines.slice(0, room), table = el("table", { class: split ? "split" : "unified" }, el("tbody", {}, ...(split ? splitRows(rows) : rows.map(unifiedRow))));
-    const other = button(split ? "One below the other" : "Side by side", () => { keep("diff", split ? "unified" : "split"); draw(); }, { class: "quiet form" });
-    const more = lines.length > room ? button("Show " + plural(lines.length - room, "more line"), () => { room += 2000; draw(); }, { class: "gap" }) : null;
-    box.replaceChildren(other, el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Diff" }, table), ...(more ? [more] : []));
+    const other = button(split ? "One below the other" : "Side by side", () => { keep("diff", split ? "unified" : "split"); draw(); box.firstChild.focus(); }, { class: "quiet form" });
+    const more = lines.length > room ? button("Show " + plural(lines.length - room, "more line"), () => { room += 2000; draw(); box.children[1].focus({ preventScroll: true }); }, { class: "gap" }) : null;
+    box.replaceChildren(other, el("div", { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Diff" }, table), ...(more ? [more] : []));
   };
   draw();
   return box;

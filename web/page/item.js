@@ -163,7 +163,10 @@ function piece(text, from, to) { return el("pre", {}, visible(text.slice(from, t
 function gap(text, from, to) {
   const b = button("Show " + size(to - from) + " more" + (to - from > chunk ? " (" + size(chunk) + " at a time)" : ""), () => {
     const end = to - from > chunk * 1.2 ? lineEnd(text, from, 1e9, chunk) : to;
-    b.replaceWith(piece(text, from, end), ...(end < to ? [gap(text, end, to)] : []));
+    const shown = piece(text, from, end);
+    b.replaceWith(shown, ...(end < to ? [gap(text, end, to)] : []));
+    shown.tabIndex = -1;
+    shown.focus({ preventScroll: true }); // the button is gone
   }, { class: "gap" });
   return b;
 }

@@ -1,8 +1,7 @@
 // The list of sessions, with subagents and forks under the sessions that they belong to.
 
 /** sessions holds what the list shows. wanted is how many sessions are drawn, and room how many are still to be. */
-const sessions = { timer: 0, all: /** @type {any[]} */ ([]), filter: "", wanted: 200, room: 0 };
-
+const sessions = { timer: 0, drawn: -Infinity, all: /** @type {any[]} */ ([]), filter: "", wanted: 200, room: 0 };
 
 /** showList draws the list, and asks for it again every few seconds while it is shown. @param {Source} from */
 async function showList(from) {
@@ -12,13 +11,13 @@ async function showList(from) {
   try {
     const all = await from.list();
     if (section.hidden) return;
-    if (JSON.stringify(all) !== JSON.stringify(sessions.all) || !section.lastChild.firstChild) {
+    if (JSON.stringify(all) !== JSON.stringify(sessions.all) || performance.now() - sessions.drawn > 30000) { // how long ago they were changes too
       sessions.all = all;
       drawList();
     }
     notice("");
   } catch (err) {
-    notice(err.message, "It will be asked again.");
+    if (!section.hidden) notice(err.message, "It will be asked again.");
   }
   if (from.live && !section.hidden) sessions.timer = setTimeout(() => showList(from), document.hidden ? 30000 : 4000);
 }
@@ -48,6 +47,7 @@ function drawList() {
     under.set(above, [...(under.get(above) || []), s]);
   }
   const ul = byID("list").lastChild;
+  sessions.drawn = performance.now();
   const focused = ul.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
   sessions.room = sessions.wanted;
   ul.replaceChildren(...listUnder(under, "", new Set()));

@@ -10,12 +10,13 @@ function timeKinds() {
     { key: "tools", name: "Tools", rows: ["call"] },
     { key: "waiting", name: "Waiting", rows: ["question", "retry"] },
     { key: "idle", name: "Idle", rows: [] },
+    { key: "now", name: "Since the last event", rows: [] },
   ];
 }
 
 /**
  * OverviewPanel shows an overview in an element. Its actions: jump(row) shows a row of the timeline, openSession(id) opens a session, filter(what)
- * shows only rows of what.kinds, calls of what.tool, or failed ones if what.failed is set. It draws again only what has changed.
+ * shows only rows of what.kinds, calls of what.tool, or failed ones if what.failed is set, and going() returns how long the session has been silent. It draws again only what has changed.
  */
 class OverviewPanel {
   constructor(root, actions) {
@@ -48,14 +49,22 @@ class OverviewPanel {
     this.chartsBox.hidden = overview.steps.row.length === 0;
     this.charts.show(overview);
     const o = overview;
-    this.draw("facts", [o.state, o.reason, o.usage, o.cost, o.time.total, o.counts, (o.files ?? []).length, o.problem, o.model, o.dir], () => this.drawFacts(o));
-    this.draw("time", [o.time], () => this.drawTime(o));
+    this.tick();
     this.draw("queue", [o.queue], () => this.drawQueue(o));
     this.draw("plan", [o.plan], () => this.drawPlan(o));
     this.draw("tools", [o.tools], () => this.drawTools(o));
     this.draw("files", [o.files], () => this.drawFiles(o));
     this.draw("agents", [o.children], () => this.drawAgents(o));
     this.detailsBox.hidden = [...this.details.children].every((section) => section.hidden);
+  }
+
+  /** tick draws what changes while a session is at work, also without an event. */
+  tick() {
+    const o = this.overview;
+    const time = timesOf(o, this.actions.going());
+    const total = duration(time.total);
+    this.draw("facts", [stateText(o), total, o.reason, o.usage, o.cost, o.counts, (o.files ?? []).length, o.problem, o.model, o.dir], () => this.drawFacts(o, total));
+    this.draw("time", [total, o.time], () => this.drawTime(time));
   }
 
   close() {
@@ -76,28 +85,26 @@ class OverviewPanel {
     if (focused) [...section.querySelectorAll("[data-key]")].find((e) => e.dataset.key === focused)?.focus();
   }
 
-  drawFacts(o) {
+  drawFacts(o, total) {
     const { usage, counts } = o;
     const files = o.files ?? [];
-    const busy = o.state === "running" || o.state === "waiting";
     const facts = [
-      fact("State", stateText(o), "", busy ? "live" : o.reason === "error" ? "bad" : ""),
+      fact("State", stateText(o), "", isBad(o) ? "bad" : ""),
       fact("Cost", hasPrices(o) ? dollars(o.cost) : "price unknown", besides(o)),
       fact("Input tokens", count(usage.input ?? 0), usage.input ? `${percent((usage.cache_read ?? 0) / usage.input)} cached` : ""),
       fact("Output tokens", count(usage.output ?? 0)),
-      fact("Time", duration(o.time.total), counts.inputs > 1 ? plural(counts.inputs, "input") : ""),
+      fact("Time", total, counts.inputs > 1 ? plural(counts.inputs, "input") : ""),
       fact("Steps", counts.steps.toLocaleString("en"), counts.retries ? plural(counts.retries, "retry", "retries") : ""),
       fact("Calls", counts.calls.toLocaleString("en"), counts.failed ? `${counts.failed} failed` : "", counts.failed ? "bad" : ""),
       fact("Files changed", String(files.length), files.length ? `+${sumBy(files, "added")} −${sumBy(files, "removed")}` : ""),
     ];
     const problem = o.problem ? [el("p", { class: "ov-problem", role: "alert" }, o.problem)] : [];
     const about = [o.model, o.provider && `(${o.provider})`, o.dir && `in ${o.dir}`, o.created && `since ${new Date(o.created).toLocaleString()}`];
-    return [el("h2", { class: "hidden-visually" }, "Overview"), el("dl", { class: "facts" }, ...facts), el("p", { class: "ov-about" }, about.filter(Boolean).join(" ")),
+    return [el("h2", { class: "unseen" }, "Overview"), el("dl", { class: "facts" }, ...facts), el("p", { class: "ov-about" }, about.filter(Boolean).join(" ")),
       ...problem];
   }
 
-  drawTime(o) {
-    const { time } = o;
+  drawTime(time) {
     if (!(time.total > 0)) return [];
     const kinds = timeKinds().filter((kind) => time[kind.key] > 0);
     const bar = el("div", { class: "time-bar", "aria-hidden": "true" });
@@ -127,7 +134,7 @@ class OverviewPanel {
     const plan = o.plan ?? [];
     if (!plan.length) return [];
     const looks = { completed: "plan-done", in_progress: "plan-now" };
-    const items = plan.map((item) => el("li", { class: looks[item.status] }, el("span", { class: "hidden-visually" }, words(item.status) + ": "), item.text));
+    const items = plan.map((item) => el("li", { class: looks[item.status] }, el("span", { class: "unseen" }, words(item.status) + ": "), item.text));
     const done = plan.filter((item) => item.status === "completed").length;
     return [el("h3", {}, `Plan, ${done} of ${plan.length} done`), el("ol", { class: "plain plan" }, ...items)];
   }
@@ -210,10 +217,13 @@ function sumBy(list, name) {
   return list.reduce((n, item) => n + (item[name] ?? 0), 0);
 }
 
-/** stateText returns the state of a session for people, with the reason why it stands still. */
-function stateText(o) {
-  const quiet = o.state === "idle" || o.state === "closed";
-  return quiet && o.reason ? words(o.reason) : o.state;
+/** timesOf returns the times of a session that has been silent for some time. What it waits for is known of a question alone. */
+function timesOf(o, silent) {
+  const key = stateOf(o) === "waiting" ? "waiting" : "now";
+  const time = { now: 0, ...o.time };
+  time.total += silent;
+  time[key] += silent;
+  return time;
 }
 
 /**
@@ -354,6 +364,7 @@ const overviewPanel = {
     const actions = {
       jump: (row) => view.jump(row),
       filter: (what) => view.filter(what),
+      going: () => view.going(),
       openSession: (id) => view.openSession(id, view.overview?.children?.find((c) => c.session === id)?.row),
     };
     this.panel = new OverviewPanel(byID("overview"), actions);
@@ -365,6 +376,10 @@ const overviewPanel = {
   overview(o) {
     this.panel.show(o);
     this.strip.show(o);
+  },
+
+  tick() {
+    this.panel.tick();
   },
 
   seen(first, last) {

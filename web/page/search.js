@@ -14,7 +14,8 @@ const filters = [
 
 /** bar holds the controls. */
 const bar = { box: el("input", { type: "search", name: "search", placeholder: "Search", "aria-label": "Search in the session" }), count: el("span", { class: "count", role: "status" }),
-  tool: el("select", { name: "tool", "aria-label": "Tool" }), choices: /** @type {any[]} */ ([]), path: el("span", {}) };
+  tool: el("select", { name: "tool", "aria-label": "Tool" }),
+  failure: button("Next failure", () => nextMark(1, isFailure), { title: "next failure (f)" }), change: button("Next change", () => nextMark(1, isChange), { title: "next change (e)" }), choices: /** @type {any[]} */ ([]), path: el("span", {}) };
 
 /** drawBar makes the controls. */
 function drawBar() {
@@ -29,8 +30,7 @@ function drawBar() {
   byID("tools").append(
     el("span", { class: "group" }, bar.box, bar.count, button("Previous hit", () => nextHit(-1), { icon: "up" }), button("Next hit", () => nextHit(1), { icon: "down" })),
     el("span", { class: "group choices" }, ...bar.choices, bar.tool, bar.path),
-    el("span", { class: "group" }, button("Next failure", () => nextMark(1, isFailure), { title: "next failure (f)" }),
-      button("Next change", () => nextMark(1, isChange), { title: "next change (e)" })));
+    el("span", { class: "group" }, bar.failure, bar.change));
 }
 
 /** isFailure reports whether a mark is of a failure. @param {any} m */
@@ -145,8 +145,10 @@ function leaveSearch() {
   timeline.move(0);
 }
 
-/** drawTools offers the tools that the session has called. @param {any} o */
+/** drawTools offers the tools that the session has called, and the ways to marks that it has. @param {any} o */
 function drawTools(o) {
+  bar.failure.disabled = !o.marks.some(isFailure);
+  bar.change.disabled = !o.marks.some(isChange);
   const names = (o.tools || []).map((/** @type {any} */ t) => t.name).sort();
   if (names.join() === bar.tool.dataset.names) return;
   bar.tool.dataset.names = names.join();

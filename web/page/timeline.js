@@ -145,12 +145,14 @@ class Timeline {
 
   scrolled() {
     if (!this.view) return;
-    this.follow = !this.held && this.atEnd();
-    if (this.atEnd()) this.seen = this.total();
+    const end = this.atEnd(this.root.scrollTop);
+    this.follow = !this.held && end;
+    if (end) this.seen = this.total();
     this.draw();
   }
 
-  atEnd() { return this.root.scrollTop + this.room >= this.top(this.total()) - this.height; }
+  /** atEnd reports whether the last row is seen from a height on. @param {number} y */
+  atEnd(y) { return y + this.room >= this.top(this.total()) - this.height; }
 
   /** draw draws what is seen, before the next frame. */
   draw() {
@@ -159,9 +161,10 @@ class Timeline {
 
   drawNow() {
     if (!this.view) return;
+    const y = this.root.scrollTop; // read once: after a change, reading it costs a layout
     this.stretch();
-    const total = this.total(), first = Math.max(0, this.at(this.root.scrollTop) - spare);
-    const last = Math.min(total - 1, this.at(this.root.scrollTop + this.room) + spare);
+    const total = this.total(), top = this.at(y), first = Math.max(0, top - spare);
+    const last = Math.min(total - 1, this.at(y + this.room) + spare);
     const wanted = new Map();
     for (let p = first; p <= last; p++) wanted.set(this.key(p), p);
     const kept = this.current >= 0 ? this.placeOf(this.current) : -1;
@@ -173,16 +176,17 @@ class Timeline {
     }
     let before = null;
     for (const [key, p] of [...wanted].sort((a, b) => a[1] - b[1])) before = this.place(key, p, before, total);
+    if (this.atEnd(y)) this.seen = total;
     this.drawMore(total);
-    this.drawNowInput();
-    const from = this.rowAt(this.at(this.root.scrollTop)), to = this.rowAt(Math.min(total - 1, last - spare));
-    if (!this.view.tail && total) for (const p of panels) p.seen?.(from, to, this.view);
+    this.drawNowInput(this.rowAt(top));
+    const to = this.rowAt(Math.min(total - 1, last - spare));
+    if (!this.view.tail && total) for (const p of panels) p.seen?.(this.rowAt(top), to, this.view);
     paintHits();
   }
 
-  /** drawNowInput shows the input that the rows at the top of the window belong to, if its own row is not seen. */
-  drawNowInput() {
-    const v = this.view, top = v?.tail || this.list ? -1 : this.rowAt(this.at(this.root.scrollTop)), n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
+  /** drawNowInput shows the input that the row at the top of the window belongs to, if its own row is not seen. @param {number} i */
+  drawNowInput(i) {
+    const v = this.view, top = v?.tail || this.list ? -1 : i, n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
     const at = n > 0 && this.inputs[n] !== top ? this.inputs[n - 1] : -1, row = at >= 0 ? v?.row(at) : undefined;
     if (at >= 0 && !row) v?.need(at);
     this.input.hidden = !row;
@@ -216,9 +220,13 @@ class Timeline {
     }
     const after = before ? before.nextSibling : this.sheet.firstChild;
     if (after !== e) this.sheet.insertBefore(e, after);
-    e.style.top = this.top(p) + "px";
-    e.setAttribute("aria-posinset", String(p + 1));
-    e.setAttribute("aria-setsize", String(total));
+    const top = this.top(p);
+    if (e.top !== top) e.style.top = (e.top = top) + "px";
+    if (e.place !== p || e.total !== total) {
+      Object.assign(e, { place: p, total });
+      e.setAttribute("aria-posinset", String(p + 1));
+      e.setAttribute("aria-setsize", String(total));
+    }
     return e;
   }
 
@@ -424,7 +432,7 @@ class Timeline {
       if (at) this.jump(at.i, at.how);
       else if (!this.follow) this.root.scrollTop = fromTail && o.rows > 2000 ? this.sheet.offsetHeight : 0;
     } else if (!this.follow && !this.held && (o.state === "running" || o.state === "waiting")) {
-      this.follow = this.atEnd(); // all rows have been seen so far, and more will come
+      this.follow = this.atEnd(this.root.scrollTop); // all rows have been seen so far, and more will come
     }
     this.grown();
   }
@@ -447,7 +455,6 @@ class Timeline {
 
   /** drawMore offers the end if there are new rows there. @param {number} total */
   drawMore(total) {
-    if (this.atEnd()) this.seen = total;
     const n = this.view?.tail ? 0 : total - this.seen;
     this.more.hidden = n <= 0;
     if (n > 0) this.more.textContent = plural(n, "new row") + " ↓";
