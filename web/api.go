@@ -137,7 +137,7 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), doTime)
 	defer cancel()
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(doTime + writeTime)); err != nil {
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(doTime + s.limits.message)); err != nil {
 		return err
 	}
 	write(w, "application/json", own.Do(ctx, line))

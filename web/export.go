@@ -150,6 +150,7 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 		return o, err
 	}
 	o = trace.Overview(1)
+	o.ID = id // by which all blocks name it, whatever its header says
 	o.withWriter(x.entries[id], false)
 	if problem != nil {
 		o.Problem = x.options.Masker.String(problem.Error())

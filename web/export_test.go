@@ -378,6 +378,44 @@ func TestN5_ExportWithoutChild(t *testing.T) {
 	}
 }
 
+// The journal of a process that died at any time has no subagent that still runs, and is known by its own name, not by that of the session
+// that it is a copy of.
+func TestN5_ExportOfDeadSessions(t *testing.T) {
+	store := journal.NewDir(t.TempDir())
+	spawning(t, store, "ok")
+	whole, err := store.Read(t.Context(), "parent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	interrupted := 0
+	for at := int64(1); at <= whole.Len(); at++ {
+		id := fmt.Sprint("dead-", at)
+		log, err := store.Fork(t.Context(), "parent", id, at, func(*journal.Record) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		all := read[web.Overview](t, export(t, store, id, web.ExportOptions{}), "overview", id)
+		if len(all) != 1 || all[0].ID != id {
+			t.Fatalf("the overviews of %s: %+v", id, all)
+		}
+		for _, c := range all[0].Children {
+			switch c.Status {
+			case "running":
+				t.Errorf("%s: a subagent still runs", id)
+			case "interrupted":
+				interrupted++
+			}
+		}
+	}
+	if interrupted == 0 {
+		t.Error("no subagent was interrupted")
+	}
+}
+
 // A journal that breaks off, is damaged or has another writer is exported as far as it goes, and the page says so.
 func TestN5_ExportDamagedJournals(t *testing.T) {
 	dir := t.TempDir()

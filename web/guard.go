@@ -4,7 +4,6 @@ import (
 	"crypto/subtle"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,8 +53,8 @@ func (s *Server) check(r *http.Request) error {
 	if !ok {
 		return refuse(http.StatusForbidden, "the viewer answers only over a loopback connection")
 	}
-	if !slices.Contains(hosts(port), r.Host) {
-		return refuse(http.StatusMisdirectedRequest, "the viewer is at http://127.0.0.1:"+port+", and has no other name")
+	if !isLoopbackHost(r.Host) {
+		return refuse(http.StatusMisdirectedRequest, "the viewer is at http://127.0.0.1:"+port+"; its only other names are localhost and [::1]")
 	}
 	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
 	if err := checkOrigin(r, isAPI); err != nil {
@@ -76,13 +75,17 @@ func loopbackPort(r *http.Request) (port string, ok bool) {
 	return strconv.Itoa(local.Port), true
 }
 
-// hosts returns the values of Host by which a page of this server names it. A name of somebody else's that leads here is none of them.
-func hosts(port string) []string {
-	all := []string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port}
-	if port == "80" { // which browsers leave out
-		all = append(all, "127.0.0.1", "localhost", "[::1]")
+// isLoopbackHost reports whether a Host header names this machine, with any port, because a forwarded port has its own number. A name of
+// somebody else's that leads here does not.
+func isLoopbackHost(host string) bool {
+	name, port, hasPort := host, "", false
+	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
+		name, port, hasPort = host[:at], host[at+1:], true
 	}
-	return all
+	if _, err := strconv.ParseUint(port, 10, 16); hasPort && err != nil {
+		return false
+	}
+	return name == "127.0.0.1" || name == "localhost" || name == "[::1]"
 }
 
 // checkOrigin returns an error for a request that a page of another origin has made. The page itself may be opened from anywhere, because it

@@ -15,13 +15,23 @@ import (
 )
 
 const (
-	maxConnections = 128
-	headerTime     = 5 * time.Second
-	answerTime     = time.Minute
-	idleTime       = 2 * time.Minute
-	maxHeader      = 16 << 10
-	endTime        = time.Second // for answers that are being written when the server ends
+	idleTime  = 2 * time.Minute
+	maxHeader = 16 << 10
+	endTime   = time.Second // for answers that are being written when the server ends
 )
+
+// limits bound what clients may take of a server.
+type limits struct {
+	connections int           // that are open at a time
+	header      time.Duration // to send the header of a request
+	answer      time.Duration // to send a request and to read its answer
+	message     time.Duration // for a watcher to read a message
+}
+
+// usualLimits returns the limits of a server.
+func usualLimits() limits {
+	return limits{connections: 128, header: 5 * time.Second, answer: time.Minute, message: 30 * time.Second}
+}
 
 // Listen returns a listener on the loopback interface. The port 0 is any free one.
 func Listen(ctx context.Context, port int) (net.Listener, error) {
@@ -48,8 +58,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if addr, ok := l.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
 		return errors.Join(fmt.Errorf("the viewer does not listen on %v: only on a loopback address", l.Addr()), l.Close(), s.Close())
 	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: answerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: s.limits.header, ReadTimeout: s.limits.answer, WriteTimeout: s.limits.answer,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
 	done := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -60,7 +70,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = server.Close() // the connections are closed in any case
 		}
 	})
-	err := server.Serve(&fewConnections{Listener: l, room: make(chan struct{}, maxConnections)})
+	err := server.Serve(&fewConnections{Listener: l, room: make(chan struct{}, s.limits.connections)})
 	if stopped() { // the listener has failed
 		return errors.Join(err, server.Close(), s.Close())
 	}

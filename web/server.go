@@ -44,6 +44,7 @@ type Summary struct {
 // except for the page itself, only to those that have its token.
 type Server struct {
 	options Options
+	limits  limits
 	token   string
 	mux     *http.ServeMux
 	hub     *hub
@@ -65,7 +66,7 @@ func New(o Options) *Server {
 		o.Sessions = func(context.Context, int) ([]Summary, error) { return nil, nil }
 	}
 	ctx, end := context.WithCancel(context.Background())
-	s := &Server{options: o, token: newToken(), hub: newHub(o), ctx: ctx, end: end, watching: make(chan struct{}, maxWatchers)}
+	s := &Server{options: o, limits: usualLimits(), token: newToken(), hub: newHub(o), ctx: ctx, end: end, watching: make(chan struct{}, maxWatchers)}
 	s.mux = s.routes()
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -227,6 +228,9 @@ func (s *session) wait(ctx context.Context) error {
 	select {
 	case <-s.ready:
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return refuse(http.StatusServiceUnavailable, "the session is so long that it is still being read; try again in a while")
+		}
 		return ctx.Err()
 	}
 	s.mu.Lock()
@@ -253,8 +257,17 @@ func (s *session) overview(step int) Overview {
 // withWriter adds what is known of the process that writes the journal.
 func (o *Overview) withWriter(e journal.Entry, own bool) {
 	o.Own, o.PID = own, e.PID
-	if !e.Locked && !own && (o.State == StateRunning || o.State == StateWaiting) {
+	if e.Locked || own {
+		return
+	}
+	if o.State == StateRunning || o.State == StateWaiting {
 		o.State, o.Running = StateInterrupted, []RunningCall{}
+	}
+	o.Children = slices.Clone(o.Children) // which may be those of the trace
+	for i := range o.Children {
+		if c := &o.Children[i]; c.Status == string(StateRunning) { // nobody has noted its end
+			c.Status = string(StateInterrupted)
+		}
 	}
 }
 

@@ -24,8 +24,6 @@ const (
 	rowsTime     = 50 * time.Millisecond
 	overviewTime = 500 * time.Millisecond
 	pingTime     = 15 * time.Second
-	// writeTime is how long a watcher may take to read a message.
-	writeTime = 30 * time.Second
 )
 
 // message is a line of a watcher's stream.
@@ -95,6 +93,7 @@ type stream struct {
 	mu      sync.Mutex
 	w       http.ResponseWriter
 	control *http.ResponseController
+	most    time.Duration // for a message to be read
 	began   bool
 }
 
@@ -110,7 +109,7 @@ func (s *stream) send(m message) error {
 		s.began = true
 		s.w.Header().Set("Content-Type", "application/x-ndjson")
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.most)); err != nil {
 		return err
 	}
 	if _, err := s.w.Write(append(line, '\n')); err != nil {
@@ -131,7 +130,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	out := &stream{w: w, control: http.NewResponseController(w)}
+	out := &stream{w: w, control: http.NewResponseController(w), most: s.limits.message}
 	if err := out.control.SetReadDeadline(time.Time{}); err != nil { // there is nothing more to read
 		return err
 	}
