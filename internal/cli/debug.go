@@ -12,7 +12,7 @@ import (
 const debugHelp = "append the requests to models, their responses and the session's log to this `file`, as lines of JSON without secrets; - is standard error"
 
 // wantsFile says what --debug takes.
-const wantsFile = "--debug needs a file, such as --debug debug.jsonl; - is standard error"
+const wantsFile = "--debug needs a file, such as --debug ~/debug.jsonl; - is standard error"
 
 // openDebug opens the log that --debug names, nil if it names none.
 func openDebug(name string, t terminal) (*debuglog.Log, error) {

@@ -18,8 +18,9 @@ type event struct {
 	Other string  `json:"other,omitempty"`
 }
 
-// streamed returns the events of a response without secrets, also without those of which each event has only a piece.
-func (t *transport) streamed(data []byte, reads []arrival) []event {
+// streamed returns the events of a response without secrets, also without those of which each event has only a piece. A response that has not
+// ended by itself can end in the beginning of one, which is left out.
+func (t *transport) streamed(data []byte, reads []arrival, ended bool) []event {
 	events := make([]event, 0, 16)
 	trees := make([]any, 0, 16) // of the data of each event, nil if they are no JSON
 	for offset := 0; offset < len(data); {
@@ -36,13 +37,15 @@ func (t *transport) streamed(data []byte, reads []arrival) []event {
 			switch {
 			case tree != nil:
 				e.Data = shorten(t.masker.JSON(json.RawMessage(payload)))
+			case payload != "" && !ended && offset == len(data):
+				e.Data = shortText(t.masker.Stream().Next(payload), maxText)
 			case payload != "":
 				e.Data = shortText(t.masker.String(payload), maxText)
 			}
 			events, trees = append(events, e), append(trees, tree)
 		}
 	}
-	t.maskPieces(events, trees)
+	t.maskPieces(events, trees, ended)
 	return events
 }
 
@@ -103,7 +106,7 @@ type piece struct {
 }
 
 // maskPieces masks secrets that are spread over several events. Of strings that have one together, the first gets the whole masked text.
-func (t *transport) maskPieces(events []event, trees []any) {
+func (t *transport) maskPieces(events []event, trees []any, ended bool) {
 	runs := map[string][]piece{}
 	for i, tree := range trees {
 		walk(tree, "", func(place, text string, set func(string)) {
@@ -112,7 +115,7 @@ func (t *transport) maskPieces(events []event, trees []any) {
 	}
 	changed := map[int]bool{}
 	for _, pieces := range runs {
-		if len(pieces) > 1 && t.maskRun(pieces) {
+		if (len(pieces) > 1 || !ended) && t.maskRun(pieces, ended) {
 			for _, p := range pieces {
 				changed[p.event] = true
 			}
@@ -127,22 +130,45 @@ func (t *transport) maskPieces(events []event, trees []any) {
 	}
 }
 
-// maskRun masks strings that continue each other, and reports whether there is a secret that none of them has alone.
-func (t *transport) maskRun(pieces []piece) bool {
+// leastHeld is how many bytes at the end of a text that may begin a secret are left out. Fewer say nothing about it.
+const leastHeld = 4
+
+// maskRun masks strings that continue each other, and reports whether there is a secret that none of them has alone, or the beginning of one at
+// the end of what has not ended.
+func (t *transport) maskRun(pieces []piece, ended bool) bool {
 	whole, alone := make([]byte, 0, 1024), make([]byte, 0, 1024)
 	for _, p := range pieces {
 		whole = append(whole, p.text...)
 		alone = append(alone, t.masker.String(p.text)...)
 	}
-	masked := t.masker.String(string(whole))
-	if masked == string(alone) {
+	s := t.masker.Stream()
+	masked, held := s.Next(string(whole)), s.Held()
+	if ended || len(held) < leastHeld {
+		masked, held = masked+s.Flush(), ""
+	}
+	switch {
+	case masked+held != string(alone):
+		pieces[0].set(masked)
+		for _, p := range pieces[1:] {
+			p.set("")
+		}
+	case held != "":
+		dropEnd(pieces, len(held))
+	default:
 		return false
 	}
-	pieces[0].set(masked)
-	for _, p := range pieces[1:] {
-		p.set("")
-	}
 	return true
+}
+
+// dropEnd takes the last n bytes away from strings that continue each other.
+func dropEnd(pieces []piece, n int) {
+	for _, p := range slices.Backward(pieces) {
+		last := min(n, len(p.text))
+		if n -= last; last == 0 {
+			return
+		}
+		p.set(p.text[:len(p.text)-last] + "[...]")
+	}
 }
 
 // walk calls visit for each string in a tree, with its place. Strings of one place in several events are pieces of one text: the place has the

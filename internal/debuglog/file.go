@@ -32,6 +32,7 @@ type Log struct {
 	w        io.Writer
 	file     *os.File      // nil if the caller owns the writer
 	patience time.Duration // how long a write may block; 0 if it cannot
+	shared   bool          // it is a regular file, to which other programs may append
 	size     int64         // of the file
 	limit    int64
 	over     bool // nothing more is written
@@ -41,7 +42,7 @@ type Log struct {
 }
 
 // Open opens the file with this name for appending, and makes it readable for its owner only. A file of more
-// than half the limit is begun anew. An existing file that is no debug log is refused. A named pipe needs a reader.
+// than half the limit is begun anew. An existing file that is no debug log, or belongs to another user, is refused. A named pipe needs a reader.
 func Open(name string) (*Log, error) {
 	file, info, err := open(name)
 	if err != nil {
@@ -49,7 +50,7 @@ func Open(name string) (*Log, error) {
 	}
 	l := newLog(name, file)
 	l.file = file
-	if info.Mode().IsRegular() {
+	if l.shared = info.Mode().IsRegular(); l.shared {
 		err = l.prepare(info)
 	} else {
 		l.patience = patience
@@ -90,27 +91,44 @@ func attribute(_ []string, a slog.Attr) slog.Attr {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// open opens a file without waiting for the reader of a pipe.
+// open opens a file without waiting for the reader of a pipe. It makes no file where a link points, because in a directory that others share
+// the link can be anybody's.
 func open(name string) (*os.File, os.FileInfo, error) {
-	flag := os.O_RDWR | os.O_APPEND | os.O_CREATE
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		if info.IsDir() {
-			return nil, nil, fmt.Errorf("%s is a directory, not a file", name)
-		}
-		flag = os.O_WRONLY | syscall.O_NONBLOCK
-	}
-	file, err := os.OpenFile(name, flag, 0o600)
-	if flag&os.O_CREATE == 0 && errors.Is(err, syscall.ENXIO) {
-		return nil, nil, fmt.Errorf("nobody reads the named pipe %s; start its reader first", name)
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	created := err == nil
+	if errors.Is(err, fs.ErrExist) {
+		file, err = openExisting(name)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	info, err := file.Stat()
+	if err == nil && !created && isOthers(info) {
+		err = fmt.Errorf("%s belongs to another user; name another file", name)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return file, info, nil
+}
+
+func openExisting(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is a link to a file that does not exist; name the file itself", name)
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, not a file", name)
+	case info.Mode().IsRegular():
+		return os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, fmt.Errorf("nobody reads the named pipe %s; start its reader first", name)
+	}
+	return file, err
 }
 
 // prepare makes a regular file ready for lines.
@@ -134,7 +152,31 @@ func (l *Log) prepare(info os.FileInfo) error {
 		l.size = 0
 		return l.file.Truncate(0)
 	}
-	return nil
+	return l.endLine()
+}
+
+// endLine ends the last line, of which a program that was killed, or a full disk, can have left a part.
+func (l *Log) endLine() error {
+	last := make([]byte, 1)
+	if l.size == 0 {
+		return nil
+	}
+	if _, err := l.file.ReadAt(last, l.size-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	n, err := l.file.Write([]byte{'\n'})
+	l.size += int64(n)
+	return err
+}
+
+// grown updates the size of a regular file, to which other programs may have appended.
+func (l *Log) grown() {
+	if !l.shared {
+		return
+	}
+	if info, err := l.file.Stat(); err == nil {
+		l.size = info.Size()
+	}
 }
 
 // Tell sets the function that is told, once, if the file cannot be written. It must return soon, and cannot
@@ -191,7 +233,7 @@ func (l *Log) write(line []byte) (tell func(string), text string) {
 	if l.over {
 		return nil, ""
 	}
-	if l.size+int64(len(line)) > l.limit-lastLine {
+	if l.grown(); l.size+int64(len(line)) > l.limit-lastLine {
 		l.over = true
 		line = fmt.Appendf(nil, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"the debug log has reached its limit and ends here\",\"bytes\":%d}\n",
 			time.Now().Format(time.RFC3339Nano), l.size)

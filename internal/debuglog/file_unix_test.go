@@ -255,7 +255,7 @@ func FuzzN7_Events(f *testing.F) {
 			t.Fatal(err)
 		}
 		x := &transport{masker: m}
-		events := x.streamed(data, []arrival{{at, time.Second}, {len(data), time.Minute}})
+		events := x.streamed(data, []arrival{{at, time.Second}, {len(data), time.Minute}}, at%2 == 0)
 		text, err := json.Marshal(events)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	x.line("http response", slog.Int("status", resp.StatusCode), slog.Any("headers", t.headers(resp.Header)), slog.Duration("duration", time.Since(x.began)))
+	x.moved = resp.StatusCode/100 == 3
 	x.events = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x}
 	return resp, nil
@@ -56,6 +58,7 @@ type exchange struct {
 	*transport
 	attrs  []slog.Attr // of each of its lines
 	began  time.Time
+	moved  bool // the response is a redirect
 	events bool // the response is a stream of events
 }
 
@@ -97,7 +100,13 @@ const hidden = "[hidden]"
 func (t *transport) headers(h http.Header) map[string]string {
 	shown := make(map[string]string, len(h))
 	for name, values := range h {
-		text := t.masker.String(strings.Join(values, ", "))
+		text := strings.Join(values, ", ")
+		switch name {
+		case "Location", "Content-Location", "Referer":
+			text = t.address(text)
+		default:
+			text = t.masker.String(text)
+		}
 		if isPrivate(name) {
 			text = hidden
 		}
@@ -106,18 +115,27 @@ func (t *transport) headers(h http.Header) map[string]string {
 	return shown
 }
 
+// address returns an address of a header without the parts that may have keys.
+func (t *transport) address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return hidden
+	}
+	return t.url(u)
+}
+
 // isPrivate reports whether a header or a parameter has a key, by its name. The limits of tokens in responses are no keys.
 func isPrivate(name string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "ratelimit") {
 		return false
 	}
-	for _, part := range []string{"auth", "key", "token", "secret", "cookie", "password", "signature"} {
+	for _, part := range []string{"auth", "key", "token", "secret", "cookie", "passw", "signature", "credential"} {
 		if strings.Contains(name, part) {
 			return true
 		}
 	}
-	return false
+	return slices.Contains([]string{"sig", "sas", "jwt", "code", "pass", "pwd"}, name)
 }
 
 // url returns an address without the parts that may have keys.
@@ -126,13 +144,17 @@ func (t *transport) url(u *url.URL) string {
 	if shown.User != nil {
 		shown.User = url.User(hidden)
 	}
-	if query := shown.Query(); len(query) > 0 {
-		for name := range query {
-			if isPrivate(name) {
-				query.Set(name, hidden)
-			}
+	query, err := url.ParseQuery(shown.RawQuery)
+	for name := range query {
+		if isPrivate(name) {
+			query.Set(name, hidden)
 		}
-		shown.RawQuery = query.Encode()
+	}
+	if shown.RawQuery = query.Encode(); err != nil { // what does not parse may be a key as well
+		shown.RawQuery = hidden
+	}
+	if shown.Fragment != "" {
+		shown.Fragment, shown.RawFragment = hidden, ""
 	}
 	return shortText(t.masker.String(shown.String()), maxHeader)
 }
@@ -194,8 +216,10 @@ func (b *watchedBody) end(err error) {
 		attrs = append(attrs, slog.String("error", b.x.masker.String(err.Error())))
 	}
 	cut := b.total > int64(len(b.kept))
-	if b.x.events {
-		attrs = append(attrs, slog.Any("events", b.x.streamed(b.kept, b.reads)))
+	if b.x.moved { // it quotes the address of Location
+		attrs = append(attrs, slog.String("body", hidden))
+	} else if b.x.events {
+		attrs = append(attrs, slog.Any("events", b.x.streamed(b.kept, b.reads, !cut && errors.Is(err, io.EOF))))
 	} else {
 		attrs = append(attrs, slog.Any("body", b.x.body(b.kept, cut)))
 	}

@@ -249,7 +249,7 @@ func TestN7_SecretsInPieces(t *testing.T) {
 			fmt.Fprintf(&stream, format+"\n\n", 2, other[i:i+1])
 		}
 		x := &transport{masker: m}
-		data, err := json.Marshal(x.streamed([]byte(stream.String()), nil))
+		data, err := json.Marshal(x.streamed([]byte(stream.String()), nil, true))
 		if err != nil {
 			t.Fatal(err)
 		}
