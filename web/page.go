@@ -26,7 +26,11 @@ var pageJS = sync.OnceValue(func() []byte {
 })
 
 // pageCSS returns the style sheets of the page: page.css, and the others in the order of their names.
-var pageCSS = sync.OnceValue(func() []byte { return concat(".css", "page.css") })
+// Their strings have no space beside punctuation, which is left out.
+var pageCSS = sync.OnceValue(func() []byte {
+	space := regexp.MustCompile(` ?([{}]) ?|([:;,]) `)
+	return space.ReplaceAll(concat(".css", "page.css"), []byte("$1$2"))
+})
 
 // concat returns all files with a suffix. The named ones come first, and app.js comes last.
 func concat(suffix string, first ...string) []byte {

@@ -188,7 +188,7 @@ function addAsk(e) {
   setTimeout(() => { for (const b of fields) b.disabled = false; }, settles);
   if (!document.activeElement?.matches("input, textarea, select")) card.focus(); // not the answer: a key must not give it
   say("The agent asks: " + (e.question || e.tool));
-  drawHead(act.view?.overview);
+  act.view?.again();
 }
 
 /** endAsk removes the card of an ask. @param {string} id @param {string} how it has ended */
@@ -199,7 +199,7 @@ function endAsk(id, how) {
   act.cards.delete(id);
   card.remove();
   if (back) (act.asks.firstElementChild || act.box).focus();
-  if (act.view) drawHead(act.view.overview);
+  act.view?.again();
   if (how === "timed_out") say("Nobody answered in time.");
 }
 
@@ -290,5 +290,5 @@ addPanel({
   },
   rows() { if (act.finished) clearNow(); },
   connection(lost) { if (lost) leaveAct(); }, // a LIVE comes when it is back
-  close() { leaveAct(); act.view = null; },
+  close() { act.view = null; leaveAct(); },
 });

@@ -87,8 +87,11 @@ class View {
   setOverview(/** @type {any} */ o) {
     this.overview = o;
     this.count = Math.max(this.count, o.rows);
-    for (const p of panels) p.overview?.(o, this);
+    this.again();
   }
+
+  /** again shows the overview to the panels, if it is known. */
+  again() { if (this.overview) for (const p of panels) p.overview?.(this.overview, this); }
 
   /** put takes rows, which may be new or have changed. @param {number} first @param {Row[]} rows */
   put(first, rows) {

@@ -257,7 +257,7 @@ function wholeOutput(e, v) {
         more.textContent = "Show the next " + size(chunk);
       } else more.remove();
     } catch (err) {
-      more.textContent = err.message;
+      more.replaceChildren(visible(err.message));
     }
     more.disabled = false;
   };

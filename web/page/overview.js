@@ -24,12 +24,13 @@ class OverviewPanel {
     this.actions = actions;
     this.charts = new Charts(actions);
     this.drawn = new Map(); // what each section shows, as JSON
-    this.sections = ["facts", "time", "queue", "plan", "tools", "files", "agents"];
-    for (const key of this.sections) this[key] = el("section", { class: "ov ov-" + key, hidden: true });
+    const section = (key) => el("section", { class: "ov ov-" + key, hidden: true });
+    this.sections = { facts: section("facts"), time: section("time"), queue: section("queue"), plan: section("plan"), tools: section("tools"), files: section("files"), agents: section("agents") };
     this.chartsBox = this.folded("charts", "Charts by step", this.charts.root);
-    this.details = el("div", { class: "ov-details" }, this.plan, this.queue, this.agents, this.files, this.tools);
+    const { facts, time, queue, plan, tools, files, agents } = this.sections;
+    this.details = el("div", { class: "ov-details" }, plan, queue, agents, files, tools);
     this.detailsBox = this.folded("details", "Tools, files, agents", this.details);
-    this.root.replaceChildren(this.facts, this.time, this.chartsBox, this.detailsBox);
+    this.root.replaceChildren(facts, time, this.chartsBox, this.detailsBox);
   }
 
   /** folded returns an element with a heading that can be folded. Whether it is open is kept; at first it is open where there is room. */
@@ -77,8 +78,8 @@ class OverviewPanel {
     const text = JSON.stringify(about);
     if (this.drawn.get(key) === text) return;
     this.drawn.set(key, text);
-    const section = this[key];
-    const focused = section.contains(document.activeElement) ? document.activeElement.dataset.key : "";
+    const section = this.sections[key];
+    const focused = section.contains(document.activeElement) ? document.activeElement?.getAttribute("data-key") : null;
     const content = make();
     section.hidden = content.length === 0;
     section.replaceChildren(...content);
@@ -189,7 +190,7 @@ class OverviewPanel {
 /** besides returns which part of the cost is not that of the steps, such as that of subagents, if it is worth a word. */
 function besides(o) {
   const rest = (o.cost ?? 0) - o.steps.cost.reduce((sum, n) => sum + n, 0);
-  return rest > 0.02 * o.cost ? `${dollars(rest)} besides the steps` : "";
+  return rest > 0.02 * o.cost ? `incl. ${dollars(rest)} outside steps` : "";
 }
 
 /** fact returns one of the headline figures, with a smaller text below it. */
@@ -346,13 +347,7 @@ class Strip {
 
 /** lastNotAbove returns the place of the last value in a rising list that is not above n, or -1. */
 function lastNotAbove(list, n) {
-  let [low, high] = [0, list.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (list[middle] <= n) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
+  return lowerBound(list.length, (i) => list[i] > n) - 1;
 }
 
 /** The panels of the page that show an overview. */

@@ -81,7 +81,7 @@ async function look() {
     paintHits();
     drawCount();
   } catch (err) {
-    if (run === shown.run) bar.count.textContent = err.message;
+    if (run === shown.run) bar.count.replaceChildren(visible(err.message));
   }
 }
 

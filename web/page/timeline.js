@@ -486,7 +486,7 @@ const kindNames = { start: "session", history: "history", input: "input", thinki
 
 /** nameOfRow returns the name that a line shows. @param {Row} row */
 function nameOfRow(row) {
-  if (row.kind === "call" || row.kind === "note") return row.name || kindNames[row.kind];
+  if (row.kind === "call" || row.kind === "note") return (row.name || row.kind).replace(/^attractor\./, "");
   return kindNames[row.kind] || row.kind;
 }
 

@@ -38,7 +38,7 @@ const icons = {
   agent: "M3 6h10v7H3zM8 6V3M6 9v1M10 9v1M7 2.5h2", question: "M5.5 6a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M8 12.5v.5", steering: "M3 8h9M8.5 4.5L12 8l-3.5 3.5", plan: "M2 4l1 1 2-2M2 8.5l1 1 2-2M2 13l1 1 2-2M7 4h7M7 8.5h7M7 13h7",
   note: "M3 2h10v8l-4 4H3zM9 14v-4h4", retry: "M13 8a5 5 0 1 1-1.5-3.5L13 6M13 2v4H9", compaction: "M8 1v5M5.5 3.5L8 6l2.5-2.5M8 15v-5M5.5 12.5L8 10l2.5 2.5M2 8h12", model: "M2 5h9M8.5 2.5L11 5 8.5 7.5M14 11H5M7.5 8.5L5 11l2.5 2.5",
   loop: "M4 5h7a3 3 0 0 1 0 6H5a3 3 0 0 1-2-5M11 2.5L13.5 5 11 7.5", limit: "M5 2h6l3 3v6l-3 3H5l-3-3V5z", context: "M2 13h12M4 13V9M8 13V6M12 13V3", warning: "M8 2l6.5 12h-13zM8 6.5v3.5M8 11.8v.4", error: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M5.8 5.8l4.4 4.4M10.2 5.8l-4.4 4.4",
-  end: "M3 8.5l3.5 3.5L13 4.5", close: "M4 4h8v8H4z", open: "M6 3l5 5-5 5", up: "M3 10l5-5 5 5", down: "M3 6l5 5 5-5", copy: "M5 5h8v9H5zM3 11V2h8", link: "M7 9.5L9.5 7M6 7L3.8 9.2a2.2 2.2 0 0 0 3 3L9 10M10 9l2.2-2.2a2.2 2.2 0 0 0-3-3L7 6", theme: "M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12", help: "M5.5 6a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M8 12.5v.5",
+  end: "M3 8.5l3.5 3.5L13 4.5", close: "M4 4h8v8H4z", up: "M3 10l5-5 5 5", down: "M3 6l5 5 5-5", theme: "M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12", help: "M5.5 6a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M8 12.5v.5",
 };
 
 /**
@@ -97,18 +97,6 @@ function setting(name, or) {
  */
 function keep(name, value) {
   try { localStorage.setItem("attractor." + name, value); } catch { /* it holds until the page is closed */ }
-}
-
-/**
- * colour returns a colour of page.css, such as --c-model, as a value for a canvas, in the theme that is shown.
- * @param {string} name
- */
-function colour(name) {
-  const probe = byID("said");
-  probe.style.color = "var(" + name + ")";
-  const value = getComputedStyle(probe).color;
-  probe.style.color = "";
-  return value;
 }
 
 /**
