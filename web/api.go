@@ -40,7 +40,7 @@ func (s *Server) serveSessions(w http.ResponseWriter, r *http.Request) error {
 	all := make([]listed, len(sessions))
 	for i, one := range sessions {
 		for _, text := range []*string{&one.Dir, &one.Model, &one.Task, &one.Problem} {
-			*text = s.options.Masker.String(*text)
+			*text = cut(s.options.Masker.String(*text), maxText)
 		}
 		all[i] = listed{one, s.options.Own(one.ID) != nil}
 	}

@@ -13,6 +13,7 @@ import (
 type clock struct {
 	begun bool
 	at    int64 // up to here all time is counted
+	free  int64 // since then, all of it as waiting, which a model call may turn out to have taken
 	times Times
 	asked int64      // when the last answer came
 	since int64      // when the process that works on it began to
@@ -39,7 +40,7 @@ type modelCall struct {
 func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 	now := t.UnixMilli()
 	if !c.begun {
-		c.begun, c.at = true, now
+		c.begun, c.at, c.free = true, now, now
 	}
 	now = max(now, c.at)
 	c.times.Total += now - c.at
@@ -49,7 +50,7 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 		case *agent.SessionStart:
 			if e.Resumed { // nobody worked on it until now
 				c.times.Idle += now - c.at
-				c.at, c.since = now, now
+				c.at, c.since, c.free = now, now, now
 			}
 		case *agent.StepEnd:
 			if state.Steps >= e.Step {
@@ -62,9 +63,15 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 	if n := len(state.Faults); n > r.faults {
 		c.attempt(now, state.Faults[n-1].Latency.Milliseconds(), r)
 	}
+	if r.aside && r.open {
+		c.model(now, c.free, r)
+	}
 	c.pass(now, r)
 	for _, ev := range r.events {
-		if _, ok := ev.(*agent.ProcessingEnd); ok {
+		switch ev.(type) {
+		case *agent.UserInput:
+			c.free = now
+		case *agent.ProcessingEnd:
 			c.call, c.round = modelCall{}, nil
 		}
 	}
@@ -74,27 +81,41 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 func (c *clock) pass(now int64, r *record) {
 	rest := now - c.at
 	c.at = now
-	switch {
-	case !r.open && !r.asks:
+	if !r.open && !r.asks {
 		c.times.Idle += rest
-	case c.call.attempts > 0:
-		c.call.waiting += rest
-		c.times.Waiting += rest
-	default:
-		c.step.waiting += rest
-		c.times.Waiting += rest
+		c.free = now
+		return
 	}
+	c.wait(rest)
+}
+
+// wait counts time as waiting, or takes it back if it is below 0.
+func (c *clock) wait(time int64) {
+	c.times.Waiting += time
+	if c.call.attempts > 0 {
+		c.call.waiting += time
+	} else {
+		c.step.waiting += time
+	}
+}
+
+// model counts the time up to now as that of a model, from began on or a later time before which it was counted as something else than waiting.
+// Records may come while a model is asked: of the host's texts, of subagents.
+func (c *clock) model(now, began int64, r *record) int64 {
+	began = min(max(began, c.free), now)
+	c.pass(max(began, c.at), r)
+	c.wait(began - c.at)
+	c.call.model += now - began
+	c.times.Model += now - began
+	c.at, c.free = now, now
+	return began
 }
 
 // attempt counts a failed attempt of a model call, which took some time up to now.
 func (c *clock) attempt(now, took int64, r *record) {
-	began := min(max(c.at, now-took), now)
-	c.pass(began, r)
+	began := c.model(now, now-took, r)
 	c.call.began = cmp.Or(c.call.began, began)
-	c.call.model += now - began
 	c.call.attempts++
-	c.times.Model += now - began
-	c.at = now
 }
 
 // answer counts the attempt that has an answer, and begins its step.
@@ -113,7 +134,7 @@ func (c *clock) result(now, took int64) {
 	c.step.waiting += waited
 	c.times.Tools += ran
 	c.times.Waiting += waited
-	c.at = now
+	c.at, c.free = now, now
 }
 
 // join adds an interval to others, which stay in order and apart.

@@ -535,6 +535,25 @@ func TestN5_ExportIsWhatTheServerShows(t *testing.T) {
 	}
 }
 
+// A copy of a journal is exported under the name of its file, which the header does not have.
+func TestN5_ExportOfCopies(t *testing.T) {
+	dir := t.TempDir()
+	store := journal.NewDir(dir)
+	if err := longsession.Write(t.Context(), store, "long", 30); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "long.jsonl"), filepath.Join(dir, "copy.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	f := export(t, store, "copy", web.ExportOptions{})
+	shown := read[struct{ Session string }](t, f, "export", "")
+	sessions := read[web.Summary](t, f, "sessions", "")
+	o := read[web.Overview](t, f, "overview", "copy")
+	if len(shown) != 1 || shown[0].Session != "copy" || len(sessions) != 1 || sessions[0].ID != "copy" || len(o) != 1 || o[0].ID != "copy" {
+		t.Errorf("the page shows %+v of %+v, with %d overviews", shown, sessions, len(o))
+	}
+}
+
 // A line of ten megabytes changes nothing in the structure of the page.
 func TestN5_ExportLongLine(t *testing.T) {
 	store := journal.NewMemoryStore(false)

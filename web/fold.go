@@ -49,17 +49,20 @@ type record struct {
 	open   bool
 	asks   bool // the last input has ended with a question
 	faults int
+	// aside reports whether a model call ended that was no step: a compaction's, or one that broke off with the input.
+	aside bool
 }
 
 // add folds a record.
 func (f *folder) add(line journal.Record) (record, error) {
 	state := f.projection.State()
 	r := record{open: state.Input != nil, faults: len(state.Faults), asks: state.Input == nil && state.Last != nil && state.Last.Reason == agent.ReasonAwaitingInput}
-	asked := len(state.Calls) > 0
+	asked, steps, spent := len(state.Calls) > 0, state.Steps, state.Usage
 	events, err := f.projection.Add(line)
 	if err != nil {
 		return record{}, err
 	}
+	r.aside = len(events) > 0 && state.Usage != spent && state.Steps == steps && len(state.Faults) <= r.faults
 	for _, ev := range events {
 		shown := masked.Event(f.masker, ev)
 		r.events = append(r.events, shown)
@@ -149,26 +152,29 @@ func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
 // dir returns the directory of the session.
 func (f *folder) dir() string { return f.masker.String(f.projection.State().Dir()) }
 
-// childOf returns the subagent that a call has spawned, nil if there is none that is not known yet: one whose task is in the call's
-// arguments, or whose id is in its result.
+// childOf returns the subagent that a call has spawned, nil if there is none that is not known yet: one whose id is in the call's result, or
+// else the first one whose task is in its arguments.
 func (f *folder) childOf(end *agent.ToolCallEnd) *agent.Child {
 	state := f.projection.State()
 	var args []string
 	if start := f.starts[end.CallID]; start != nil {
 		args = slices.Collect(stringsOf(effective(start)))
 	}
+	var found *agent.Child
 	for i := range state.Children {
 		c := &state.Children[i]
 		if _, known := f.spawned[c.Session]; known || c.Session == "" {
 			continue
 		}
-		task := strings.TrimSpace(f.masker.String(c.Task))
-		named := slices.ContainsFunc(args, func(arg string) bool { return strings.TrimSpace(arg) == task })
-		if named || strings.Contains(end.Output, fmt.Sprintf("%q:%q", "agent_id", c.ID)) {
+		if strings.Contains(end.Output, fmt.Sprintf("%q:%q", "agent_id", c.ID)) {
 			return c
 		}
+		task := strings.TrimSpace(f.masker.String(c.Task))
+		if found == nil && slices.ContainsFunc(args, func(arg string) bool { return strings.TrimSpace(arg) == task }) {
+			found = c
+		}
 	}
-	return nil
+	return found
 }
 
 // price sets the cost of the session so far on the last row of a step: that of its last result, or of its text if it makes no calls.

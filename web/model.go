@@ -66,7 +66,7 @@ type Item struct {
 // Overview holds what the page knows of a session besides its rows.
 type Overview struct {
 	ID       string    `json:"id"`
-	Task     string    `json:"task,omitempty"` // the first input
+	Task     string    `json:"task,omitempty"` // the first input, at most maxText bytes of it
 	Dir      string    `json:"dir,omitempty"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty"`
@@ -117,7 +117,7 @@ const (
 // Times says where the time of a session went, in milliseconds. The parts add up to Total.
 type Times struct {
 	Total   int64 `json:"total"`   // from its first to its last record
-	Model   int64 `json:"model"`   // model calls, with failed attempts
+	Model   int64 `json:"model"`   // model calls, with failed attempts and, while an input was open, compactions
 	Tools   int64 `json:"tools"`   // at least one tool ran
 	Waiting int64 `json:"waiting"` // for a person, for a retry, for anything else while an input was open
 	Idle    int64 `json:"idle"`    // no input was open, or no process worked on it

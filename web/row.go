@@ -15,6 +15,8 @@ import (
 const (
 	// maxRowText limits the text of a row, in bytes.
 	maxRowText = 240
+	// maxText limits the other texts that the page gets without asking for them, in bytes.
+	maxText = 4 << 10
 	// maxRowPaths limits the paths of a row.
 	maxRowPaths = 20
 )
@@ -108,11 +110,19 @@ func line(text string) string {
 		}
 		return strings.Clone(first)
 	}
-	cut := maxRowText - len("…")
-	for cut > 0 && !utf8.RuneStart(first[cut]) {
-		cut--
+	return cut(first, maxRowText)
+}
+
+// cut returns a text of at most so many bytes. A mark says that something is missing.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return first[:cut] + "…"
+	at := most - len("…")
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return text[:at] + "…"
 }
 
 // count returns a number of things in words.

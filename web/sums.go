@@ -98,7 +98,7 @@ func (s *sums) row(r Row, number int, events []agent.Event) {
 	switch r.Kind {
 	case RowInput:
 		if s.counts.Inputs++; s.counts.Inputs == 1 {
-			s.task = events[0].(*agent.UserInput).Text
+			s.task = cut(events[0].(*agent.UserInput).Text, maxText)
 		}
 	case RowRetry:
 		s.counts.Retries++
@@ -165,7 +165,7 @@ func (s *sums) change(c tool.Change, path, from string, number int) {
 func planOf(e *agent.PlanUpdated) []PlanItem {
 	var plan []PlanItem
 	for _, item := range e.Items {
-		plan = append(plan, PlanItem{Text: item.Text, Status: string(item.Status)})
+		plan = append(plan, PlanItem{Text: cut(item.Text, maxText), Status: string(item.Status)})
 	}
 	return plan
 }

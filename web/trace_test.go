@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -361,6 +362,68 @@ func TestN5_HostileTexts(t *testing.T) {
 	}
 	if after := asJSON(t, trace.Overview(1)); after != before {
 		t.Errorf("a bad record has changed the overview: %s", cmp.Diff(before, after))
+	}
+}
+
+// What the page gets without asking for it is small, however long the texts of people and models are.
+func TestN5_LongTextsInOverviews(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	w := newWorkshop(t)
+	s := w.start("long", llmtest.Text("done"))
+	w.submit(s, long)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := w.store.Read(t.Context(), "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	o := traceOf(t, log, nil).Overview(1)
+	if size := len(asJSON(t, o)); size > 10<<10 || !strings.HasSuffix(o.Task, "é…") || !utf8.ValidString(o.Task) {
+		t.Errorf("the overview has %d bytes, %d of its task", size, len(o.Task))
+	}
+}
+
+// Calls that start agents with the same task at the same time lead each to the agent whose id it has returned.
+func TestN5_AgentsWithTheSameTask(t *testing.T) {
+	records := func(order ...string) *journal.Memory {
+		lines := []string{
+			`{"n":1,"k":"header","d":{"version":3,"id":"twins","provider":"test","model":"m","tools":[]}}`,
+			`{"n":2,"k":"input","d":{"seq":1,"text":"go"}}`,
+			`{"n":3,"k":"answer","d":{"seq":3,"message":{"role":"assistant","parts":[{"tool_call":{"id":"1","name":"spawn_agent","args":"{\"task\":\"Look.\"}"}},{"tool_call":{"id":"2","name":"spawn_agent","args":"{\"task\":\"Look.\"}"}}]},"finish":{"reason":"tool_calls"}}}`,
+			`{"n":4,"k":"intent","d":{"seq":4,"calls":[{"id":"1","name":"spawn_agent","args":"{\"task\":\"Look.\"}"},{"id":"2","name":"spawn_agent","args":"{\"task\":\"Look.\"}"}]}}`,
+			`{"n":5,"k":"child","d":{"seq":5,"id":"agent-1","event":"spawned","task":"Look.","journal":"first"}}`,
+			`{"n":6,"k":"child","d":{"seq":6,"id":"agent-2","event":"spawned","task":"Look.","journal":"second"}}`,
+		}
+		for i, id := range order {
+			lines = append(lines, fmt.Sprintf(`{"n":%d,"k":"result","d":{"seq":%d,"call_id":"%s","name":"spawn_agent","content":[{"text":{"text":"{\"agent_id\":\"agent-%s\"}"}}],"bytes":10,"duration":1}}`, 7+i, 7+i, id, id))
+		}
+		var all []journal.Record
+		for _, line := range lines {
+			var r journal.Record
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+		return journal.NewMemory(all...)
+	}
+	for _, order := range [][]string{{"1", "2"}, {"2", "1"}} {
+		trace := traceOf(t, records(order...), nil)
+		var got []string
+		for _, r := range trace.Rows(0, 100) {
+			if r.Kind == web.RowCall {
+				got = append(got, r.Session)
+			}
+		}
+		want := []string{"first", "second"}
+		if order[0] == "2" {
+			slices.Reverse(want)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the calls %v lead to %v, want %v", order, got, want)
+		}
 	}
 }
 

@@ -106,7 +106,7 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(name), ".attractor-*.tmp")
 	if err != nil {
 		return err
 	}

@@ -155,3 +155,14 @@ func TestN5_ReplaceFile(t *testing.T) {
 		t.Errorf("%v %v %v: %q, %d files", err, readErr, dirErr, data, len(entries))
 	}
 }
+
+// A file may have the longest name that its directory takes.
+func TestN5_ReplaceFileOfALongName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), strings.Repeat("n", 255))
+	if err := replaceFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(name); err != nil || string(data) != "new" {
+		t.Errorf("%q, %v", data, err)
+	}
+}

@@ -1,0 +1,116 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/web"
+)
+
+// timed runs a session in a bubble of its own. Its model answers with the steps, each with the usage that prices need.
+func timed(t *testing.T, do func(t *testing.T, s *agent.Session), steps func(s **agent.Session) []llmtest.Step) (o web.Overview) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close()
+		log := new(journal.Memory)
+		var s *agent.Session
+		s, err = agent.New(t.Context(), agent.Options{Journal: log, Env: local, OutputDir: t.TempDir(), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps(&s)...)}},
+			Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o = traceOf(t, log, nil).Overview(1)
+	})
+	return o
+}
+
+// after is a step of a model that takes some time.
+func after(seconds time.Duration, do func(ctx context.Context), text string) llmtest.Step {
+	return llmtest.Func(func(ctx context.Context, _ *llm.Request) llmtest.Step {
+		if do != nil {
+			do(ctx)
+		}
+		select {
+		case <-time.After(seconds * time.Second):
+		case <-ctx.Done():
+		}
+		return llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 100, Output: 10}, Message: llm.Message{Parts: llm.Parts{llm.Text{Text: text}}}})
+	})
+}
+
+// A model call takes the time from its request to its answer, whatever the host writes in the journal meanwhile.
+func TestN5_TimeOfModelCallsWithRecordsAmongThem(t *testing.T) {
+	o := timed(t, func(t *testing.T, s *agent.Session) {
+		if _, err := s.Submit(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+	}, func(s **agent.Session) []llmtest.Step {
+		steer := func(ctx context.Context) {
+			time.Sleep(15 * time.Second)
+			if err := (*s).Steer(ctx, "mind the gap"); err != nil {
+				t.Error(err)
+			}
+		}
+		return []llmtest.Step{after(5, steer, "one"), after(7, nil, "two")}
+	})
+	if want := (web.Times{Total: 27_000, Model: 27_000}); o.Time != want || !slices.Equal(o.Steps.Model, []int64{20_000, 7_000}) || !slices.Equal(o.Steps.Waiting, []int64{0, 0}) {
+		t.Errorf("the times are %+v, those of the steps %v and %v, want %+v", o.Time, o.Steps.Model, o.Steps.Waiting, want)
+	}
+}
+
+// The time of a model call that an interrupt ends is that of a model.
+func TestN5_TimeOfInterruptedModelCalls(t *testing.T) {
+	o := timed(t, func(t *testing.T, s *agent.Session) {
+		go func() {
+			time.Sleep(25 * time.Second)
+			s.Interrupt()
+		}()
+		if result, err := s.Submit(t.Context(), "go"); err != nil && !errors.Is(err, context.Canceled) || result.Reason != agent.ReasonInterrupted {
+			t.Fatalf("Submit = %+v, %v", result, err)
+		}
+	}, func(**agent.Session) []llmtest.Step { return []llmtest.Step{after(1000, nil, "never")} })
+	if want := (web.Times{Total: 25_000, Model: 25_000}); o.Time != want {
+		t.Errorf("the times are %+v, want %+v", o.Time, want)
+	}
+}
+
+// The time of a compaction in the middle of an input is that of a model, and belongs to the step behind it.
+func TestN5_TimeOfCompactions(t *testing.T) {
+	o := timed(t, func(t *testing.T, s *agent.Session) {
+		compacted := make(chan error, 1)
+		go func() {
+			time.Sleep(time.Second) // the model is being asked
+			compacted <- s.Compact(t.Context())
+		}()
+		if _, err := s.Submit(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-compacted; err != nil {
+			t.Fatal(err)
+		}
+	}, func(**agent.Session) []llmtest.Step {
+		call := llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 100, Output: 10}, Message: llm.Message{Parts: llm.Parts{shell("true")}}})
+		return []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { time.Sleep(2 * time.Second); return call }), after(30, nil, "a summary"), after(5, nil, "done")}
+	})
+	if want := (web.Times{Total: 37_000, Model: 37_000}); o.Counts.Compactions != 1 || o.Time != want || !slices.Equal(o.Steps.Model, []int64{2_000, 35_000}) {
+		t.Errorf("the counts are %+v, the times %+v, those of the steps %v, want %+v", o.Counts, o.Time, o.Steps.Model, want)
+	}
+}
