@@ -102,8 +102,9 @@ type program struct {
 	history *tty.History
 	editor  tty.Editor
 	decoder tty.Decoder
-	// withdrawn is when a question was answered elsewhere: somebody may be about to answer it.
+	// withdrawn is when a question ended without the person, who may be about to answer it. doubtful says that no question was asked since.
 	withdrawn time.Time
+	doubtful  bool
 
 	above   strings.Builder // finished lines that are not on the screen yet
 	partial string          // the beginning of a line of the answer

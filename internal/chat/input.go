@@ -114,7 +114,7 @@ func (p *program) enterKey() {
 		return
 	}
 	if p.tooSoon(time.Now()) {
-		p.hint = "the question has just been answered in the viewer; Enter sends this to the agent"
+		p.hint = "the question has just ended in the viewer; Enter sends this to the agent"
 		return
 	}
 	if p.enterShown(text, shown) {

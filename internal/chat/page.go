@@ -97,12 +97,19 @@ func (w worker) Interrupt() {
 		if p := w.program; p.current == w.of && p.task != nil && p.task.steers {
 			p.task.stop()
 			p.stopping, p.dirty = true, true
+			if p.question != nil { // which ends with the task
+				p.withdrawn, p.doubtful = time.Now(), true
+			}
 		}
 	})
 }
 
-// withdrawnFor is how long after a question was answered elsewhere what is typed may still have been meant for it.
-const withdrawnFor = 700 * time.Millisecond
+const (
+	// withdrawnFor is how long a person takes to see that a question is gone. What they type until then was meant for it.
+	withdrawnFor = 700 * time.Millisecond
+	// forgottenAfter is how long after a question was withdrawn nobody is about to answer it any more.
+	forgottenAfter = 5 * time.Second
+)
 
 // withdraw closes a question that needs no answer any more. What the person was typing as an answer to a question of the model stays.
 func (p *program) withdraw(q *question, why error) {
@@ -114,11 +121,11 @@ func (p *program) withdraw(q *question, why error) {
 	if e := (*host.Elsewhere)(nil); !errors.As(why, &e) {
 		return
 	}
-	p.withdrawn = time.Now()
+	p.withdrawn, p.doubtful = time.Now(), true
 	if q.label == dialog.AnswerLabel && typed != "" && p.editor.Empty() {
 		p.editor.Set(typed)
 	}
 }
 
-// tooSoon reports whether what was typed at a time may have been meant for a question that had just been answered elsewhere.
+// tooSoon reports whether what was typed at a time may have been meant for a question that had just been withdrawn.
 func (p *program) tooSoon(at time.Time) bool { return at.Sub(p.withdrawn) < withdrawnFor }

@@ -107,9 +107,10 @@ func (p *program) openQuestion(ctx context.Context, q *question, text string) {
 		p.hint = "Enter runs it as changed, Esc goes back to the question"
 	}
 	q.asked = time.Now() // before the question is on the screen, where somebody may answer at once
-	if p.tooSoon(q.asked) {
-		q.asked = p.withdrawn.Add(withdrawnFor)
+	if p.doubtful && q.asked.Sub(p.withdrawn) < forgottenAfter {
+		q.asked = q.asked.Add(withdrawnFor)
 	}
+	p.doubtful = false
 	q.unread = p.front.discard()
 	p.refresh(true)
 	p.front.bell()

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -30,12 +29,17 @@ type console struct {
 	terminal *os.File // in, if that is a terminal
 	lines    *bufio.Reader
 	stale    chan typed // the read that a canceled question has left, on a terminal where reads cannot be ended
-	// withdrawn is when a question was answered elsewhere: somebody may be about to answer it.
-	withdrawn time.Time
+	// withdrawn is when the question before ended without the person: they may be about to answer it. doubtful is until when a line may
+	// still be their answer to it.
+	withdrawn, doubtful time.Time
 }
 
-// withdrawnFor is how long after a question was answered elsewhere what is typed may still have been meant for it.
-const withdrawnFor = 700 * time.Millisecond
+const (
+	// withdrawnFor is how long a person takes to see that another question is asked. What they type until then was meant for the one before.
+	withdrawnFor = 700 * time.Millisecond
+	// forgottenAfter is how long after a question was withdrawn nobody is about to answer it any more.
+	forgottenAfter = 5 * time.Second
+)
 
 // typed holds a line that a person has typed.
 type typed struct {
@@ -108,15 +112,19 @@ func (c *console) Discard() {
 var errNobody = errors.New("nobody answered")
 
 // ReadLine writes a label and returns the next line, or an error when the context ends first. A line that may have been meant for a question
-// that was answered elsewhere does not count.
+// that was withdrawn before does not count.
 func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
+	if time.Since(c.withdrawn) < forgottenAfter {
+		c.doubtful = time.Now().Add(withdrawnFor)
+	}
+	c.withdrawn = time.Time{}
 	for {
 		line, err := c.readLine(ctx, label)
 		switch {
-		case err == nil && time.Since(c.withdrawn) < withdrawnFor:
-			c.Say("This line came right after the question before was answered in the viewer, so it does not count. Please type it again.\n")
+		case err == nil && time.Now().Before(c.doubtful):
+			c.Say("This line does not count, because it may have been meant for the question before, which has ended in the viewer. Please type it again.\n")
 			continue
-		case errors.As(err, new(*host.Elsewhere)):
+		case ctx.Err() != nil:
 			c.withdrawn = time.Now()
 		}
 		return line, err
