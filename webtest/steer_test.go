@@ -123,6 +123,32 @@ func TestN5_SteeringInTheBrowser(t *testing.T) {
 	}
 }
 
+// A double click on the button of one card does not answer the next one, which has moved up to the mouse.
+func TestN5_ADoubleClickAnswersOnce(t *testing.T) {
+	t.Parallel()
+	model := &script{
+		subagents: map[string][]fakellm.Turn{"Make a file": {{Calls: []fakellm.Call{use("shell", object{"command": "touch one"})}}, {Text: "Done."}}},
+		turns: []fakellm.Turn{
+			{Calls: []fakellm.Call{use("spawn_agent", object{"task": "Make a file."})}},
+			{Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})}},
+			{Text: "Done."},
+		},
+	}
+	p := steer(t, model.answer)
+	p.wait(`document.querySelectorAll(".ask").length == 2 && !document.querySelector(".ask button:disabled")`)
+	p.shot("two")
+	second := eval[string](p.page, `document.querySelectorAll(".ask h3")[1].id`)
+	const click = `document.querySelector("#act .ask .answers button").click()`
+	eval[bool](p.page, `(`+click+`, new Promise((done) => {
+		const seen = new MutationObserver(() => { seen.disconnect(); `+click+`; setTimeout(() => done(true), 1000); });
+		seen.observe(document.querySelector("#asks"), { childList: true });
+	}))`)
+	p.wait(`document.getElementById(` + quote(second) + `)`)
+	p.answer(eval[string](p.page, `document.querySelector("#act .ask .answers button").textContent`))
+	p.end()
+	p.allow("ERR_|server|Failed to fetch|network")
+}
+
 // press clicks on the button of the section for steering that has a text, when it can be clicked on.
 func (p *steered) press(label string) {
 	p.Helper()

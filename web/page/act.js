@@ -3,7 +3,8 @@
 /** maxLive is how much of a text that grows is shown, in characters. */
 const maxLive = 20000;
 
-/** settles is how long the buttons of a new question do nothing, in milliseconds: a click may have been meant for what was there before. */
+/** settles is how long the buttons of questions do nothing after one has come or gone, in milliseconds: a click may have been meant for what was
+ * there before. */
 const settles = 500;
 
 /** modes says what the permission modes are called. */
@@ -14,7 +15,7 @@ const act = {
   root: byID("act"),
   /** @type {View|null} */
   view: null,
-  running: false, finished: false, drawing: false, inMode: "ask",
+  running: false, finished: false, drawing: false, inMode: "ask", moved: 0,
   text: "", thinking: "",
   /** @type {Map<string, {name: string, output: string}>} the calls that run, by their ids */
   calls: new Map(),
@@ -198,6 +199,7 @@ function endAsk(id, how) {
   const back = card.contains(document.activeElement);
   act.cards.delete(id);
   card.remove();
+  act.moved = performance.now();
   if (back) (act.asks.firstElementChild || act.box).focus();
   act.view?.again();
   if (how === "timed_out") say("Nobody answered in time.");
@@ -273,6 +275,9 @@ function leaveAct() {
   clearNow();
 }
 
+act.asks.addEventListener("click", (/** @type {MouseEvent} */ e) => {
+  if (performance.now() - act.moved < settles) { e.stopPropagation(); e.preventDefault(); }
+}, true);
 act.root.append(act.asks, act.now, act.problem, el("div", { class: "composer" }, act.box, el("div", { class: "answers" }, act.send, act.later, act.stop, el("span", { class: "choices" }, act.mode, act.modelBox, act.effort))));
 
 addPanel({
