@@ -38,7 +38,8 @@ import (
 // output and the values of environment variables never are.
 //
 // Operations that only read are logged at slog.LevelDebug, those that may change something at slog.LevelInfo, and failures at
-// slog.LevelWarn. A missing file on reading, an ended context and a failing command are normal and do not count as failures.
+// slog.LevelWarn. A missing file on reading, a look above the allowed directories, as a search for a repository takes, an ended context and a
+// failing command are normal and do not count as failures.
 func Logging(e Environment, log *slog.Logger) Environment {
 	if log == nil {
 		return e
@@ -57,8 +58,7 @@ func (l logging) record(ctx context.Context, level slog.Level, op string, took t
 		return
 	}
 	if err != nil {
-		missing := level == slog.LevelDebug && errors.Is(err, fs.ErrNotExist)
-		if !missing && ctx.Err() == nil {
+		if !isUsual(level, op, err) && ctx.Err() == nil {
 			level = slog.LevelWarn
 		}
 		attrs = append(attrs, slog.Any("error", err))
@@ -66,6 +66,12 @@ func (l logging) record(ctx context.Context, level slog.Level, op string, took t
 	if l.log.Enabled(ctx, level) {
 		l.log.LogAttrs(ctx, level, op, append(attrs, slog.Duration("duration", took))...)
 	}
+}
+
+// isUsual reports whether an error is no failure: of a read file that is missing, or a stat outside of the allowed directories.
+func isUsual(level slog.Level, op string, err error) bool {
+	_, outside := errors.AsType[*outsideError](err)
+	return level == slog.LevelDebug && errors.Is(err, fs.ErrNotExist) || op == "stat" && outside
 }
 
 func (l logging) Open(ctx context.Context, name string) (io.ReadCloser, error) {

@@ -131,6 +131,18 @@ func TestD7_LoggingLogsErrors(t *testing.T) {
 	}
 }
 
+// A look above the allowed directories, as searches for a repository take, is no failure.
+func TestN7_LookingAboveIsNoFailure(t *testing.T) {
+	var log logged
+	e := env.Logging(newLocal(t, t.TempDir(), env.LocalOptions{}), log.logger(slog.LevelDebug))
+	if _, err := e.Stat(t.Context(), "../.git"); err == nil {
+		t.Error("it worked")
+	}
+	if lines := log.lines(t); len(lines) != 1 || !strings.HasPrefix(lines[0], "DEBUG stat ") || !strings.Contains(lines[0], "outside of the allowed") {
+		t.Errorf("the log has %q", lines)
+	}
+}
+
 func TestD7_LoggingPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {

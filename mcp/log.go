@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	maxLogs   = 10 // messages of a server in a second
-	maxLogged = 1 << 10
+	maxLogs = 10 // messages of a server in a second
+	// Of texts in bytes. A log that masks secrets and then cuts texts at less than this has no part of one at the end.
+	maxLogged = 8 << 10
 	maxShown  = 16 << 10
 )
 

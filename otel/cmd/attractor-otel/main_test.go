@@ -153,8 +153,10 @@ func TestN6_Exporters(t *testing.T) {
 		t.Errorf("%v: the answer is %q, standard error\n%s", err, out, stderr)
 	}
 	for vars, want := range map[string]string{"OTEL_TRACES_EXPORTER=zipkin": `OTEL_TRACES_EXPORTER is "zipkin"; it can be otlp, console or none`,
-		"OTEL_EXPORTER_OTLP_PROTOCOL=http/json": `OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"; it can be http/protobuf or grpc`} {
-		cmd, stderr := command(t, []string{vars, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--yes", "--no-journal", "do it")
+		"OTEL_EXPORTER_OTLP_PROTOCOL=http/json":         `OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"; it can be http/protobuf or grpc`,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=127.0.0.1:9":       `OTEL_EXPORTER_OTLP_ENDPOINT is no URL; write it as http://HOST:PORT`,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=some.host:": `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL; write it as http://HOST:PORT`} {
+		cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", vars}, "run", "--yes", "--no-journal", "do it")
 		if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || strings.Count(stderr.String(), want) != 1 {
 			t.Errorf("%s: %v: the answer is %q, standard error\n%s", vars, err, out, stderr)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -118,7 +119,26 @@ func exporter(signal string, getenv func(string) string) (kind, protocol string,
 	if kind == "otlp" && protocol != "http/protobuf" && protocol != "grpc" {
 		return "", "", fmt.Errorf("%s is %q; it can be http/protobuf or grpc", name, protocol)
 	}
-	return kind, protocol, nil
+	if kind == "otlp" {
+		err = checkEndpoint(signal, getenv)
+	}
+	return kind, protocol, err
+}
+
+// checkEndpoint refuses an endpoint that is no URL. The SDK would send everything, with the headers, to a receiver on this machine instead. The
+// error does not have the value, which may have a key.
+func checkEndpoint(signal string, getenv func(string) string) error {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		value := strings.TrimSpace(getenv(name))
+		if value == "" {
+			continue
+		}
+		if u, err := url.Parse(value); err != nil || u.Host == "" && u.Scheme != "unix" {
+			return fmt.Errorf("%s is no URL; write it as http://HOST:PORT", name)
+		}
+		return nil
+	}
+	return nil
 }
 
 // spanExporter returns the exporter of spans, nil for none. The console is standard error: standard output is for answers.
