@@ -114,3 +114,63 @@ func TestN5_TimeOfCompactions(t *testing.T) {
 		t.Errorf("the counts are %+v, the times %+v, those of the steps %v, want %+v", o.Counts, o.Time, o.Steps.Model, want)
 	}
 }
+
+// An input whose process was killed took the time in which a process worked on it.
+func TestN5_TimeOfResumedInputs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close()
+		store := journal.NewMemoryStore(false)
+		options := func(log journal.Log, steps ...llmtest.Step) agent.Options {
+			return agent.Options{ID: "s", Journal: log, Env: local, OutputDir: t.TempDir(), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}},
+				Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
+		}
+		log, err := store.Create(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{shell("true")}}})
+		s, err := agent.New(t.Context(), options(log, llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { time.Sleep(3 * time.Second); return call }), llmtest.Hang()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan error, 1)
+		go func() { _, err := s.Submit(t.Context(), "go"); over <- err }()
+		time.Sleep(4 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // at once
+		if err := s.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-over; !errors.Is(err, agent.ErrReleased) {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if log, err = store.Open(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = agent.Resume(t.Context(), options(log, after(7, nil, "done"))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Continue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		read, err := store.Read(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+		trace := traceOf(t, read, nil)
+		rows := trace.Rows(0, 100)
+		end := slices.IndexFunc(rows, func(r web.Row) bool { return r.Kind == web.RowEnd })
+		if at := trace.Overview(1).Time; rows[end].MS != 10_000 || at.Model != 10_000 || at.Idle != 3_601_000 {
+			t.Errorf("the input took %d ms; the times are %+v", rows[end].MS, at)
+		}
+	})
+}

@@ -21,7 +21,8 @@ type folder struct {
 
 	answer  int64                           // the record of the last answer
 	input   string                          // the text of the last input
-	began   int64                           // when it began, in milliseconds since 1970
+	began   int64                           // when it began, in milliseconds since 1970, later by the time in which no process worked on it
+	at      int64                           // the time of the record before
 	step    int                             // the model call that has begun last: its answer may come records later, after failed attempts
 	awaits  map[string]int64                // the records with the questions of calls
 	starts  map[string]*agent.ToolCallStart // of calls that have not ended
@@ -84,6 +85,7 @@ func (f *folder) add(line journal.Record) (record, error) {
 	}
 	f.price(&r, state)
 	f.count += len(r.rows)
+	f.at = line.Time.UnixMilli()
 	return r, nil
 }
 
@@ -107,6 +109,10 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bo
 	m.row.Seq, m.row.Time = head.Seq, line.Time.UnixMilli()
 	state := f.projection.State()
 	switch e := ev.(type) {
+	case *agent.SessionStart:
+		if e.Resumed && r.open {
+			f.began += max(0, m.row.Time-f.at)
+		}
 	case *agent.UserInput:
 		f.began, m.keep, f.input = m.row.Time, e.Text == f.input, e.Text
 	case *agent.ProcessingEnd:
