@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/url"
 	"os"
@@ -80,8 +81,8 @@ func secretPart(value string) string {
 	return value
 }
 
-// maskServers registers what the configuration of servers declares as secrets: variables and headers that look like ones. The errors name
-// those that cannot be masked.
+// maskServers registers what the configuration of servers declares as secrets: variables, headers and parameters of URLs that look like ones,
+// and passwords in URLs. The errors name those that cannot be masked.
 func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 	register := func(server, name, value string) {
 		if isSetting(value) {
@@ -107,8 +108,32 @@ func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 				register(s.Name, name, value)
 			}
 		}
+		for name, value := range urlSecrets(s.URL) {
+			register(s.Name, name, value)
+		}
 	}
 	return unmasked
+}
+
+// urlSecrets yields the password and the parameters of a URL that look like secrets, by their names.
+func urlSecrets(text string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		u, err := url.Parse(text)
+		if err != nil {
+			return
+		}
+		if password, ok := u.User.Password(); ok && !yield("password", password) {
+			return
+		}
+		query := u.Query()
+		for _, name := range slices.Sorted(maps.Keys(query)) {
+			for _, value := range query[name] {
+				if looksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) && !yield(name, value) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // openSecrets makes the masker of a session.
