@@ -1,9 +1,15 @@
 package web
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // The scripts have no way to make markup, code or addresses of a text. The page's policy forbids it as well, but an exported file may be
@@ -38,5 +44,33 @@ func TestN5_ScriptsDeclareNamesOnce(t *testing.T) {
 	}
 	if len(where) < 100 {
 		t.Errorf("only %d names were found", len(where))
+	}
+}
+
+// The scripts agree with the types in their comments.
+func TestN5_ScriptsHaveTypes(t *testing.T) {
+	t.Parallel()
+	tsc := peer.Need(t, "tsc")
+	var all []byte
+	for _, name := range glob("page/*.js") {
+		all = append(append(all, part(name)...), '\n')
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "page.js"), all, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := exec.Command(tsc, "--allowJs", "--checkJs", "--noEmit", "--strict", "false", "--target", "es2023", "--lib", "es2023,dom,dom.iterable", "page.js")
+	check.Dir = dir
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("tsc: %v\n%s", err, out)
+	}
+	wrong := append(bytes.Clone(all), "\nplural(\"one\", 1);\n"...)
+	if err := os.WriteFile(filepath.Join(dir, "page.js"), wrong, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check = exec.Command(tsc, check.Args[1:]...)
+	check.Dir = dir
+	if out, err := check.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("TS2345")) {
+		t.Errorf("tsc finds no wrong argument: %v\n%s", err, out)
 	}
 }

@@ -91,7 +91,7 @@ class OverviewPanel {
     const files = o.files ?? [];
     const facts = [
       fact("State", stateText(o), "", isBad(o) ? "bad" : ""),
-      fact("Cost", hasPrices(o) ? dollars(o.cost) : "price unknown", besides(o)),
+      fact("Cost", hasPrices(o) ? dollars(o.cost) : "unknown", hasPrices(o) ? besides(o) : "no known price"),
       fact("Input tokens", count(usage.input ?? 0), usage.input ? `${percent((usage.cache_read ?? 0) / usage.input)} cached` : ""),
       fact("Output tokens", count(usage.output ?? 0)),
       fact("Time", total, counts.inputs > 1 ? plural(counts.inputs, "input") : ""),
