@@ -263,12 +263,16 @@ func (d *Dir) discard(path string) error {
 	return nil
 }
 
-// exists returns an error unless the id is valid and the journal exists.
+// exists returns an error unless the id is valid and the journal exists. It must be a file: a pipe would be waited for when it is opened.
 func (d *Dir) exists(id string) error {
 	if err := CheckID(id); err != nil {
 		return err
 	}
-	if _, err := d.sys.stat(d.file(id, linesExt)); err != nil {
+	info, err := d.sys.stat(d.file(id, linesExt))
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file: %w", info.Name(), fs.ErrInvalid)
+	}
+	if err != nil {
 		return fmt.Errorf("journal: session %s: %w", id, err)
 	}
 	return nil
