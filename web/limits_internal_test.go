@@ -29,7 +29,7 @@ func (e *ended) Close() error {
 	return e.Conn.Close()
 }
 
-// smallBuffers is a listener whose connections hold little that is not read. It sends them to accepted.
+// smallBuffers is a listener whose connections hold little that is not read. It sends the first ones to accepted.
 type smallBuffers struct {
 	net.Listener
 	accepted chan *ended
@@ -42,7 +42,10 @@ func (l *smallBuffers) Accept() (net.Conn, error) {
 	}
 	e := &ended{Conn: c, over: make(chan struct{})}
 	err = c.(*net.TCPConn).SetWriteBuffer(4 << 10)
-	l.accepted <- e
+	select {
+	case l.accepted <- e:
+	default: // no test looks at so many
+	}
 	return e, err
 }
 
@@ -109,9 +112,12 @@ func TestN5_WatcherThatNeverReads(t *testing.T) {
 	s, l := bounded(t, Options{Store: store}, func(l *limits) { l.message = 100 * time.Millisecond })
 	dial(t, l, "GET /api/sessions/long/watch HTTP/1.1\r\nHost: "+l.Addr().String()+"\r\nAuthorization: Bearer "+s.token+"\r\n\r\n")
 	l.cut(t)
-	s.watching <- struct{}{} // there is room for all again
-	if n := len(s.watching); n != 1 {
-		t.Errorf("%d watchers", n)
+	for range maxWatchers { // there is room for all again
+		select {
+		case s.watching <- struct{}{}:
+		case <-time.After(time.Minute):
+			t.Fatal("the watcher is still there")
+		}
 	}
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -157,8 +163,10 @@ func TestN5_TooManyConnections(t *testing.T) {
 	first := <-l.accepted
 	open[0].Close()
 	<-first.over
-	if !answered(dial(t, l, request)) {
-		t.Error("a closed connection has made no room")
+	for begun := time.Now(); !answered(dial(t, l, request)); { // the server counts it just after it has closed it
+		if time.Since(begun) > time.Minute {
+			t.Fatal("a closed connection has made no room")
+		}
 	}
 }
 
