@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/host"
@@ -296,6 +297,7 @@ func TestL11_ACanceledQuestionTakesNoAnswer(t *testing.T) {
 	if _, err := io.ReadFull(ours, make([]byte, len("y\r\n"))); err != nil { // the echo: the terminal has the line
 		t.Fatal(err)
 	}
+	a.withdrawn = time.Time{} // the second question comes much later
 	go ask(t.Context(), "second")
 	<-asked
 	if _, err := io.WriteString(ours, "n\n"); err != nil {
@@ -328,6 +330,7 @@ func TestL11_ACanceledQuestionThatGoesOnReading(t *testing.T) {
 	<-asked
 	cancel()
 	<-answer
+	a.withdrawn = time.Time{} // the next question comes much later
 	go ask(t.Context())
 	<-asked
 	for _, line := range []string{"y\n", "n\n"} {

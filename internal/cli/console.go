@@ -122,7 +122,7 @@ func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
 		line, err := c.readLine(ctx, label)
 		switch {
 		case err == nil && time.Now().Before(c.doubtful):
-			c.Say("This line does not count, because it may have been meant for the question before, which has ended in the viewer. Please type it again.\n")
+			c.Say("This line does not count, because it may have been meant for the question before, which has ended. Please type it again.\n")
 			continue
 		case ctx.Err() != nil:
 			c.withdrawn = time.Now()
