@@ -439,13 +439,29 @@ func endless(c net.Conn) error {
 	return nil // a reset is an end
 }
 
+// answerInPieces answers with what was sent and then in pieces, for longer than the client may be silent in a request.
+func answerInPieces(t *testing.T, rw http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(rw, r.Body); err != nil {
+		t.Error(err)
+	}
+	for range 15 {
+		<-time.After(100 * time.Millisecond)
+		rw.Write([]byte("."))
+		http.NewResponseController(rw).Flush()
+	}
+}
+
 // A client that stops in the middle of a request is cut off. One that waits for its answer longer than that is not.
 func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t, Options{Idle: 300 * time.Millisecond})
 	note := w.plain.Config.Handler
 	w.plain.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/early" {
+		switch r.URL.Path {
+		case "/early":
+		case "/pieces":
+			answerInPieces(t, rw, r)
+		default:
 			note.ServeHTTP(rw, r)
 		}
 	})
@@ -472,18 +488,8 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		}
 		c.Close()
 	}
-	w.plain.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(rw, r.Body); err != nil {
-			t.Error(err)
-		}
-		for range 15 { // an answer in pieces that takes longer than the client may be silent in a request
-			<-time.After(100 * time.Millisecond)
-			rw.Write([]byte("."))
-			http.NewResponseController(rw).Flush()
-		}
-	})
 	p = w.start(t, Options{Idle: time.Second}) // longer, because a busy machine may not send each piece in time
-	r, err := w.client(p).Post(target, "text/plain", strings.NewReader("x"))
+	r, err := w.client(p).Post(target+"pieces", "text/plain", strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
