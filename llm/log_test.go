@@ -73,7 +73,7 @@ func TestN7_LogNamesTheCaller(t *testing.T) {
 	got := logged(t, func(t *testing.T, c *llm.Client) {
 		req := ask("hi")
 		req.Caller = llm.Caller{Session: "s", Agent: "agent-1", Step: 3, Attempt: 2, Purpose: "answer"}
-		_, _ = c.Complete(t.Context(), req)
+		_, _ = c.Complete(t.Context(), req) // the log says what came of it
 	}, llmtest.Text("x"))
 	if want := `msg="model call" session=s agent=agent-1 step=3 attempt=2 purpose=answer provider=p `; !strings.Contains(got, want) {
 		t.Errorf("%s, want %s", got, want)

@@ -153,7 +153,7 @@ func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Respon
 		s.metrics.firstChunk(c, first)
 	}
 	if failure == nil {
-		c.cost, _ = req.Facts.Cost(c.response.Usage)
+		c.cost, _ = req.Facts.Cost(c.response.Usage) // 0 if the prices are unknown
 		c.end()
 		return
 	}

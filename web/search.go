@@ -141,9 +141,9 @@ func textsOf(ev agent.Event) iter.Seq[string] {
 		case *agent.ThinkingDelta:
 			yield(e.Text)
 		case *agent.ToolCallStart:
-			_ = yield(e.Name) && yieldAll(yield, e.Arguments) && yieldAll(yield, e.Effective)
+			_ = yield(e.Name) && yieldAll(yield, e.Arguments) && yieldAll(yield, e.Effective) // these are the last texts
 		case *agent.ToolCallEnd:
-			_ = yield(e.Output) && yieldChanges(yield, e.Changes) && yieldAll(yield, e.Structured)
+			_ = yield(e.Output) && yieldChanges(yield, e.Changes) && yieldAll(yield, e.Structured) // these are the last texts
 		case *agent.StepEnd:
 		default:
 			raw, err := json.Marshal(ev)
