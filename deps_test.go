@@ -22,8 +22,11 @@ var allowed = map[string][]string{
 	"internal/fuzzy":      {},
 	"internal/jsonlines":  {},
 	"internal/lastline":   {"sanitize"},
+	"internal/refdocs":    {"github.com/spf13/cobra", "github.com/spf13/pflag"}, // for tests
 	"internal/jsonscan":   {},
 	"internal/names":      {},
+	"internal/parallel":   {},
+	"internal/shquote":    {},
 	"internal/pieces":     {},
 	"internal/orphans":    {"golang.org/x/sys/..."},
 	"llm":                 {"internal/jsonscan"},
@@ -40,13 +43,14 @@ var allowed = map[string][]string{
 	"llm/providers":       {"llm/..."},
 	"llm/catalog":         {"llm"},
 	"llm/generate":        {"llm", "github.com/google/jsonschema-go/jsonschema"},
-	"env":                 {"internal/contain", "internal/guard", "internal/names", "golang.org/x/sys/..."},
+	"env":                 {"env/capture", "internal/contain", "internal/guard", "internal/names", "golang.org/x/sys/..."},
 	"env/capture":         {},
 	"env/envtest":         {"env"},
 	"internal/contain":    {"golang.org/x/sys/..."},
 	"internal/guard":      {},
 	"internal/netguard":   {"golang.org/x/net/idna"},
 	"internal/proxy":      {"internal/netguard"},
+	"internal/release":    {}, // for maintainers
 	"sanitize":            {},
 	"tracecontext":        {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
@@ -56,7 +60,7 @@ var allowed = map[string][]string{
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "env/capture", "profile", "search", "tool", "tool/coding"},
-	"profile/openai":      {"env", "llm", "patch", "profile", "tool", "tool/coding"},
+	"profile/openai":      {"env", "internal/shquote", "llm", "patch", "profile", "tool", "tool/coding"},
 	"patch":               {"internal/fuzzy", "internal/names"},
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
@@ -64,13 +68,16 @@ var allowed = map[string][]string{
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
-	"internal/cli":        {"acp", "sanitize", "secret/...", "agent", "env", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+
+	// internal/record makes the recording in the README.
+	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
 	"internal/soak":        {"agent", "journal", "llm", "llm/fakellm", "tool"},    // for tests
 	"internal/doors":       {},                                                    // has only tests
-	"mcp/mcptest":          {},                                                    // has only tests
+	"internal/mcptest":     {},                                                    // has only tests
 	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
 	"internal/authserver":  {},                                                    // for tests
 
@@ -78,45 +85,40 @@ var allowed = map[string][]string{
 	"examples/jsonclient/go": {},
 }
 
-// rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room. Planned rooms do not
-// exist yet.
-var rooms = map[string]room{
-	"rules":             {built, []string{"env", "llm", "search", "tool", "rules/shell"}},
-	"rules/shell":       {built, []string{"env", "internal/git", "sanitize", "mvdan.cc/sh/v3/syntax"}},
-	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
-	"secret":            {built, []string{}},
-	"secret/masked":     {built, []string{"agent", "env", "journal", "llm", "secret", "tool"}},
-	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
-	"env/remote":        {planned, []string{"env", "search"}},
-	"mcp":               {built, []string{"env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"}},
-	"lsp":               {built, []string{"env", "internal/jsonlines", "internal/lastline", "internal/names", "llm", "sanitize", "search", "tool"}},
-	"ext":               {built, []string{"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"}},
-	"ext/hooks":         {built, []string{"agent", "env", "ext", "internal/jsonlines", "internal/names", "llm", "patch", "rules", "sanitize", "tool"}},
-	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
-	"acp":               {built, []string{"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"}},
-	"web":               {built, []string{"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"}},
-	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/jsonlines", "internal/names", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "checkpoint", "internal/debuglog"}},
-	"internal/chat":     {built, []string{"agent", "internal/dialog", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "sanitize", "tool"}},
-	"internal/debuglog": {built, []string{"agent", "env", "llm", "secret", "tool"}},
-	"internal/dialog":   {built, []string{"internal/host", "internal/render", "tool"}},
-	"internal/protocol": {built, []string{"agent", "internal/host", "llm", "tool"}},
-	"internal/tty":      {built, []string{"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"}},
-	"internal/render":   {built, []string{"sanitize", "agent", "internal/host", "llm", "mcp", "tool", "github.com/clipperhouse/displaywidth"}},
-	"cmd/attractor-env": {built, []string{"golang.org/x/sys/..."}},
+// rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room.
+var rooms = map[string][]string{
+	"rules":                    {"env", "llm", "search", "tool", "rules/shell"},
+	"rules/shell":              {"env", "internal/git", "internal/shquote", "sanitize", "mvdan.cc/sh/v3/syntax"},
+	"trust":                    {"github.com/rogpeppe/go-internal/diff"},
+	"secret":                   {},
+	"secret/masked":            {"agent", "env", "journal", "llm", "secret", "tool"},
+	"env/sandbox":              {"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."},
+	"env/remote":               {"env", "search", "env/remote/internal/wire", "internal/lastline", "internal/shquote", "sanitize"},
+	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
+	"env/remote/internal/wire": {"env", "search", "github.com/hashicorp/yamux"},
+	"mcp":                      {"env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "internal/shquote", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"},
+	"lsp":                      {"env", "internal/jsonlines", "internal/lastline", "internal/names", "internal/shquote", "llm", "sanitize", "search", "tool"},
+	"ext":                      {"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"},
+	"ext/hooks":                {"agent", "env", "ext", "internal/jsonlines", "internal/names", "internal/shquote", "llm", "patch", "rules", "sanitize", "tool"},
+	"checkpoint":               {"env", "internal/git", "internal/guard", "internal/names", "llm", "search", "tool", "github.com/klauspost/compress/zstd", "github.com/rogpeppe/go-internal/diff", "golang.org/x/sys/..."},
+	"check":                    {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
+	"acp":                      {"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"},
+	"web":                      {"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"},
+	"internal/host":            {"sanitize", "internal/git", "internal/jsonlines", "internal/names", "internal/shquote", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "internal/debuglog", "examples/remoteenv"},
+	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "sanitize", "tool"},
+	"internal/debuglog":        {"agent", "env", "llm", "secret", "tool"},
+	"internal/dialog":          {"internal/host", "internal/render", "tool"},
+	"internal/protocol":        {"agent", "internal/host", "llm", "tool"},
+	"internal/tty":             {"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/render":          {"sanitize", "agent", "internal/host", "llm", "mcp", "tool", "github.com/clipperhouse/displaywidth"},
+	"cmd/attractor-env":        {"env/remote/serve", "golang.org/x/sys/..."},
 }
-
-type room struct {
-	planned bool
-	imports []string
-}
-
-const planned, built = true, false
 
 // ofTests holds the packages that the tests of a package may import, for tests that use only doors.
 var ofTests = map[string][]string{
 	"internal/doors": {"llm", "llm/llmtest", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
 		"internal/peer", "internal/orphans", "go.uber.org/goleak"},
-	"mcp/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer", "internal/orphans",
+	"internal/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer", "internal/orphans", "internal/parallel",
 		"go.uber.org/goleak"},
 }
 
@@ -168,7 +170,11 @@ func TestDependencyRule(t *testing.T) {
 	for name, pkg := range list(t) {
 		rules, ok := allowed[name]
 		if room, is := rooms[name]; is {
-			rules, ok = room.imports, true
+			rules, ok = room, true
+		}
+		if !ok && (name == "examples" || strings.HasPrefix(name, "examples/")) {
+			programOfAUser(t, pkg)
+			continue
 		}
 		if !ok {
 			t.Errorf("package %s is not on the map: add it with what it may import", name)
@@ -188,12 +194,22 @@ func TestDependencyRule(t *testing.T) {
 	}
 }
 
-// Neither agent nor a package below it imports a room, and the map does not allow it either.
+// programOfAUser checks that an example imports nothing internal, as the program of any user.
+func programOfAUser(t *testing.T, pkg *listed) {
+	t.Helper()
+	for _, imp := range pkg.Imports {
+		if strings.Contains(imp, "/internal/") {
+			t.Errorf("%s imports %s, which its reader cannot", pkg.name(), imp)
+		}
+	}
+}
+
+// TestRoomsStandOnTheDoors checks that neither agent nor a package below it imports a room, and that the map does not allow it either.
 func TestRoomsStandOnTheDoors(t *testing.T) {
 	packages := list(t)
-	for name, room := range rooms {
-		if _, there := packages[name]; there == room.planned {
-			t.Errorf("the map has planned = %v for %s, but the package exists: %v", room.planned, name, there)
+	for name := range rooms {
+		if packages[name] == nil {
+			t.Errorf("the map has %s, which does not exist", name)
 		}
 	}
 	below := map[string]bool{}

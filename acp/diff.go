@@ -126,7 +126,7 @@ func intended(dir string, args json.RawMessage) (content []callContent) {
 	return content
 }
 
-// diffsOfPatch returns the diffs of a patch, or nil if it is none.
+// diffsOfPatch returns the diffs of a patch, or nil if the text is no patch.
 func diffsOfPatch(text string) (content []callContent) {
 	ops, err := patch.Parse(text)
 	if err != nil {

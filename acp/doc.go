@@ -1,6 +1,10 @@
 // Package acp lets editors run agents over the Agent Client Protocol: JSON-RPC messages, one a line, in version 1 of the protocol.
 //
-// An [Agent] serves one editor, usually on the standard input and output of a process that the editor has started:
+// An [Agent] serves one editor. Its Open function makes a [Session] for each directory that the editor asks for, and gets a [Client], through
+// which the session is shown and asks. The package is the agent's side only. It stores nothing: a program that lists and resumes sessions
+// keeps their journals.
+//
+// Usually the editor has started the process, and Serve gets its standard input and output:
 //
 //	a := &acp.Agent{Name: "example", Version: "1.0", Open: func(ctx context.Context, o acp.Opening) (*acp.Session, error) {
 //		local, err := env.NewLocal(o.Dir, env.LocalOptions{})
@@ -50,4 +54,11 @@
 //
 // When the input ends, or the output cannot be written to, all prompts are cancelled and all sessions are closed, in order, so that they can be
 // resumed.
+//
+// # Decisions
+//
+//   - The messages are the package's own types over its own JSON-RPC. The Go SDK of the protocol lacks stable methods, passes each update
+//     through a map, which changes numbers, ends at a line of 10 MiB and starts a goroutine for each request without a limit.
+//   - The editor's files are an environment around the session's directory, inside of protection and the gate, so hashes and approvals are
+//     about unsaved text.
 package acp

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 )
 
 // openRequested returns the work of the requests that open a session.
@@ -86,7 +87,7 @@ func (s *server) serversOf(list []serverDTO) ([]Server, error) {
 				return nil, Errorf(CodeInvalidParams, "the MCP server %q has no command", shortened(d.Name, 100))
 			}
 		default:
-			if !s.reaches(server.Type) {
+			if !slices.Contains(s.RemoteServers, server.Type) {
 				return nil, Errorf(CodeInvalidParams, "the MCP server %q has the type %q, which this agent does not support", shortened(d.Name, 100), shortened(d.Type, 100))
 			}
 			if d.URL == "" {
@@ -99,15 +100,6 @@ func (s *server) serversOf(list []serverDTO) ([]Server, error) {
 		servers = append(servers, server)
 	}
 	return servers, nil
-}
-
-func (s *server) reaches(kind string) bool {
-	for _, k := range s.RemoteServers {
-		if k == kind {
-			return true
-		}
-	}
-	return false
 }
 
 func values(pairs []pair) map[string]string {

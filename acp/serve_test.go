@@ -224,6 +224,30 @@ func TestN1_EndWhileOpening(t *testing.T) {
 	})
 }
 
+// A host can tell of changed options while its session is being opened.
+func TestN1_ChangedWhileOpening(t *testing.T) {
+	p, told := newProgram(), make(chan struct{})
+	a := p.agent()
+	a.Open = func(ctx context.Context, o acp.Opening) (*acp.Session, error) {
+		s, err := p.open(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		s.Options = func() []acp.Option { return nil }
+		go func() {
+			defer close(told)
+			for range 1000 {
+				o.Client.Changed()
+			}
+		}()
+		return s, nil
+	}
+	e := connect(t, a)
+	e.open("{}")
+	<-told
+	e.end()
+}
+
 // The model's questions are forms where the editor has these. Otherwise the prompt ends with the question, and the next one answers it.
 func TestN1_Questions(t *testing.T) {
 	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?", "options": []string{"red", "blue"}}))

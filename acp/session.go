@@ -40,7 +40,7 @@ func newSession(s *server) *session {
 	return open
 }
 
-// update sends an update. It fails only if the connection is over, which ends the session anyway.
+// update sends an update.
 func (o *session) update(u any) {
 	// This fails only if the connection is over, and then the session is closed.
 	_ = o.server.conn.notify(methodUpdate, struct {
@@ -154,7 +154,7 @@ func (o *session) submit(ctx context.Context, text string, more []llm.Part) (*ag
 	if o.host.Submit != nil {
 		return o.host.Submit(ctx, text, more...)
 	}
-	return o.host.Agent.Submit(ctx, text, more...)
+	return o.host.Agent.Submit(ctx, text, agent.Attach(more...))
 }
 
 // stopReason returns the protocol's reason for the end of a prompt.
@@ -255,12 +255,9 @@ func (o *session) current() (mode, options string) {
 
 // changed tells the editor about other values of the options, if there are any.
 func (o *session) changed() {
-	if o.host == nil || o.host.Options == nil {
-		return
-	}
 	o.telling.Lock()
 	defer o.telling.Unlock()
-	if o.told.options == "" { // the editor gets them with the session
+	if o.told.options == "" { // the editor gets them with the session, or the session has none
 		return
 	}
 	was := o.told

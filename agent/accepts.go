@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -33,10 +34,10 @@ func (s *State) accepts(rec record) error {
 	case intentRecord:
 		problem = s.needsInput()
 		for _, call := range r.Calls {
-			problem = first(problem, s.acceptsCall(call.ID))
+			problem = cmp.Or(problem, s.acceptsCall(call.ID))
 		}
 	case turnRecord:
-		problem = first(s.needsInput(), s.acceptsTurn(r))
+		problem = cmp.Or(s.needsInput(), s.acceptsTurn(r))
 	case modelRecord:
 		problem = s.acceptsModel(r)
 	case answerRecord, faultRecord, stopRecord:

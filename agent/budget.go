@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +35,7 @@ func (b *Budget) value(r Reason) float64 {
 	return 0
 }
 
-// stop returns the record that ends the open input.
+// stop returns the record that makes the open input end for a reason.
 func (s *State) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
 }
@@ -69,18 +70,15 @@ func highestPrices(m *llm.Model) (price llm.Price, known bool) {
 // chosen provider's unless the policy says otherwise.
 func (s *Session) affordable(p *Policy, chosen string, facts *llm.Model) error {
 	if c := p.Compaction; c.Model != "" {
-		if err := checkBudget(p.Budget, s.facts(first(c.Provider, chosen), c.Model)); err != nil {
+		if err := checkBudget(p.Budget, s.facts(cmp.Or(c.Provider, chosen), c.Model)); err != nil {
 			return fmt.Errorf("%w (of compactions)", err)
 		}
 	}
 	return checkBudget(p.Budget, facts)
 }
 
-// checkBudget returns an error for a budget that cannot be kept.
+// checkBudget returns an error for a budget that cannot be kept, because nobody knows what the model costs.
 func checkBudget(b Budget, facts *llm.Model) error {
-	if b.Tokens < 0 || b.USD < 0 || b.Time < 0 {
-		return errors.New("agent: a budget cannot be negative")
-	}
 	if _, known := highestPrices(facts); b.USD > 0 && b.Tokens == 0 && !known {
 		return errors.New("agent: the budget is in US dollars and the model's prices are not known; give a budget of tokens too, or prices " +
 			"in the client's Models")

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ func (o *Options) check() error {
 	return o.checkLimits()
 }
 
-// check returns what is wrong with a policy that is given as of, to a session that has the hook BeforeStop or not. Negative numbers are left
-// to notNegative.
+// check returns an error for a policy that cannot work. Of is what the error calls the policy, and confirms reports whether the session has
+// the hook BeforeStop. Negative numbers are left to notNegative.
 func (p *Policy) check(of string, provider func(name string) (llm.Provider, error), confirms bool) error {
 	switch {
 	case p.MaxConfirms != 0 && !confirms:
@@ -53,6 +54,11 @@ func (p *Policy) check(of string, provider func(name string) (llm.Provider, erro
 	if p.Result != nil {
 		if _, err := checker(p.Result.Schema); err != nil {
 			return fmt.Errorf("agent: %s.Result.Schema: %w", of, err)
+		}
+	}
+	if name := p.Compaction.Provider; name != "" {
+		if _, err := provider(name); err != nil {
+			return fmt.Errorf("agent: the provider of %s.Compaction: %w", of, err)
 		}
 	}
 	return p.Fallbacks.check(of, provider)
@@ -101,13 +107,8 @@ func (o *Options) checkNew() error {
 		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, profile/openai and profile/gemini, or give it " +
 			"a Provider, a Prompt or Tools of your own")
 	}
-	for name, provider := range map[string]string{"the session": first(o.Provider, o.Profile.Provider), "Options.Compaction": o.Compaction.Provider} {
-		if name == "Options.Compaction" && provider == "" {
-			continue
-		}
-		if _, err := o.Client.Provider(provider); err != nil {
-			return fmt.Errorf("agent: the provider of %s: %w", name, err)
-		}
+	if _, err := o.Client.Provider(cmp.Or(o.Provider, o.Profile.Provider)); err != nil {
+		return fmt.Errorf("agent: the provider of the session is Options.Provider, or else the profile's: %w", err)
 	}
 	if o.State != nil {
 		return errors.New("agent: Options.State is for Resume; a new session has none")

@@ -50,7 +50,7 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 			o.Profile, o.Provider, o.Model, o.System = profile.Profile{}, "test", "m", "Work."
 		}, ""},
 		"no model":                {func(o *agent.Options) { o.Profile.Model = "" }, "set Options.Model"},
-		"unknown provider":        {func(o *agent.Options) { o.Profile.Provider = "elsewhere" }, `unknown provider "elsewhere"; the client has test, other`},
+		"unknown provider":        {func(o *agent.Options) { o.Profile.Provider = "elsewhere" }, `or else the profile's: unknown provider "elsewhere"; the client has test, other`},
 		"no provider":             {func(o *agent.Options) { o.Profile.Provider = "" }, "the client has no default: set Provider to one of test, other"},
 		"a client without any":    {func(o *agent.Options) { o.Client = &llm.Client{} }, "the client has no providers"},
 		"provider of compactions": {func(o *agent.Options) { o.Compaction.Provider = "elsewhere" }, `Options.Compaction: unknown provider "elsewhere"`},
@@ -136,6 +136,28 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 				t.Errorf("%d records, %d events", log.Len(), events)
 			}
 		})
+	}
+}
+
+// A policy is checked in a resumed session as in a new one.
+func TestI15_ResumeChecksThePolicy(t *testing.T) {
+	log := new(journal.Memory)
+	o := validOptions()
+	o.Journal = log
+	s, err := agent.New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	records := log.Len()
+	o.Compaction.Provider = "elsewhere"
+	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), `Options.Compaction: unknown provider "elsewhere"`) {
+		t.Errorf("Resume = %v", err)
+	}
+	if log.Len() != records {
+		t.Errorf("%d records were written", log.Len()-records)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // A child is a subagent.
 type child struct {
 	id      string
+	callID  string // of the call that started it
 	session *Session
 	task    tool.AgentTask // with what its definition adds
 
@@ -31,9 +32,9 @@ type child struct {
 }
 
 // open returns a child with its session.
-func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*child, error) {
+func (a *subagents) open(ctx context.Context, id, callID string, task tool.AgentTask) (*child, error) {
 	o := a.options
-	c := &child{id: id, status: childRunning, ended: make(chan struct{})}
+	c := &child{id: id, callID: callID, status: childRunning, ended: make(chan struct{})}
 	def, err := a.definition(task.Agent)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,9 @@ func (s *Session) update(ctx context.Context, decide func() ([]record, error)) e
 // lockWrites takes the write lock, which is held while records are committed. Only its holder changes the state, and may read it without mu.
 func (s *Session) lockWrites(ctx context.Context) error {
 	select {
-	case s.writeLock <- struct{}{}:
+	case <-s.writeLock:
 	default:
-		if err := s.waitForWrites(ctx); err != nil {
+		if _, err := awaitJournal(ctx, s, "the journal's Append", s.writeLock); err != nil { // whose caller holds the lock
 			return err
 		}
 	}
@@ -68,42 +69,17 @@ func (s *Session) lockWrites(ctx context.Context) error {
 	return nil
 }
 
-func (s *Session) waitForWrites(ctx context.Context) error {
-	for hurried := false; !hurried; {
-		running := s.running()
-		select {
-		case s.writeLock <- struct{}{}:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-running.Done():
-		case <-s.life.Done():
-		}
-		hurried = s.mustHurry(running)
-	}
-	timer := time.NewTimer(journalPatience * s.grace)
-	defer timer.Stop()
-	select {
-	case s.writeLock <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return s.abandonJournal("the journal's Append")
-	}
-}
-
 // tryLockWrites takes the write lock if it is free, and reports whether it has.
 func (s *Session) tryLockWrites() bool {
 	select {
-	case s.writeLock <- struct{}{}:
+	case <-s.writeLock:
 		return true
 	default:
 		return false
 	}
 }
 
-func (s *Session) unlockWrites() { <-s.writeLock }
+func (s *Session) unlockWrites() { s.writeLock <- struct{}{} }
 
 // append writes records to the journal and then folds them into the state. It is called with the write lock, which ends when the journal
 // returns: that may be after append has returned.
@@ -178,8 +154,8 @@ func (s *Session) foldAll(records []record, at time.Time, size int64) {
 // stamp returns a time as it reads after it was written.
 func stamp(t time.Time) time.Time { return t.UTC().Round(0) }
 
-// sync makes all appended records durable. A round has two such commit points: before tools with effects run, and before anything of the
-// next answer counts, see [Session.syncBeside]. Steer and FollowUp sync before they return.
+// sync makes all appended records durable. A round has two such points: before tools with effects run, and before anything of the next answer
+// counts, see [Session.syncBeside]. Steer and FollowUp sync before they return.
 func (s *Session) sync(ctx context.Context) error {
 	call, after := s.syncCall()
 	if call == nil {
@@ -291,7 +267,8 @@ func (s *Session) startWrite(what string, call func(context.Context) error, afte
 
 // endWrite waits for a call of the journal and returns its error as one of the session.
 func (s *Session) endWrite(ctx context.Context, what string, done <-chan guard.Result[struct{}]) error {
-	err := s.awaitJournal(ctx, "the journal's "+what, done)
+	returned, err := awaitJournal(ctx, s, "the journal's "+what, done)
+	err = cmp.Or(err, hostError(returned.Err))
 	switch {
 	case err == nil, errors.Is(err, ErrStuck), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err
@@ -304,15 +281,17 @@ func (s *Session) endWrite(ctx context.Context, what string, done <-chan guard.R
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
 }
 
-// awaitJournal waits for the journal until ctx ends, or for its patience after the input or the session was asked to end.
-func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan guard.Result[struct{}]) error {
+// awaitJournal returns what a channel gives when the journal has done something. It waits until ctx ends, or for the journal's patience after
+// the input or the session was asked to end; then the journal is given up.
+func awaitJournal[T any](ctx context.Context, s *Session, what string, done <-chan T) (T, error) {
+	var none T
 	for hurried := false; !hurried; {
 		running := s.running()
 		select {
 		case r := <-done:
-			return hostError(r.Err)
+			return r, nil
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return none, context.Cause(ctx)
 		case <-running.Done():
 		case <-s.life.Done():
 		}
@@ -322,11 +301,11 @@ func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan gua
 	defer timer.Stop()
 	select {
 	case r := <-done:
-		return hostError(r.Err)
+		return r, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return none, context.Cause(ctx)
 	case <-timer.C:
-		return s.abandonJournal(what)
+		return none, s.abandonJournal(what)
 	}
 }
 

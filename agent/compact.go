@@ -121,13 +121,13 @@ func (s *State) retained() int {
 
 // Compact asks for a compaction before the next model call, or at once in an idle session. It returns when the request is durable; in an
 // idle session, when the history is compacted or a WARNING has said why it is not. If ctx ends first, Compact returns context.Cause(ctx)
-// and the next input compacts the history.
+// and the next input compacts the history. If the session ends first, the error is an [ErrClosed].
 func (s *Session) Compact(ctx context.Context) error {
 	if err := s.commitDurably(ctx, queuedRecord{Lane: LaneCompactions, Source: sourceHost}); err != nil {
 		return err
 	}
 	var ended error
-	begun, err := s.work(ctx, func(run context.Context) (err error) {
+	_, err := s.work(ctx, func(run context.Context) (err error) {
 		if s.compactsNow() {
 			_, err = s.step(run)
 		}
@@ -137,7 +137,7 @@ func (s *Session) Compact(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return cmp.Or(err, context.Cause(ctx))
-	case !begun:
+	case errors.Is(err, ErrBusy):
 		return nil // the running input does it
 	}
 	return cmp.Or(err, ended, s.givenAway())
@@ -359,9 +359,10 @@ func transcript(before string, turns []Turn, most int) string {
 	return before + limited(b.String(), most-len(before))
 }
 
-// limited returns text cut to most bytes: the first quarter of them from its beginning, the others from its end.
+// limited returns text cut to most bytes: the first quarter of them from its beginning, the others from its end. Around the cut it adds a line
+// that counts what is missing. Nothing of the text is left if most is not positive.
 func limited(text string, most int) string {
-	if len(text) <= most {
+	if most = max(most, 0); len(text) <= most {
 		return text
 	}
 	head, tail := text[:most/4], text[len(text)-most*3/4:]

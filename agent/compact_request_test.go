@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -45,6 +47,30 @@ func TestA16_OnRequestAtRest(t *testing.T) {
 	}
 	if !strings.HasSuffix(h.kinds(), "PROCESSING_END COMPACTION") {
 		t.Errorf("events %s", h.kinds())
+	}
+}
+
+// syncLog is a log that calls a function while it is synced, once.
+type syncLog struct {
+	*journal.Memory
+	during func()
+	once   sync.Once
+}
+
+func (l *syncLog) Sync(ctx context.Context) error {
+	if l.during != nil {
+		l.once.Do(l.during)
+	}
+	return l.Memory.Sync(ctx)
+}
+
+// If the session ends before a compaction that was requested at rest, Compact says so.
+func TestA16_SessionEndsBefore(t *testing.T) {
+	log := &syncLog{Memory: new(journal.Memory)}
+	h := open(t, setup{options: agent.Options{Journal: log}})
+	log.during = h.Abort
+	if err := h.Compact(context.Background()); !errors.Is(err, agent.ErrClosed) {
+		t.Errorf("Compact = %v, want ErrClosed", err)
 	}
 }
 

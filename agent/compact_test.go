@@ -24,6 +24,27 @@ import (
 // size is the window of these tests' model, in tokens.
 const size = 10_000
 
+// The model of summaries has a window that takes no transcript. The request for the summary has none then.
+func TestA16_WindowWithoutRoom(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{printTool(8_000)}, models: func(provider, id string) (llm.Model, bool) {
+		m := llm.Model{Provider: provider, ID: id, Window: size}
+		if id == "tiny" {
+			m.Window = 16
+		}
+		return m, true
+	}, steps: slices.Repeat([]llmtest.Step{llmtest.Text(strings.Repeat("long ", 200))}, 9),
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Model: "tiny", KeepTurns: 1}}}})
+	for range 2 { // the second summary has the first in its transcript
+		h.submit(t, "go", agent.ReasonCompleted)
+		if err := h.Compact(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(only[*agent.Compaction](h)); n != 2 || h.warned() != "" {
+		t.Errorf("%d compactions, warnings %q", n, h.warned())
+	}
+}
+
 // worker returns a model that answers with a call a few times and then with a text. It recognizes a request for a summary by its lack of
 // tools.
 func worker(calls int, text, summary llmtest.Step) []llmtest.Step {

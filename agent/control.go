@@ -58,7 +58,8 @@ func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []Se
 }
 
 // Set changes settings from the next model call on. Another model gets the whole history, also a model of another provider, except for
-// parts that only the old one can read.
+// parts that only the old one can read. When Set returns nil, the settings are in the journal. The end of ctx ends the wait for the journal,
+// which may have them all the same.
 func (s *Session) Set(ctx context.Context, set Settings) error {
 	if set.Model != nil && *set.Model == "" {
 		return errors.New("agent: the model's name is empty")
@@ -154,7 +155,7 @@ func (s *Session) requestEnd() {
 	s.events.hurry()
 	switch {
 	case running != nil:
-		running.cancel(errAbort) // release does the rest
+		running.cancel(errAbort) // endActivity does the rest
 	case left:
 		go s.endOpenInput()
 	case first:

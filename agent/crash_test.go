@@ -428,6 +428,7 @@ func blankResults(value any, calls map[string]bool) {
 // A process is killed at every call of its journal, before and after it took effect, with and without unsynced records, and then a second
 // one somewhere else. The session always comes to the same end as without crashes.
 func TestA19_CrashAtEveryWriteBoundary(t *testing.T) {
+	t.Parallel()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
 		t.Fatal(err)

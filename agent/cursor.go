@@ -12,23 +12,29 @@ import (
 // retains only the event in progress.
 func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		stop := context.AfterFunc(ctx, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.changed.Broadcast()
-		})
-		defer stop()
-		c := cursor{stream: s}
-		for {
-			ev := c.next(ctx)
-			if short, ok := ev.(*shortEvent); ok {
-				ev = s.whole(short)
-			}
-			if ev == nil || !yield(ev) {
+		defer s.wakeAtEnd(ctx)()
+		for c := (cursor{stream: s}); ; {
+			if ev := c.next(ctx); ev == nil || !yield(ev) {
 				return
 			}
 		}
 	}
+}
+
+// wakeAtEnd makes cursors that wait look again when ctx ends. The function that it returns undoes that.
+func (s *eventStream) wakeAtEnd(ctx context.Context) (undo func() bool) {
+	return context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})
+}
+
+// newest returns the number of the newest event.
+func (s *eventStream) newest() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seq
 }
 
 // A cursor is a position in the log.
@@ -40,6 +46,28 @@ type cursor struct {
 
 // next waits for an event and returns it. Nil means that there will be none.
 func (c *cursor) next(ctx context.Context) Event {
+	ev := c.wait(ctx)
+	if short, ok := ev.(*shortEvent); ok {
+		return c.stream.whole(short)
+	}
+	return ev
+}
+
+// nextUpTo returns the next event if there is one with a number of at most last. It does not wait.
+func (c *cursor) nextUpTo(last int64) Event {
+	c.stream.mu.Lock()
+	ev := c.take(&c.stream.log)
+	c.stream.mu.Unlock()
+	switch short, ok := ev.(*shortEvent); {
+	case ev == nil || ev.Head().Seq > last:
+		return nil
+	case ok:
+		return c.stream.whole(short)
+	}
+	return ev
+}
+
+func (c *cursor) wait(ctx context.Context) Event {
 	s := c.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()

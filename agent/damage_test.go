@@ -348,6 +348,25 @@ func TestI8_AnswerOutOfTurn(t *testing.T) {
 	newReader(t).use(t, records)
 }
 
+// An input ends for a loop after the model was warned of one, and goes on. No session writes that, but the journal can be read.
+func TestI8_LoopAfterItsWarning(t *testing.T) {
+	records := recordsOf(version1(t))[:1]
+	call := func(id string) []string {
+		return []string{
+			`{"k":"answer","d":{"message":{"role":"assistant","parts":[{"tool_call":{"id":"` + id + `","name":"look","args":"{}"}}]},"usage":{"input":0,"output":0},"finish":{"reason":""}}}`,
+			`{"k":"result","d":{"call_id":"` + id + `","name":"look","content":[{"text":{"text":"looked"}}]}}`,
+		}
+	}
+	for _, line := range slices.Concat([]string{`{"k":"input","d":{"text":"go"}}`}, call("a"), []string{
+		`{"k":"turn","d":{"origin":"loop","text":"Stop.","loop":{"period":1,"repeats":5}}}`,
+		`{"k":"end","d":{"reason":"loop"}}`,
+		`{"k":"input","d":{"continue":true}}`,
+	}, call("b")) {
+		records = append(records, recordsOf(line)...)
+	}
+	newReader(t).use(t, records)
+}
+
 // Any flipped bit of a journal leads to an error or an end, never to a panic or a hang. The lines have no checksums here.
 func TestI8_FlippedRecords(t *testing.T) {
 	content := []byte(version1(t))

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,15 +155,15 @@ func chosenTools(tools []tool.Tool, names []string) ([]tool.Tool, error) {
 
 // ask sets the model of a subagent: the task's, or else the definition's, its profile's or the session's.
 func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State) error {
-	model := first(task.Model, def.Model)
+	model := cmp.Or(task.Model, def.Model)
 	if def.Profile != nil {
-		model = first(model, def.Profile.Model)
+		model = cmp.Or(model, def.Profile.Model)
 	}
-	o.Effort = first(first(task.Effort, def.Effort), parent.Effort)
+	o.Effort = cmp.Or(task.Effort, def.Effort, parent.Effort)
 	o.Provider, o.Model, o.Fallbacks = parent.modelsFor(model)
 	provider, chosen := def.Provider, parent.chosen().Provider
 	if def.Profile != nil {
-		provider = first(provider, def.Profile.Provider)
+		provider = cmp.Or(provider, def.Profile.Provider)
 	}
 	if provider != "" && provider != chosen {
 		if o.Provider = provider; model == "" {

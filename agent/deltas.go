@@ -12,7 +12,7 @@ import (
 // liveKept limits the head and the tail, each, of live output that cursors get, in bytes. OnEvent gets all of it.
 const liveKept = 32 << 10
 
-// A runKey names the text that deltas belong to. Agents is the path of subagents that they come from, empty for the session itself.
+// A streamKey names the text that deltas belong to. Agents is the path of subagents that they come from, empty for the session itself.
 type streamKey struct {
 	agents       string
 	kind         Kind
@@ -106,7 +106,7 @@ func retext(ev Event, text string) Event {
 	return rewrap(ev, inner)
 }
 
-// A run joins the deltas of one text, thought or stream of live output until a fact ends it.
+// A streamed joins the deltas of one text, thought or stream of live output, a run, until a fact ends it.
 type streamed struct {
 	key    streamKey
 	newest Event           // the newest delta, nil before the first

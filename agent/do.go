@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -16,7 +15,7 @@ import (
 //
 // Do always returns a [Result], as [Session.Submit] does. A task that ends without a result of the form, for example at a limit, is an error
 // that says why.
-func Do[T any](ctx context.Context, o Options, prompt string, more ...llm.Part) (value T, result *Result, err error) {
+func Do[T any](ctx context.Context, o Options, prompt string, more ...SendOption) (value T, result *Result, err error) {
 	schema, err := tool.SchemaOf[T]()
 	if err != nil {
 		return value, new(Result), fmt.Errorf("agent: the type %T of the result: %w", value, err)
@@ -29,7 +28,7 @@ func Do[T any](ctx context.Context, o Options, prompt string, more ...llm.Part) 
 	result, err = s.Submit(ctx, prompt, more...)
 	if closed := s.Close(); err == nil {
 		err = closed
-	} else if !errors.Is(err, closed) {
+	} else if closed != nil && !errors.Is(err, closed) {
 		err = errors.Join(err, closed)
 	}
 	switch {

@@ -3,10 +3,18 @@
 //	s, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: env})
 //	result, err := s.Submit(ctx, "fix the failing test")
 //
+// Start with [Options], [New] and [Session.Submit]. [Session.Run] yields each [Event] of a task, [Open] goes on with a session after the end of a
+// process, and [Do] has a Go value as its result. [Policy] has limits and budgets, and [Hooks] the decisions of the host.
+//
+// The package knows no provider, no prompt and no coding tool: those come in through Options. It asks nobody for permission and confines
+// nothing unless the host says so.
+//
 // # How it works
 //
 // All that happens in a session is a record in its journal, and the [State] is the fold of these records and nothing else. What to do next is
 // a pure function of the state: the loop does what [Next] returns. So a session resumes anywhere: fold the journal, then run the loop.
+//
+// With [Open] and a [Key], a program can be killed at any time and simply run again.
 //
 // # The doors
 //
@@ -17,7 +25,7 @@
 //   - what is allowed: Hooks.Authorize and Approve for calls, BeforeInput for messages of people, BeforeStop, BeforeCompact,
 //     Options.Questions, and a [Ledger] for a shared budget;
 //   - what is kept: [Session.Note], and Options.Journal, a log of a [journal.Store];
-//   - what is seen: Options.OnEvent and Logger, [Session.Events], and [Project] for the events of a journal;
+//   - what is seen: Options.OnEvent and Logger, [Session.Run], [Session.Events], and [Project] for the events of a journal;
 //   - where tools run: Options.Env, which can be wrapped, and for models Options.Client with its [llm.Middleware];
 //   - what ends with the session: Options.Closers.
 //

@@ -8,19 +8,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
-	"github.com/attractor-go/attractor/llm"
 )
-
-// Result holds the outcome of an input. After follow-ups [Session.Submit] returns the outcome of the last one, with the sums of all.
-type Result struct {
-	Text       string     `json:"text"` // of the last answer, joined to the answers that it continues
-	Reason     Reason     `json:"reason"`
-	Finish     llm.Finish `json:"finish,omitzero"` // why the last answer ended
-	Usage      llm.Usage  `json:"usage"`
-	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
-	Turns      int        `json:"turns"`
-	ToolRounds int        `json:"tool_rounds"`
-}
 
 // Submit gives the session a task and works on it, and on follow-ups, until the session is idle again. A limit, an answer that stays
 // unfinished and a refusal are not errors; Result.Reason names them. The end of ctx interrupts the input, leaves the session idle and
@@ -32,8 +20,19 @@ type Result struct {
 //
 // Submit is [Session.Begin], and then [Session.Advance] until the session is at rest. An input that is already open is first ended as
 // interrupted.
-func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
-	m, err := send(prompt, []SendOption{Attach(more...)})
+//
+// With a [Key], a program can be run again after it was killed. If the session has had the key, Submit adds no task: it goes on with that
+// input as Continue does, or returns the Result that it has come to. Sums are those of the input from where it was begun or continued last.
+func (s *Session) Submit(ctx context.Context, prompt string, more ...SendOption) (*Result, error) {
+	return s.submitText(ctx, prompt, more, func() {})
+}
+
+// submitText is Submit. It calls begun when nothing else works on the session any more, and not at all if something does.
+func (s *Session) submitText(ctx context.Context, prompt string, more []SendOption, begun func()) (*Result, error) {
+	m, err := send(prompt, more)
+	if err == nil && s.hadKey(m.key) {
+		return s.submitAgain(ctx, m.key, begun)
+	}
 	if err == nil {
 		err = s.admitInput(ctx, m)
 	}
@@ -43,23 +42,26 @@ func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (
 	if err != nil {
 		return new(Result), err
 	}
-	input := &inputRecord{Text: m.text, More: m.parts, Context: m.context}
+	input := &inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key}
 	if asked := s.waitingQuestion(); asked != nil {
 		if _, err := asked.answered(*input, nil); err != nil {
 			return new(Result), err
 		}
 	}
-	return s.submit(ctx, input)
+	return s.submit(ctx, input, begun)
 }
 
 // Continue goes on with the open input, or with the last one if that was ended by an interrupt, an abort, a limit or an error. A failed
 // model call is tried again. Continue adds no turn. It returns what Submit returns.
-func (s *Session) Continue(ctx context.Context) (*Result, error) {
+func (s *Session) Continue(ctx context.Context) (*Result, error) { return s.goOn(ctx, func() {}) }
+
+// goOn is Continue, with begun as in submitText.
+func (s *Session) goOn(ctx context.Context, begun func()) (*Result, error) {
 	switch open, last := s.inputs(); {
 	case open != nil:
-		return s.submit(ctx, nil)
+		return s.submit(ctx, nil, begun)
 	case last != nil:
-		return s.submit(ctx, &inputRecord{Continue: true})
+		return s.submit(ctx, &inputRecord{Continue: true}, begun)
 	}
 	return new(Result), errors.New("agent: there is no input to continue; use Submit")
 }
@@ -141,21 +143,13 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 	return step, cmp.Or(outcome, s.givenAway()), s.sync(context.Background())
 }
 
-// Result returns the outcome of the last input that has ended, with the sums of that input alone. It returns nil before the first.
-func (s *Session) Result() *Result {
-	_, in := s.inputs()
-	if in == nil {
-		return nil
-	}
-	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost, Turns: in.Turns, ToolRounds: in.Rounds}
-}
-
 // submit works on an input, or on the open one if it is nil, and on follow-ups, until the session is at rest.
-func (s *Session) submit(ctx context.Context, input *inputRecord) (*Result, error) {
+func (s *Session) submit(ctx context.Context, input *inputRecord, begun func()) (*Result, error) {
 	before := s.totals()
 	var result *Result
 	var outcome error
-	begun, err := s.work(ctx, func(run context.Context) (err error) {
+	worked, err := s.work(ctx, func(run context.Context) (err error) {
+		begun()
 		if err = s.beginInput(run, input); err != nil {
 			return err
 		}
@@ -173,7 +167,7 @@ func (s *Session) submit(ctx context.Context, input *inputRecord) (*Result, erro
 		return nil
 	})
 	switch {
-	case !begun:
+	case !worked:
 		return new(Result), err
 	case result == nil:
 		return s.partialResult(before), err
@@ -310,7 +304,12 @@ func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 		}
 	}
 	defer s.events.flush()
-	return s.update(context.Background(), func() ([]record, error) { return s.inputRecords(*input) })
+	return s.update(context.Background(), func() ([]record, error) {
+		if s.state.hasKey(*input) { // it has come meanwhile, in another way
+			return nil, nil
+		}
+		return s.inputRecords(*input)
+	})
 }
 
 // inputRecords returns the records that begin an input, or that answer the waiting question if there is one. It is called with the write lock, when
@@ -379,6 +378,9 @@ func (s *Session) goIdle(ctx context.Context, before totals) (*Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.markIdle(true)
+	if s.state.Last == nil {
+		return new(Result), nil
+	}
 	return s.result(s.state.Last, before), s.inputFailure(s.state.Last)
 }
 
@@ -410,13 +412,6 @@ func (s *Session) inputs() (open, last *Input) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Input, s.state.Last
-}
-
-// result returns the Result of the work since before, whose last input is in.
-func (s *Session) result(in *Input, before totals) *Result {
-	now := s.state.totals()
-	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost,
-		Turns: now.turns - before.turns, ToolRounds: now.rounds - before.rounds}
 }
 
 // totals returns the sums so far.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func environmentBlock(o *Options, repo git.Snapshot, now time.Time) string {
 	line("Platform", platform.OS+"/"+platform.Arch)
 	line("OS version", platform.Version)
 	line("Today's date", now.Format(time.DateOnly))
-	line("Model", first(o.Model, o.Profile.Model))
+	line("Model", cmp.Or(o.Model, o.Profile.Model))
 	writeList(&b, "Changed before this session began (paths from the repository's root)", changedPaths(repo))
 	writeList(&b, "Last commits", repo.Subjects)
 	b.WriteString(environmentEnd)

@@ -1,6 +1,6 @@
 package agent
 
-// A callEpoch is the epoch of a model call, in the record of its outcome.
+// A modelCallEpoch holds the epoch of a model call, in the record of its outcome.
 type modelCallEpoch struct {
 	// Epoch is set if the next one began during the call, by a setting whose record comes before this one.
 	Epoch *int `json:"epoch,omitempty"`
@@ -8,7 +8,7 @@ type modelCallEpoch struct {
 	began int // the epoch in which the call began
 }
 
-// ended returns the callEpoch for the journal at the end of the call.
+// ended returns the epoch for the journal at the end of the call.
 func (a modelCallEpoch) ended(s *State) modelCallEpoch {
 	if a.Epoch == nil && a.began != s.Epoch {
 		a.Epoch = &a.began
@@ -24,8 +24,8 @@ func (a modelCallEpoch) in(s *State) int {
 	return s.Epoch
 }
 
-// begunIn reports whether the model call can have begun in an epoch. Others tells that settings before its record begin other epochs, which
-// came before the call unless the record has its Epoch.
+// begunIn reports whether the model call can have begun in an epoch. Others reports that settings before its record begin other epochs. The
+// call began after those settings unless the record has an Epoch.
 func (a modelCallEpoch) begunIn(epoch int, others bool) bool {
 	if a.Epoch != nil {
 		return *a.Epoch == epoch

@@ -111,7 +111,9 @@ type ProcessingEnd struct {
 	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 if prices are unknown
 	Turns      int        `json:"turns"`
 	ToolRounds int        `json:"tool_rounds"`
-	State      Status     `json:"state"`
+	// Unconfirmed is that of a [Result].
+	Unconfirmed bool   `json:"unconfirmed,omitempty"`
+	State       Status `json:"state"`
 }
 
 // StepStart begins a model call. Its attempts lie between StepStart and StepEnd.
@@ -261,6 +263,7 @@ type InputRequested struct {
 type SubagentEvent struct {
 	EventHeader
 	AgentID string `json:"agent_id"`
+	CallID  string `json:"call_id,omitempty"` // of the call that started the subagent
 	Event   Event  `json:"event"`
 }
 

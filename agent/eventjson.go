@@ -31,6 +31,7 @@ func (e *SubagentEvent) UnmarshalJSON(data []byte) error {
 	var outer struct {
 		EventHeader
 		AgentID string          `json:"agent_id"`
+		CallID  string          `json:"call_id"`
 		Event   json.RawMessage `json:"event"`
 	}
 	if err := json.Unmarshal(data, &outer); err != nil {
@@ -40,6 +41,6 @@ func (e *SubagentEvent) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	e.EventHeader, e.AgentID, e.Event = outer.EventHeader, outer.AgentID, inner
+	e.EventHeader, e.AgentID, e.CallID, e.Event = outer.EventHeader, outer.AgentID, outer.CallID, inner
 	return nil
 }

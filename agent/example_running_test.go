@@ -83,12 +83,7 @@ func ExampleFork() {
 	store := journal.NewMemoryStore(false) // or journal.NewDir(path)
 	o := scripted(llmtest.Text("Hello."), llmtest.Text("In French: Bonjour."), llmtest.Text("In German: Hallo."))
 	o.ID = "s-1"
-	kept, err := store.Create(ctx, o.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
-	o.Journal = kept
-	s, err := agent.New(ctx, o)
+	s, err := agent.Open(ctx, store, o)
 	if err != nil {
 		log.Fatal(err)
 	}

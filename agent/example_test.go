@@ -34,21 +34,24 @@ var (
 	fixCall  = llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)
 )
 
-// A session does a task while its host prints events.
+// A session does a task while its host prints events. The model is scripted, and the files are in memory: a real program has a client of
+// llm/providers, one of the profiles, and an env.Local.
 func Example() {
 	ctx := context.Background()
-	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed."))
-	o.OnEvent = func(ev agent.Event) {
-		switch e := ev.(type) {
-		case *agent.ToolCallEnd:
-			for _, change := range e.Changes {
-				fmt.Println(e.Name, change.Kind, change.Path)
+	s, err := agent.New(ctx, agent.Options{
+		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed."))}},
+		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix spelling.",
+			Tools: []tool.Tool{coding.ReadFile(), coding.EditFile()}},
+		Env:    envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}),
+		Policy: agent.Policy{MaxTurns: 50, Budget: agent.Budget{Tokens: 100_000}},
+		OnEvent: func(ev agent.Event) {
+			if e, ok := ev.(*agent.ToolCallEnd); ok {
+				for _, change := range e.Changes {
+					fmt.Println(e.Name, change.Kind, change.Path)
+				}
 			}
-		case *agent.ProcessingEnd:
-			fmt.Println(e.Reason)
-		}
-	}
-	s, err := agent.New(ctx, o)
+		},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,11 +60,59 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Text, result.Turns, "turns")
+	fmt.Println(result.Reason, result.Text, result.Turns, "turns")
 	// Output:
 	// edit_file modified /work/greet.txt
+	// completed Fixed. 3 turns
+}
+
+// The events of one task are a loop. Leaving it early would interrupt the task.
+func ExampleSession_Run() {
+	ctx := context.Background()
+	s, err := agent.New(ctx, scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed.")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for event, err := range s.Run(ctx, "fix the greeting") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch e := event.(type) {
+		case *agent.ToolCallStart:
+			fmt.Println(e.Name)
+		case *agent.AssistantTextEnd:
+			fmt.Println(e.Text)
+		}
+	}
+	fmt.Println(s.Result().Reason)
+	// Output:
+	// read_file
+	// edit_file
+	// Fixed.
 	// completed
-	// Fixed. 3 turns
+}
+
+// A program that may be killed at any time is simply run again: it goes on with its session, and a task with a key is given only once.
+func ExampleOpen() {
+	ctx := context.Background()
+	store := journal.NewMemoryStore(false) // in a real program, journal.NewDir(path)
+	o := scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold."))
+	o.ID = "proofreading"
+	for range 2 { // the second time stands for a second process
+		s, err := agent.Open(ctx, store, o)
+		if err != nil {
+			log.Fatal(err)
+		}
+		result, err := s.Submit(ctx, "read the greeting", agent.Key("read"))
+		if err := errors.Join(err, s.Close()); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(result.Text, len(s.History()), "turns")
+	}
+	// Output:
+	// It says wrold. 4 turns
+	// It says wrold. 4 turns
 }
 
 // When a model call has finally failed, a session continues with another model, also of another provider.
@@ -150,9 +201,8 @@ func ExampleSession_Release() {
 	store := journal.NewMemoryStore(false) // or journal.NewDir(path)
 	work := scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold."))
 
-	work.Journal, _ = store.Create(ctx, "s-1")
 	work.ID = "s-1"
-	first, err := agent.New(ctx, work)
+	first, err := agent.Open(ctx, store, work)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -167,10 +217,7 @@ func ExampleSession_Release() {
 	_, err = first.Advance(ctx)
 	fmt.Println("released:", errors.Is(err, agent.ErrReleased))
 
-	if work.Journal, err = store.Open(ctx, "s-1"); err != nil {
-		log.Fatal(err)
-	}
-	second, err := agent.Resume(ctx, work)
+	second, err := agent.Open(ctx, store, work)
 	if err != nil {
 		log.Fatal(err)
 	}

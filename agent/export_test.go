@@ -2,6 +2,7 @@ package agent
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/attractor-go/attractor/journal"
 )
@@ -11,7 +12,9 @@ func (s *Session) FoldedState() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.gather()
-	return s.state
+	state := s.state
+	state.Children = slices.Clone(state.Children) // agents that still run change theirs
+	return state
 }
 
 // Comparable returns a record without the parts that differ from run to run.

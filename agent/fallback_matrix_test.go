@@ -314,6 +314,7 @@ var matrixCalls = []string{"call_0_0", "call_0_1", "call_1_0", "call_1_1"}
 // Each provider takes over from each other, wherever that fails. The history is intact, no call runs twice, every attempt is billed, the
 // replay is the same, and so is the end in a process that continues wherever the first was cut off.
 func TestJ13_Matrix(t *testing.T) {
+	t.Parallel()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
 		t.Fatal(err)

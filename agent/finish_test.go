@@ -120,6 +120,10 @@ func TestA14_BeforeStop(t *testing.T) {
 			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
 				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
 			}
+			unconfirmed := c.back > 0 && c.back == c.asks // the last answer was not shown to it
+			if end := only[*agent.ProcessingEnd](h)[0]; result.Unconfirmed != unconfirmed || end.Unconfirmed != unconfirmed || h.Result().Unconfirmed != unconfirmed {
+				t.Errorf("unconfirmed: %v in the result, %v in the event, %v afterwards, want %v", result.Unconfirmed, end.Unconfirmed, h.Result().Unconfirmed, unconfirmed)
+			}
 			if c.asks > 0 && a.asked[0] != (agent.Stop{Session: h.ID(), Text: "0", Reason: agent.ReasonCompleted, Turns: 2, ToolRounds: 1}) {
 				t.Errorf("asked %+v", a.asked[0])
 			}

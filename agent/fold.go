@@ -105,12 +105,15 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	case r.Continue:
 		s.inputs++
 		last := cmp.Or(s.Last, &Input{}) // there is one unless records are missing
-		s.Input = &Input{Text: last.Text, Final: last.Final, Finish: last.Finish, Done: last.Done && last.Reason != ReasonDone, Began: at}
+		s.Input = &Input{Text: last.Text, Key: last.Key, Final: last.Final, Finish: last.Finish, Done: last.Done && last.Reason != ReasonDone, Began: at}
 		return
 	}
 	s.inputs++
 	s.addKey(r.Key)
-	s.Input = &Input{Text: r.Text, Began: at}
+	s.Input = &Input{Text: r.Text, Key: r.Key, Began: at}
+	if r.Queued != 0 && s.Last != nil {
+		s.Input.Key = s.Last.Key
+	}
 	s.addContext(r.Context, "")
 	if r.Answers != "" {
 		return
@@ -331,6 +334,7 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	if r.Summary != "" {
 		s.Input.Final = r.Summary
 	}
+	s.Input.Unconfirmed = s.unconfirmed(r.Reason)
 	s.Input.Reason = r.Reason
 	if r.Reason == ReasonFailed || r.Reason == ReasonRefused {
 		s.Input.Fault = f
@@ -339,10 +343,13 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 		s.Input.Failed = s.failures()
 	}
 	s.Input.Finish = r.finish(s)
+	if s.Input.Key != "" {
+		s.keys[s.Input.Key] = s.Input.result()
+	}
 	s.Last, s.Input = s.Input, nil
 	s.Faults, s.Failed = nil, nil
 	if r.Reason == ReasonLoop { // otherwise going on would end at once
-		s.recent = nil
+		s.recent, s.loopWarned = nil, nil
 	}
 }
 

@@ -30,7 +30,7 @@ func Fork(ctx context.Context, store journal.Store, from string, turn int, to st
 	return store.Fork(ctx, from, to, n, func(r *journal.Record) error { return forked(r, to) })
 }
 
-// recordsUpTo returns the number of the last record of a turn, or of the journal for turn 0.
+// recordsUpTo returns the number of the last record before the next turn, or of the journal's last record for turn 0.
 func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err error) {
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {

@@ -32,11 +32,12 @@ type Hooks struct {
 	// asked about what agents tell their subagents, nor about answers of Questions.Answer, which come from the host.
 	BeforeInput func(ctx context.Context, m Message) (Message, error)
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most Policy.MaxConfirms
-	// times an input. An error is a WARNING and lets the input end. Subagents are asked about too, each with a count of its own.
+	// times an input; then the input ends, and its Result is Unconfirmed. An error is a WARNING and lets the input end. BeforeStop is asked
+	// about subagents too, each with a count of its own.
 	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
 	// BeforeCompact is asked before a summary replaces the beginning of the history. What it returns is added to the instructions of the
 	// model that writes the summary. An error prevents the compaction with the WARNING compaction_failed; it is tried again after the next
-	// answer. Subagents are asked about too.
+	// answer. BeforeCompact is asked about subagents too.
 	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
 }
 
@@ -160,7 +161,7 @@ func (s *Session) admitInput(ctx context.Context, m *sending) error {
 func (s *Session) hadKey(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.keys[key]
+	return s.state.hadKey(key)
 }
 
 // askToStop calls BeforeStop. Its prompt becomes a turn; without one the input ends, unless steering has come meanwhile.

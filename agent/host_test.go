@@ -28,6 +28,7 @@ const patience = 5 * time.Minute
 // TestI7_BrokenHosts lets each place that runs the host's code panic, call runtime.Goexit, or never return. Nothing hangs, no lock is
 // lost, the host gets the stack, and the model never does.
 func TestI7_BrokenHosts(t *testing.T) {
+	t.Parallel()
 	whole := newRig("", 0, nil)
 	if err := whole.live(context.Background(), make(chan *agent.Session, 2)); err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func breakAt(place string, nth int, way string) string {
 	}
 	r := newRig(place, nth, bad)
 	if strings.HasPrefix(way, "block") {
-		r.grace[1] = 20 * time.Millisecond
+		r.grace[1] = shortGrace
 		if !strings.HasPrefix(place, "journal Records") { // read only after the first session has been closed in order
 			r.grace[0] = r.grace[1]
 		}

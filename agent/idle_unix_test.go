@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +23,7 @@ import (
 )
 
 var (
-	idleSessions = flag.Int("idle.sessions", 1000, "sessions of TestK9_TwentyThousandSessions")
+	idleSessions = flag.Int("idle.sessions", 400, "sessions of TestK9_TwentyThousandSessions")
 	idleFiles    = flag.Int("idle.files", 256, "limit of open files in TestK9_TwentyThousandSessions")
 )
 
@@ -115,7 +117,11 @@ func TestK9_NoDescriptorAtRest(t *testing.T) {
 		t.Errorf("%d sessions at rest have %d descriptors, want at most %d", len(f.sessions), n, storeFiles)
 	}
 	f.close()
-	if n := f.left().descriptors - before.descriptors; n != 0 {
+	n := f.left().descriptors - before.descriptors
+	for deadline := time.Now().Add(10 * time.Second); n > 0 && time.Now().Before(deadline); n = f.left().descriptors - before.descriptors {
+		runtime.Gosched() // connections that were just closed
+	}
+	if n > 0 {
 		t.Errorf("%d descriptors are left when the sessions are closed", n)
 	}
 }

@@ -52,7 +52,7 @@ func TestJ14_BeforeInputRefuses(t *testing.T) {
 		}
 	}
 	submit := func(text string, more ...llm.Part) error {
-		result, err := h.Submit(t.Context(), text, more...)
+		result, err := h.Submit(t.Context(), text, agent.Attach(more...))
 		if result == nil || result.Reason != "" {
 			t.Errorf("%+v", result)
 		}

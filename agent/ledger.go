@@ -58,7 +58,7 @@ type Spent struct {
 
 // OverBudget is the error with which a Ledger refuses a call that the budget does not allow.
 type OverBudget struct {
-	Limit Reason  // BudgetTokens or BudgetUSD
+	Limit Reason  // ReasonBudgetTokens or ReasonBudgetUSD
 	Value float64 // the limit's, as in TURN_LIMIT
 }
 
@@ -84,23 +84,33 @@ func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err erro
 	budget := l.budget()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := budget.Tokens; b > 0 {
-		if c.Output = min(c.Output, b-l.tokens-c.Input); c.Output < c.Least {
-			return 0, &OverBudget{ReasonBudgetTokens, float64(b)}
-		}
-	}
-	if b := budget.USD; b > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
-		left := b - l.usd - float64(c.Input)*c.InputUSD
-		if c.OutputUSD > 0 {
-			c.Output = min(c.Output, int(left/c.OutputUSD))
-		}
-		if left < 0 || c.Output < c.Least {
-			return 0, &OverBudget{ReasonBudgetUSD, b}
-		}
+	if c.Output, err = budget.Grant(c, l.tokens, l.usd); err != nil {
+		return 0, err
 	}
 	l.tokens += c.Tokens()
 	l.usd += c.USD()
 	return c.Output, nil
+}
+
+// Grant returns how many tokens the answer of an attempt may have: what the budget has after tokens and usd, which are spent or claimed already,
+// at most Claim.Output. The error is an [OverBudget] if that is less than Claim.Least. It is the rule of [NewLedger], for other ledgers.
+func (b Budget) Grant(c Claim, tokens int, usd float64) (output int, err error) {
+	output = c.Output
+	if b.Tokens > 0 {
+		if output = min(output, b.Tokens-tokens-c.Input); output < c.Least {
+			return 0, &OverBudget{ReasonBudgetTokens, float64(b.Tokens)}
+		}
+	}
+	if b.USD > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
+		left := b.USD - usd - float64(c.Input)*c.InputUSD
+		if affordable := left / c.OutputUSD; c.OutputUSD > 0 && affordable < float64(output) { // more might not fit into an int
+			output = int(affordable)
+		}
+		if left < 0 || output < c.Least {
+			return 0, &OverBudget{ReasonBudgetUSD, b.USD}
+		}
+	}
+	return output, nil
 }
 
 // Settle implements [Ledger]. It never fails.

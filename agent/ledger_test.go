@@ -211,6 +211,19 @@ func TestJ9_LedgerGrantsNonsense(t *testing.T) {
 	}
 }
 
+// A budget that buys more tokens than an int can count grants what is claimed.
+func TestJ9_GrantOfAnEndlessBudget(t *testing.T) {
+	c := agent.Claim{Input: 10, Output: 600, Least: 512, InputUSD: 1e-6, OutputUSD: 1e-6}
+	for _, usd := range []float64{1e30, math.Inf(1)} {
+		if output, err := (agent.Budget{USD: usd}).Grant(c, 0, 0); err != nil || output != c.Output {
+			t.Errorf("a budget of %v USD grants %d, %v", usd, output, err)
+		}
+	}
+	if output, err := (agent.Budget{USD: 550e-6}).Grant(c, 0, 0); err != nil || output < 539 || output > 540 {
+		t.Errorf("a budget of 550 tokens grants %d, %v", output, err)
+	}
+}
+
 // A call of the ledger that hangs ends with the input, and the session continues.
 func TestJ9_LedgerHangs(t *testing.T) {
 	for _, when := range []string{"Reserve", "Settle"} {

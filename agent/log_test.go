@@ -43,6 +43,7 @@ func TestN7_LogOfASessionAndItsAgents(t *testing.T) {
 			"sub " + canary: {llmtest.Text(canary)},
 		})
 		h.submit(t, canary, agent.ReasonCompleted)
+		synctest.Wait() // until the agent has ended
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}

@@ -91,8 +91,8 @@ func TestA19_ManySessions(t *testing.T) {
 	}
 	f.close()
 	after := f.left()
-	for deadline := time.Now().Add(10 * time.Second); after.goroutines > before.goroutines && time.Now().Before(deadline); after = f.left() {
-		runtime.Gosched() // goroutines of connections that were just closed
+	for deadline := time.Now().Add(10 * time.Second); after.moreThan(before) && time.Now().Before(deadline); after = f.left() {
+		runtime.Gosched() // goroutines and descriptors of connections that were just closed
 	}
 	if after.moreThan(before) {
 		t.Errorf("left behind: %+v, before: %+v", after, before)

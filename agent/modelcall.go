@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,7 @@ func (s *Session) callerOf(purpose llm.Purpose) llm.Caller {
 }
 
 // request returns the next request, from the header, the settings and the history. It is called with the lock held. Its caller then calls
-// inform without the lock.
+// addFacts without the lock.
 func (s *Session) request() *llm.Request {
 	st := &s.state
 	h := &st.Header
@@ -65,32 +66,20 @@ func (s *Session) callModel(ctx context.Context) error {
 		s.endForFullLog(err)
 		return err
 	}
-	now := s.now()
-	s.mu.Lock()
-	if Next(&s.state, now).Act != ActCallModel { // the host did something since the step was decided
-		s.mu.Unlock()
+	next, due := s.nextModelCall()
+	if !due {
 		return errOutdated
 	}
-	req := s.request()
-	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
-	input := s.state.Context.Tokens()
-	s.mu.Unlock()
-	s.addFacts(req)
-	if s.memo == nil {
-		s.memo = new(llm.Memo)
-	}
-	req.Memo, req.Caller.Attempt = s.memo, attempt
-	req.Memo.Seal(req.Messages)              // the state only appends to them
 	run, synced, cancel := s.syncBeside(ctx) // of all records that the request contains
 	defer cancel(nil)
 	a := attemptStream{events: s.events, ready: synced.returned}
 	var latency time.Duration
-	begun := &StepStart{Step: step, Epoch: epoch}
+	begun := &StepStart{Step: next.step, Epoch: next.epoch}
 	begin := sync.OnceFunc(func() { s.events.emit(begun) }) // the stream leaves it out if the step has begun in an earlier attempt
-	resp, used, cost, err := s.withinBudget(run, req, input, &a, func() (*llm.Response, error) {
+	resp, used, cost, err := s.withinBudget(run, next.req, next.input, &a, func() (*llm.Response, error) {
 		begin()
 		start := s.now()
-		resp, err := s.attempt(run, req, &a)
+		resp, err := s.attempt(run, next.req, &a)
 		if err == nil {
 			err = contextFull(resp)
 		}
@@ -98,7 +87,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		return resp, err
 	})
 	if err := synced.wait(); err != nil {
-		s.breakOffStep(step, attempt, &a)
+		s.breakOffStep(next, &a)
 		return err
 	}
 	var over *OverBudget
@@ -110,25 +99,51 @@ func (s *Session) callModel(ctx context.Context) error {
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
-		answer.began, answer.Shown = epoch, a.numbers()
+		answer.began, answer.Shown = next.epoch, a.numbers()
 		outcome = []record{answer}
 	} else {
 		f := faultOf(err, a.discarded(), latency)
-		f.Usage, f.Cost, f.began, f.Shown = used, cost, epoch, a.numbers()
-		outcome = s.failed(ctx, f, attempt, err)
+		f.Usage, f.Cost, f.began, f.Shown = used, cost, next.epoch, a.numbers()
+		outcome = s.failed(ctx, f, next.attempt, err)
 	}
 	if err := s.commitStep(ctx, outcome...); err != nil {
-		s.breakOffStep(step, attempt, &a)
+		s.breakOffStep(next, &a)
 		return err
 	}
 	s.events.flush()
 	return nil
 }
 
+// A modelCall holds the next attempt of a model call.
+type modelCall struct {
+	req                  *llm.Request
+	step, attempt, epoch int
+	input                int // the estimated size of the request, in tokens
+}
+
+// nextModelCall returns the next attempt. Due is false if the host did something since the step was decided, so that another one comes first.
+func (s *Session) nextModelCall() (c modelCall, due bool) {
+	now := s.now()
+	s.mu.Lock()
+	if Next(&s.state, now).Act != ActCallModel {
+		s.mu.Unlock()
+		return c, false
+	}
+	c = modelCall{req: s.request(), step: s.state.Steps + 1, attempt: len(s.state.Faults) + 1, epoch: s.state.Epoch, input: s.state.Context.Tokens()}
+	s.mu.Unlock()
+	s.addFacts(c.req)
+	if s.memo == nil {
+		s.memo = new(llm.Memo)
+	}
+	c.req.Memo, c.req.Caller.Attempt = s.memo, c.attempt
+	c.req.Memo.Seal(c.req.Messages) // the state only appends to them
+	return c, true
+}
+
 // breakOffStep ends what the events of an attempt have begun, because the journal has failed and no record will end it.
-func (s *Session) breakOffStep(step, attempt int, a *attemptStream) {
+func (s *Session) breakOffStep(c modelCall, a *attemptStream) {
 	s.events.add(discardedTexts(a.discarded())...)
-	s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
+	s.events.add(&StepEnd{Step: c.step, FinishReason: llm.FinishError, Attempts: c.attempt})
 	s.events.flush()
 }
 
@@ -154,7 +169,7 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 		}
 		sent := call.ID
 		for n := 2; call.ID == "" || seen[call.ID]; n++ {
-			call.ID = fmt.Sprintf("%s_%d", first(sent, "call"), n)
+			call.ID = fmt.Sprintf("%s_%d", cmp.Or(sent, "call"), n)
 		}
 		seen[call.ID] = true
 		if call.ID != sent {

@@ -172,6 +172,12 @@ func (s *State) endingStep() Step {
 	return Step{Act: ActEndInput, Reason: reason}
 }
 
+// unconfirmed reports whether an input that ends for a reason ends without having been shown to BeforeStop, which has sent the agent back as
+// often as it may.
+func (s *State) unconfirmed(reason Reason) bool {
+	return reason.isDone() && s.Policy.MaxConfirms > 0 && s.Input.Confirms >= s.Policy.MaxConfirms
+}
+
 // limitStep returns the step at a limit that is reached before a model call, a zero Step if none is. The end of a budget is a record instead,
 // since it depends on a timer or on other agents.
 func (s *State) limitStep() Step {

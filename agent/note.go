@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"strings"
+	"time"
 
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -34,23 +37,32 @@ const (
 // too, in [State].Notes. A text goes to the model as a turn of its own before the next model call. When Note returns nil, the note is in
 // the journal. Tools reach Note through Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo list.
 func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, text string) error {
+	rec, err := newNote(kind, data, text)
+	if err != nil {
+		return err
+	}
+	return s.commitDurably(ctx, rec)
+}
+
+// newNote returns the record of a note, or an error if the note cannot be kept.
+func newNote(kind string, data json.RawMessage, text string) (rec noteRecord, err error) {
 	switch {
 	case strings.TrimSpace(kind) == "":
-		return errors.New("agent: a note needs a kind")
+		return rec, errors.New("agent: a note needs a kind")
 	case kind == dirNote:
-		return fmt.Errorf("agent: the note %q is the session's own", kind)
+		return rec, fmt.Errorf("agent: the note %q is the session's own", kind)
 	case len(data) > maxNote:
-		return fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
+		return rec, fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
 	case len(text) > maxHookText:
-		return fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a file and name that", kind, len(text), maxHookText)
+		return rec, fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a file and name that", kind, len(text), maxHookText)
 	case !json.Valid(data):
-		return fmt.Errorf("agent: the note %q is not JSON", kind)
+		return rec, fmt.Errorf("agent: the note %q is not JSON", kind)
 	}
 	compact, err := marshal(data) // as the journal gives it back
 	if err != nil {
-		return fmt.Errorf("agent: the note %q: %w", kind, err)
+		return rec, fmt.Errorf("agent: the note %q: %w", kind, err)
 	}
-	return s.commitDurably(ctx, noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
+	return noteRecord{Note: validText(kind), Data: compact, Text: validText(text)}, nil
 }
 
 // foldNote replaces the map of notes, since others may be reading the old one.
@@ -97,4 +109,86 @@ func (s *State) replaceNotes(first int) {
 	if notes != nil {
 		s.Notes = notes
 	}
+}
+
+// Noted holds a note of a journal, and where in the session it was written.
+type Noted struct {
+	Note
+	Time   time.Time
+	Record int64 // the number of its record
+	// Turn is the number of the newest turn by then, so that a fork behind that turn has the note. Input counts the inputs that had begun.
+	Turn, Input int
+}
+
+// ReadNotes yields all notes of one kind in a journal, the oldest first. It stops after an error. The session may be running.
+func ReadNotes(ctx context.Context, from Records, kind string) iter.Seq2[Noted, error] {
+	return func(yield func(Noted, error) bool) {
+		var state State
+		for line, err := range from.Records(ctx, 1) {
+			if err != nil {
+				yield(Noted{}, fmt.Errorf("agent: cannot read the session: %w", err))
+				return
+			}
+			if err := state.Fold(line); err != nil {
+				yield(Noted{}, err)
+				return
+			}
+			if !isNote(line, kind, &state) {
+				continue
+			}
+			if !yield(Noted{state.Notes[kind], line.Time, line.N, state.turnCount, state.inputs}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// isNote reports whether a line, which was folded into the state last, is a note of a kind.
+func isNote(line journal.Record, kind string, after *State) bool {
+	if line.Kind != (noteRecord{}).kind() {
+		return false
+	}
+	if _, known := after.Notes[kind]; !known {
+		return false
+	}
+	rec, _, err := decodeRecord(line)
+	note, ok := rec.(noteRecord)
+	return err == nil && ok && note.Note == kind
+}
+
+// AddNote adds a note to the journal of a session that no process has open, as [Session.Note] does for an open one. The log must be open for
+// writing, and stays open. When AddNote returns nil, the note is durable. A resumed session has it, and the model reads its text before its
+// next answer. The events show it as those of a short resume.
+func AddNote(ctx context.Context, log journal.Log, kind string, data json.RawMessage, text string) error {
+	rec, err := newNote(kind, data, text)
+	if err != nil {
+		return err
+	}
+	state, err := Load(ctx, log)
+	if err != nil {
+		return err
+	}
+	next := state.Records + 1                               // not log.Len()+1, so that a record that came since is a conflict
+	at := place{Seq: state.seq + 1, Resumed: state.seq + 1} // of SESSION_START
+	records := []record{rec}
+	if state.Input == nil { // otherwise the session ends as after a kill, so that its input can go on
+		records = append(records, endRecord{Session: true, Reason: ReasonClosed})
+	}
+	lines := make([]journal.Record, len(records))
+	for i, rec := range records {
+		body, err := encodeRecord(rec, at)
+		if err != nil {
+			return err
+		}
+		now := stamp(time.Now())
+		lines[i] = journal.Record{Time: now, Kind: rec.kind(), Data: body}
+		at = place{Seq: at.Seq + int64(len(state.apply(rec, now)))}
+	}
+	if err = log.Append(ctx, next, lines...); err == nil {
+		err = log.Sync(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("agent: cannot keep the note: %w", err)
+	}
+	return nil
 }

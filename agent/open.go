@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -50,7 +52,7 @@ func create(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(o)
-	policy, err := s.policyOf(o.Policy, &State{Provider: first(o.Provider, o.Profile.Provider), Model: first(o.Model, o.Profile.Model)})
+	policy, err := s.policyOf(o.Policy, &State{Provider: cmp.Or(o.Provider, o.Profile.Provider), Model: cmp.Or(o.Model, o.Profile.Model)})
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,53 @@ func (o *Options) load(ctx context.Context) (state State, err error) {
 	return state, err
 }
 
+// Open resumes the session o.ID of a store, or starts it if the store has no such session or only a journal without records, which a process
+// leaves that is killed at its start. So a program that can be killed at any time, and run again, is:
+//
+//	session, err := agent.Open(ctx, store, o)
+//	if err != nil {
+//		return err
+//	}
+//	defer session.Close()
+//	result, err := session.Submit(ctx, task, agent.Key("task"))
+//
+// The options are those of New; what they say is for a new session, such as History, has no effect on one that is resumed. Open sets o.Journal.
+// If it fails, it closes that. While another process has the session open, the error wraps [journal.ErrLocked].
+func Open(ctx context.Context, store journal.Store, o Options) (*Session, error) {
+	switch {
+	case o.ID == "":
+		return nil, errors.New("agent: Open needs Options.ID")
+	case o.Journal != nil || o.State != nil:
+		return nil, errors.New("agent: Open opens the journal itself: leave Options.Journal and State empty, or use New or Resume")
+	}
+	log, err := openLog(ctx, store, o.ID)
+	if err != nil {
+		return nil, fmt.Errorf("agent: cannot open the journal of the session %s: %w", o.ID, err)
+	}
+	o.Journal = log
+	open := New
+	if log.Len() > 0 {
+		open, o.History = Resume, nil
+	}
+	s, err := open(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return s, nil
+}
+
+// openLog opens a log for writing and creates it if it does not exist.
+func openLog(ctx context.Context, store journal.Store, id string) (journal.Log, error) {
+	log, err := store.Open(ctx, id)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return log, err
+	}
+	if log, err = store.Create(ctx, id); errors.Is(err, fs.ErrExist) { // another process has created it meanwhile
+		return store.Open(ctx, id)
+	}
+	return log, err
+}
+
 // warnOfTorn emits a warning if the journal has cut off a broken end.
 func (s *Session) warnOfTorn() {
 	torn := journal.TornEnd(s.journal)
@@ -194,6 +243,7 @@ func newSession(o Options) *Session {
 	s.owned, s.disown = context.WithCancelCause(context.Background())
 	s.journalCtx, s.stopJournal = context.WithCancel(context.Background())
 	s.writeLock = make(chan struct{}, 1)
+	s.unlockWrites()
 	s.now, s.delay = s.hostClock(o.Now), s.retryDelay(o.Retry)
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}

@@ -18,6 +18,8 @@ type Opening struct {
 	Model    string
 	Created  time.Time // of the first record
 	Task     string    // the text of the first input
+	// Notes holds the notes before the first input.
+	Notes map[string]Note
 }
 
 // ReadOpening reads the records of a session, such as those of [journal.Dir.Begin], up to the first input. It may iterate over them twice.
@@ -53,6 +55,7 @@ func scanOpening(records iter.Seq2[journal.Record, error]) (o Opening, ok bool) 
 // foldOpening reads any session.
 func foldOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error) {
 	state := new(State)
+	defer func() { o.Notes = state.Notes }()
 	for line, err := range records {
 		if err == nil {
 			err = state.Fold(line)

@@ -22,8 +22,8 @@ type Options struct {
 	Profile profile.Profile
 	// Env is where tools run. The session does not close it.
 	Env env.Environment
-	// Dir is the directory in which Env works. Resume needs it only where that is another directory than before: the system prompt names
-	// the old one, so a move must be said.
+	// Dir is the directory in which Env works. Only Resume needs it, and only if the session worked in another directory before: a move
+	// must be meant, because the system prompt names the old one.
 	Dir string
 
 	// ID names the session; empty means a new UUID. Resume takes the id from the journal and refuses another one.
@@ -31,7 +31,7 @@ type Options struct {
 	// Journal keeps the session's records; nil keeps none. The session is its only writer and closes it. Until then others may read it, and
 	// put blobs beside the records, such as those of a checkpoint. If New or Resume fails, closing it is still up to the caller.
 	Journal journal.Log
-	// State, if set, is what [Load] returned of the journal, to which nothing was written since. Resume then does not read the journal again.
+	// State, if set, is what [Load] returned for the journal, to which nothing was written since. Resume then does not read the journal again.
 	// It takes the state over, even if it fails: the caller must not use the state any more.
 	State *State
 	// OutputDir holds the whole outputs of truncated results while the session lives, in a directory of the session's own. Empty means
@@ -45,8 +45,8 @@ type Options struct {
 	// hooks, the journal, the clock and the catalog. A panic of a provider fails the model call; a panic of a tool is an error result and a
 	// WARNING.
 	OnEvent func(Event)
-	// Logger gets a line for each event of the session and its subagents, except for pieces of texts; nil gets none. The lines have no texts of
-	// people, models and tools, but those of errors and warnings, which can quote them. Masker.Log of package secret masks secrets in them.
+	// Logger gets a line for each event of the session and its subagents, except for those that stream texts; nil gets none. The lines have no
+	// texts of people, models and tools, but those of errors and warnings, which can quote them. Masker.Log of package secret masks secrets in them.
 	// Ends are at level info, beginnings at debug, what was tried again or went wrong without ending the input at warn, and what ended it at
 	// error. Each line has the session, and the agent of a subagent. The logger is called as OnEvent is, and before it.
 	//
@@ -131,10 +131,12 @@ type Limits struct {
 
 // Questions says how the model's questions are answered.
 type Questions struct {
-	// Answer is asked, and may take its time. It is asked again, three times in all and with Question.Problem, while its answer does not fit
-	// the question's form. Nil ends the input with the reason awaiting_input: [Session.Answer] then answers the question, or declines, and
-	// the text of the next Submit does, which is JSON where INPUT_REQUESTED has a form. An answer that does not fit is an error there, and
-	// the question goes on waiting.
+	// Answer returns the answer to a question, and may take its time. While the answer does not fit the question's form, Answer is called
+	// again with Question.Problem, three times in all.
+	//
+	// If Answer is nil, a question ends the input with the reason awaiting_input. [Session.Answer] then answers or declines it. So does the
+	// text of the next Submit, which must be JSON if INPUT_REQUESTED has a form. An answer that does not fit is an error there, and the
+	// question still waits.
 	Answer func(ctx context.Context, q tool.Question) (tool.Answer, error)
 }
 

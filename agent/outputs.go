@@ -123,8 +123,7 @@ func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
-	if err != nil || s.keptBytes.Add(size) > s.mayKeep {
-		s.keptBytes.Add(-size)
+	if err != nil || !s.mayKeepMore(size) {
 		f.Close() // it was only read
 		return
 	}
@@ -140,4 +139,13 @@ func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 		return
 	}
 	result.Kept = &keptOutput{Hash: *hash.Load(), Size: size}
+}
+
+// mayKeepMore counts bytes of another output, or reports false if the journal may not keep so many.
+func (s *Session) mayKeepMore(size int64) bool {
+	if s.keptBytes.Add(size) <= s.mayKeep {
+		return true
+	}
+	s.keptBytes.Add(-size)
+	return false
 }

@@ -40,7 +40,7 @@ func (r *round) ask(l lane) {
 	}
 }
 
-// A decision is the outcome of a hook: a call that is permitted or refused, the wish that Approve be asked, or an error.
+// A decision holds the outcome of a hook: the call as permitted or refused, whether Approve has to be asked, or an error.
 type decision struct {
 	call *tool.Prepared
 	asks bool

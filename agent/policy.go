@@ -108,7 +108,8 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 	return p, s.affordable(&p, chosen.Provider, facts)
 }
 
-// formats reports whether a provider takes a format for the text of an answer beside tools. One that is not there takes none.
+// formats reports whether a provider takes a format for the text of an answer beside tools. A provider that the client lacks takes
+// none.
 func (s *Session) formats(provider, model string) bool {
 	p, err := s.provider(provider)
 	if err != nil {

@@ -190,9 +190,9 @@ func projectEnd(r endRecord, before *State) []Event {
 		state = StatusProcessing
 	}
 	in := before.Input
-	return append(events, &ProcessingEnd{Reason: r.Reason, Finish: r.finish(before), Text: first(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
+	return append(events, &ProcessingEnd{Reason: r.Reason, Finish: r.finish(before), Text: cmp.Or(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
 		CostUSD: in.Cost + r.Cost, Turns: in.Turns, ToolRounds: in.Rounds,
-		State: state})
+		Unconfirmed: before.unconfirmed(r.Reason), State: state})
 }
 
 // fullWindow returns the warning that a request did not fit into the window, with the provider's numbers if it gave any.

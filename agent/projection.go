@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Project yields the events of a session from its journal, without running anything, as a [Projection] does.
+// Project calls yield with each event of a session, read from its journal as by a [Projection]. It runs nothing. The session may be running.
 func Project(ctx context.Context, from Records, yield func(Event)) error {
 	var p Projection
 	for line, err := range from.Records(ctx, 1) {
@@ -107,7 +108,7 @@ func (p *Projection) earlier(ev numbered) {
 
 // started returns the SESSION_START of a session in a directory.
 func (s *State) started(dir string, resumed bool) *SessionStart {
-	return &SessionStart{Model: s.Model, Provider: s.Provider, Profile: s.Header.Profile, Dir: dir, Containment: first(s.Machine.Containment, "unknown"),
+	return &SessionStart{Model: s.Model, Provider: s.Provider, Profile: s.Header.Profile, Dir: dir, Containment: cmp.Or(s.Machine.Containment, "unknown"),
 		HidesHost: s.Machine.HidesHost, Resumed: resumed, ParentID: s.Header.Parent}
 }
 
@@ -115,7 +116,7 @@ func (s *State) started(dir string, resumed bool) *SessionStart {
 func (s *State) resumedBy(rec record) *SessionStart {
 	start := s.started(s.Dir(), true)
 	if set, ok := rec.(settingRecord); ok && set.Machine != nil {
-		start.Containment, start.HidesHost = first(set.Machine.Containment, "unknown"), set.Machine.HidesHost
+		start.Containment, start.HidesHost = cmp.Or(set.Machine.Containment, "unknown"), set.Machine.HidesHost
 	}
 	return start
 }

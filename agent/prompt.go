@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 func newHeader(ctx context.Context, o Options, id string, policy Policy, registry *tool.Registry, now time.Time) (headerRecord, error) {
 	p := o.Profile
 	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
-	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
+	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: cmp.Or(o.Provider, p.Provider), Model: cmp.Or(o.Model, p.Model),
 		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
 		Params: Params{ToolChoice: o.Request.ToolChoice, Sequential: p.Sequential, MaxTokens: o.Request.MaxTokens, Temperature: o.Request.Temperature,
 			Options: o.Request.ProviderOptions, NoCache: o.Request.NoCache}}
@@ -46,7 +47,7 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 }
 
 // written returns a header as it reads after it was written, so that requests before and after a resume are equal. It shares the memory of
-// what is equal. Most headers have nothing that changes but parameters and the policy; the prompt and the tools are long.
+// what is equal. In most headers only the parameters and the policy can change, so the long prompt and tools are not encoded.
 func written(h headerRecord) (headerRecord, error) {
 	if !h.textsAreStable() {
 		return rewritten(h)
@@ -118,13 +119,6 @@ func shareTools(mine, others []llm.ToolDefinition) {
 			mine[i].Parameters = o
 		}
 	}
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // SystemPrompt returns the system prompt of a new session with these options, without regard to o.System. It consists of the profile's

@@ -235,6 +235,7 @@ func TestJ7_SlowSyncDuringAnInput(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 		<-begun
+		synctest.Wait() // until the sync beside the request is over
 		log.armed.Store(1)
 		steered := make(chan error, 1)
 		go func() { steered <- h.Steer(context.Background(), "left") }()

@@ -41,9 +41,9 @@ func (d *Divergence) Error() string {
 }
 
 // Replay runs a session again from its journal. The loop decides anew; the answers of the model, the results of tools and the actions of
-// the host come from the journal, as do times and ids. Nothing is run and, unless Client does it, nothing is sent over a network. If the
-// replay writes another record than the journal has, apart from times and durations, Replay returns a *[Divergence]; also for a record
-// that does not fit those before it. Replay ends whatever the journal holds.
+// the host come from the journal, as do times and ids. Replay runs no tool and, unless Client does it, sends nothing over a network. It
+// returns a *[Divergence] for the first record that differs from the journal's, apart from times and durations, or that does not fit those
+// before it. It ends whatever the journal holds.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	r := &replay{}
 	r.changed.L = &r.mu

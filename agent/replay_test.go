@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func openingProblems(records []journal.Record) (problems []string) {
 		first := journal.NewMemory(records[:n+1]...).Records(context.Background(), 1)
 		got, err := agent.ReadOpening(first)
 		want, wrong := agent.FoldOpening(first)
-		if got != want || fmt.Sprint(err) != fmt.Sprint(wrong) {
+		if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wrong) {
 			problems = append(problems, fmt.Sprintf("after %d records the opening is %+v, %v, want %+v, %v", n+1, got, err, want, wrong))
 		}
 	}

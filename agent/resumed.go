@@ -115,8 +115,8 @@ func (s *Session) warnOfIgnored(o Options) {
 		}
 	}
 	if len(missing) > 0 {
-		s.events.emit(&Warning{Code: "tools_missing", Text: fmt.Sprintf("The model knows tools that the session was resumed without; calls of them get "+
-			"error results: %s. Resume with them, or change that with AddTools, RemoveTools or Set.", strings.Join(missing, ", "))})
+		s.events.emit(&Warning{Code: "tools_missing", Text: fmt.Sprintf("The model knows tools that the session does not have; calls of them get "+
+			"error results until they are added: %s.", strings.Join(missing, ", "))})
 	}
 }
 

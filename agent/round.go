@@ -56,7 +56,7 @@ type round struct {
 	failed  error      // an error of the session: nothing can be written any more
 }
 
-// call is a tool call of a round on its way to its result.
+// call holds a tool call of a round on its way to its result.
 type call struct {
 	*tool.Prepared
 	index   int    // among the calls of its answer
@@ -70,7 +70,7 @@ type call struct {
 	spawns *spawnOrder // for a call that starts an agent
 }
 
-// A phase is how far a call has come.
+// A phase says how far a call has come.
 type phase uint8
 
 const (

@@ -91,14 +91,17 @@ func (p *incarnation) send(ctx context.Context, m *hostMessage) (err error) {
 func (p *incarnation) resend() {
 	w := p.w
 	w.mu.Lock()
-	said := w.said
+	said, taken := w.said, make([]bool, len(w.said)) // before this, because a process before this one may still be sending
+	for i, m := range said {
+		taken[i] = m.taken
+	}
 	w.mu.Unlock()
 	for i, m := range said {
-		if m.by == "submit" || m.taken && i%2 == 0 {
+		if m.by == "submit" || taken[i] && i%2 == 0 {
 			continue
 		}
 		err := p.send(context.Background(), m)
-		if m.taken && err != nil && !errors.Is(err, agent.ErrClosed) && !errors.Is(err, errSevered) {
+		if taken[i] && err != nil && !errors.Is(err, agent.ErrClosed) && !errors.Is(err, errSevered) {
 			w.problem("%s of %s a second time: %v", m.by, m.key, err)
 		}
 	}

@@ -56,6 +56,7 @@ type hostReaction struct {
 
 // TestScripts runs the sessions in testdata/*.txtar.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
@@ -113,11 +114,11 @@ func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]str
 }
 
 // task runs a task, and the follow-ups after it, in a session.
-type task func(s *agent.Session, ctx context.Context, prompt string, more ...llm.Part) (*agent.Result, error)
+type task func(s *agent.Session, ctx context.Context, prompt string, more ...agent.SendOption) (*agent.Result, error)
 
 // advance does the same as Submit with Begin and Advance.
-func advance(s *agent.Session, ctx context.Context, prompt string, more ...llm.Part) (*agent.Result, error) {
-	if err := s.Begin(ctx, prompt, agent.Attach(more...)); err != nil {
+func advance(s *agent.Session, ctx context.Context, prompt string, more ...agent.SendOption) (*agent.Result, error) {
+	if err := s.Begin(ctx, prompt, more...); err != nil {
 		return nil, err
 	}
 	for {

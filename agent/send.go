@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,7 +25,7 @@ type sending struct {
 func (m *sending) blank() bool { return strings.TrimSpace(m.text) == "" && len(m.parts) == 0 }
 
 // Key names a message, so that a host that does not know whether it has arrived can send it again, also from another process. A message
-// whose key the session has already had is ignored without an error.
+// whose key the session has already had is not added again, and that is no error; [Session.Submit] then goes on with its input.
 func Key(key string) SendOption { return func(m *sending) { m.key = validText(key) } }
 
 // Attach sends parts after the text: llm.Media, or further llm.Text.
@@ -64,11 +65,17 @@ func (m *sending) check() error {
 func (s *State) hasKey(rec record) bool {
 	switch r := rec.(type) {
 	case queuedRecord:
-		return s.keys[r.Key]
+		return s.hadKey(r.Key)
 	case inputRecord:
-		return s.keys[r.Key]
+		return s.hadKey(r.Key)
 	}
 	return false
+}
+
+// hadKey reports whether the session has had a message with a key.
+func (s *State) hadKey(key string) bool {
+	_, had := s.keys[key]
+	return had
 }
 
 // addKey adds the key of a message, unless it is empty.
@@ -77,7 +84,34 @@ func (s *State) addKey(key string) {
 		return
 	}
 	if s.keys == nil {
-		s.keys = map[string]bool{}
+		s.keys = map[string]*Result{}
 	}
-	s.keys[key] = true
+	s.keys[key] = nil
+}
+
+// submitAgain is Submit of a message that the session has had.
+func (s *Session) submitAgain(ctx context.Context, key string, begun func()) (*Result, error) {
+	if err := s.open(); err != nil {
+		return new(Result), err
+	}
+	if result := s.settled(key); result != nil {
+		return result, nil
+	}
+	return s.goOn(ctx, begun)
+}
+
+// settled returns the result of the input with a key, nil if Continue would go on with that input.
+func (s *Session) settled(key string) *Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open, last, ended := s.state.Input, s.state.Last, s.state.keys[key]
+	switch {
+	case ended == nil, open != nil && open.Key == key: // a message without an input of its own belongs to the current one
+		return nil
+	case last.Key != key || open != nil:
+		return ended
+	case !last.Reason.isDone() && s.state.awaiting() == nil, s.state.Queued(LaneFollowUps) != nil:
+		return nil
+	}
+	return ended
 }

@@ -96,7 +96,7 @@ type Session struct {
 	interrupted atomic.Bool // Interrupt was called since the last step
 	inherited   *Input      // the input that was open when the session was resumed, until it goes on
 
-	writeLock   chan struct{}   // held while records are committed; only the holder changes the state
+	writeLock   chan struct{}   // a lock, empty while it is held: while records are committed; only its holder changes the state
 	journalCtx  context.Context // for calls of the journal; ends when that is given up or closed
 	stopJournal context.CancelFunc
 

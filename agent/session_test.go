@@ -802,7 +802,7 @@ func TestA11_ToolMistakes(t *testing.T) {
 			steps:   []llmtest.Step{llmtest.Calls(call("bad"), call("nothing"), call("access")), llmtest.Text("done")},
 			options: agent.Options{Journal: new(journal.Memory)},
 		})
-		if _, err := h.Submit(context.Background(), "go", &llm.Text{Text: "a pointer"}); err == nil {
+		if _, err := h.Submit(context.Background(), "go", agent.Attach(&llm.Text{Text: "a pointer"})); err == nil {
 			t.Error("a pointer part was accepted")
 		}
 		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "done" {

@@ -83,11 +83,6 @@ func (s *Session) checkPolicy(p *Policy) error {
 	if err := p.check(of, s.provider, s.confirm != nil); err != nil {
 		return err
 	}
-	if c := p.Compaction; c.Provider != "" {
-		if _, err := s.provider(c.Provider); err != nil {
-			return fmt.Errorf("agent: the provider of %s.Compaction: %w", of, err)
-		}
-	}
 	return notNegative(of, p.numbers())
 }
 
@@ -225,13 +220,19 @@ func (s *Session) warnOfModels(fallbacks ...FallbackModel) {
 		return
 	}
 	s.mu.Lock()
-	models := append([]FallbackModel{{Provider: s.state.Provider, Model: s.state.Model}}, fallbacks...)
+	models := append([]FallbackModel{{s.state.Provider, s.state.Model, s.state.Policy.Window}}, fallbacks...)
 	s.mu.Unlock()
 	for _, m := range models {
-		if s.facts(m.Provider, m.Model) == nil {
-			s.events.add(&Warning{Code: "model_unknown", Text: fmt.Sprintf("The model %q of %s is not in the catalog, so its context window "+
-				"and its prices are unknown: the conversation is compacted only when it no longer fits, and costs are not counted.", m.Model, m.Provider)})
+		if s.facts(m.Provider, m.Model) != nil {
+			continue
 		}
+		text := fmt.Sprintf("The model %q of %s is not in the catalog, so ", m.Model, m.Provider)
+		if m.Window > 0 {
+			text += "its prices are unknown: costs are not counted."
+		} else {
+			text += "its context window and its prices are unknown: the conversation is compacted only when the server says that it no longer fits, and costs are not counted."
+		}
+		s.events.add(&Warning{Code: "model_unknown", Text: text})
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 		return nil
 	}
 	end.Usage, end.Cost = answer.usage, answer.cost
-	end.Summary = first(strings.TrimSpace(answer.text), noSummary)
+	end.Summary = cmp.Or(strings.TrimSpace(answer.text), noSummary)
 	return s.commitStep(ctx, end)
 }
 

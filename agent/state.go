@@ -47,9 +47,9 @@ type State struct {
 	// Steps counts answers, Rounds the answers with calls whose results are in, Epoch the changes of the requests' prefix.
 	Steps, Rounds, Epoch int
 
-	keys       map[string]bool // of all messages with a key
-	recent     []callMark      // the newest calls, for the detection of loops
-	loopWarned *Loop           // the model was warned of it, and it goes on
+	keys       map[string]*Result // of all messages with a key: how an input with it has ended; nil for another message, and before
+	recent     []callMark         // the newest calls, for the detection of loops
+	loopWarned *Loop              // the model was warned of it, and it goes on
 
 	tools              []llm.ToolDefinition
 	pending            *string               // the effort that holds from the next input on
@@ -97,7 +97,6 @@ const (
 	TurnUser        TurnKind = "user"
 	TurnAssistant   TurnKind = "assistant"
 	TurnToolResults TurnKind = "tool_results"
-	TurnSystem      TurnKind = "system"
 	TurnSteering    TurnKind = "steering"
 	TurnCompaction  TurnKind = "compaction"
 )
@@ -124,6 +123,7 @@ const (
 // Input describes a task from its submission to its end.
 type Input struct {
 	Text   string
+	Key    string // of its message, see [Key]; follow-ups have that of the input before
 	Began  time.Time
 	Usage  llm.Usage
 	Cost   float64
@@ -142,6 +142,8 @@ type Input struct {
 	// Continues, Empties and Pauses count in a row how often the model was asked to go on with an answer that was cut off, the nudges after
 	// empty answers, and the answers that were pauses.
 	Continues, Empties, Pauses int
+	// Unconfirmed is that of a [Result].
+	Unconfirmed bool
 	// Rescued reports that the history was compacted because the current model call did not fit.
 	Rescued bool
 }

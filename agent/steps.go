@@ -99,9 +99,10 @@ func (*StepResult) stepEvent()    {}
 func (*StepComplete) stepEvent()  {}
 func (*StepFinal) stepEvent()     {}
 
-// Steps yields the events of a session as a plain loop would emit them, which does one thing after the other; a step is a tool call there. Each
-// answer of the model gives StepReasoning and StepText, and for each call StepBegin, StepCall, StepResult and StepComplete, call by call in
-// the order of the answer, also if the calls ran at the same time. Each input that ended by itself or at a limit gives a StepFinal.
+// Steps yields the events of a session as a plain loop would emit them, which does one thing after the other. A step is a tool call there. Each
+// answer of the model gives a StepReasoning for each thought and a StepText for each text, and then StepBegin, StepCall, StepResult and
+// StepComplete for each call. Calls come in the order of the answer, even if they ran at the same time. Each input that ended by itself or
+// at a limit gives a StepFinal.
 //
 // The text of the last answer is only in StepFinal. Texts of failed attempts, events of subagents, live output, warnings and steering are left
 // out. If the host answers a call's question with the next input, the call's result comes after the StepFinal of the input that asked.

@@ -90,8 +90,8 @@ type recorded struct {
 	events []Event
 }
 
-// holdBack keeps back events until release and returns the newest number, which the records that are about to be written contain. So their
-// events get the numbers that follow it.
+// holdBack keeps back events until releaseHeld. It returns the newest number, which the records that are about to be written contain, so
+// that their events get the numbers that follow it.
 func (s *eventStream) holdBack() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

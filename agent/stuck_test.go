@@ -58,7 +58,7 @@ func returns(t *testing.T, what string, f func()) {
 	}
 }
 
-const shortGrace = 20 * time.Millisecond
+const shortGrace = 100 * time.Millisecond
 
 // A subagent whose journal hangs during send_input does not block the end of its parent.
 func TestI7_StuckJournalOfASubagent(t *testing.T) {
@@ -153,6 +153,7 @@ func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.
 
 // A compaction does not wait for a journal that hangs while a call reads earlier turns.
 func TestI12_StuckRecall(t *testing.T) {
+	t.Parallel()
 	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
 	h := openLong(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, answerSummaries(llmtest.Text("one"), llmtest.Text("two")))
 	h.submit(t, "first", agent.ReasonCompleted)

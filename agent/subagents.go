@@ -135,8 +135,13 @@ func newSubagents(s *Session, o Options) *subagents {
 	return a
 }
 
-// Spawn implements [tool.Agents]. The record that names the child is durable before the child runs.
+// Spawn implements [tool.Agents].
 func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
+	return a.spawn(ctx, task, "")
+}
+
+// spawn starts a child for a call. The record that names the child is durable before the child runs.
+func (a *subagents) spawn(ctx context.Context, task tool.AgentTask, callID string) (tool.AgentStatus, error) {
 	if strings.TrimSpace(task.Task) == "" {
 		return tool.AgentStatus{}, errors.New("task is empty; say what the agent is to do")
 	}
@@ -144,7 +149,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 	if err != nil {
 		return tool.AgentStatus{}, err
 	}
-	c, err := guard.Value("starting an agent", func() (*child, error) { return a.open(ctx, id, task) })
+	c, err := guard.Value("starting an agent", func() (*child, error) { return a.open(ctx, id, callID, task) })
 	if err != nil {
 		a.giveUp(id)
 		a.parent.warnOfPanic(hostError(err))
@@ -196,11 +201,15 @@ func (a *subagents) queue(calls []*call) {
 // A spawner is the table for a call that has to wait for the agents of earlier calls.
 type spawner struct {
 	*subagents
-	turn *spawnOrder
+	turn   *spawnOrder // nil for a call that is not expected to start any
+	callID string
 }
 
 // Spawn waits for the agents of the calls before this one.
 func (s *spawner) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
+	if s.turn == nil {
+		return s.spawn(ctx, task, s.callID)
+	}
 	for _, earlier := range s.turn.before {
 		select {
 		case <-earlier.over:
@@ -209,7 +218,7 @@ func (s *spawner) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentSta
 		}
 	}
 	defer s.turn.end()
-	return s.subagents.Spawn(ctx, task)
+	return s.spawn(ctx, task, s.callID)
 }
 
 // reserve returns an id that no child of this session ever had.
@@ -350,7 +359,7 @@ func (a *subagents) spent(c *child) []record {
 // hears passes an event of a child to the parent's host. It records the usage of each model call in the parent's journal before the next
 // one, so that it survives a kill of the parent.
 func (a *subagents) hears(c *child, ev Event) {
-	a.parent.events.emit(&SubagentEvent{AgentID: c.id, Event: ev})
+	a.parent.events.emit(&SubagentEvent{AgentID: c.id, CallID: c.callID, Event: ev})
 	switch ev.(type) {
 	case *StepEnd, *LLMRetry, *Compaction, *SubagentEvent:
 		if err := a.parent.commit(a.spent(c)...); err != nil {

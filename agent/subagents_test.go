@@ -352,3 +352,30 @@ func TestF_ChildThatFails(t *testing.T) {
 		}
 	})
 }
+
+// The events of a subagent name the call that started it, also while it works on a later message.
+func TestQ2_EventsNameTheCallThatStartedTheAgent(t *testing.T) {
+	h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
+		"go": {llmtest.Calls(spawn("one"), spawn("two")), llmtest.Calls(wait("agent-1"), wait("agent-2")), llmtest.Calls(send("agent-2", "more")),
+			llmtest.Calls(wait("agent-2")), llmtest.Text("done")},
+		"one": {llmtest.Text("first")},
+		"two": {llmtest.Text("second"), llmtest.Text("third")},
+	})
+	h.submit(t, "go", agent.ReasonCompleted)
+	calls := map[string]string{} // by the agent's id
+	for i, call := range h.History()[1].Message.Parts.ToolCalls() {
+		calls[fmt.Sprint("agent-", i+1)] = call.ID
+	}
+	said := ""
+	for _, e := range only[*agent.SubagentEvent](h) {
+		if e.CallID != calls[e.AgentID] || e.CallID == "" {
+			t.Errorf("an event of %s names the call %q, want %q", e.AgentID, e.CallID, calls[e.AgentID])
+		}
+		if end, ok := e.Event.(*agent.AssistantTextEnd); ok && e.AgentID == "agent-2" {
+			said += end.Text + " "
+		}
+	}
+	if said != "second third " {
+		t.Errorf("the second agent said %q", said)
+	}
+}

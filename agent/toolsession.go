@@ -21,10 +21,10 @@ func (t *toolSession) Agents() tool.Agents {
 	switch {
 	case t.agents == nil:
 		return nil
-	case t.call == nil || t.call.spawns == nil:
+	case t.call == nil:
 		return t.agents
 	}
-	return &spawner{t.agents, t.call.spawns}
+	return &spawner{t.agents, t.call.spawns, t.call.Call.ID}
 }
 
 // Files implements [tool.Session].

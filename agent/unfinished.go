@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -168,5 +169,5 @@ func (f *Fault) refused() bool { return llm.KindNamed(f.Kind) == llm.ErrContentF
 
 // finish returns a refusal as the Finish of an answer.
 func (f *Fault) finish() llm.Finish {
-	return llm.Finish{Reason: llm.FinishContentFilter, Raw: first(f.Code, f.Text)}
+	return llm.Finish{Reason: llm.FinishContentFilter, Raw: cmp.Or(f.Code, f.Text)}
 }

@@ -178,13 +178,13 @@ func (e *readOnlyRoot) Error() string {
 
 func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }
 
-// checkNew refuses names for new files that are reserved or contain control characters.
-func checkNew(base string) error {
+// checkNew refuses names for new files that are reserved or, unless any are allowed, contain control characters.
+func checkNew(base string, any bool) error {
 	switch strings.TrimRight(base, "/") {
 	case "", ".", "..":
 		return fs.ErrExist
 	}
-	if strings.ContainsFunc(base, unicode.IsControl) {
+	if !any && strings.ContainsFunc(base, unicode.IsControl) {
 		return &nameError{fmt.Sprintf("a new file's name must not contain control characters: %q", base)}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // best returns the level that the test's own probes consider right here, and why the better ones are not.
@@ -48,6 +49,7 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 
 // Each level below the best one is chosen when the requirements of the better ones are taken away.
 func TestD4_LesserLevels(t *testing.T) {
+	peer.Need(t, "setpriv")
 	for name, c := range map[string]struct{ wrap, want string }{
 		"without mounts": {`exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$0" "$@"`, env.ContainCgroup},
 		"without cgroups": {

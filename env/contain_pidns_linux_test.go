@@ -17,16 +17,18 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 func TestD4_EveryLevelPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	atLevels(t, func(t *testing.T, level string) {
 		if levelOf(newLocal(t, t.TempDir(), env.LocalOptions{})) == level {
 			t.Skip("TestD1_LocalPassesTheSuite runs the suite at the level that is the default here")
 		}
-		envtest.Suite(t, func(t *testing.T) env.Environment {
+		envtest.SuiteWith(t, func(t *testing.T) env.Environment {
 			return newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
-		})
+		}, envtest.Options{Parallel: true})
 	})
 }
 
@@ -133,6 +135,7 @@ func TestD4_ProcessIDsContinue(t *testing.T) {
 
 // Nested namespaces work: they are listed and end with the outer one.
 func TestD4_NamespacesNest(t *testing.T) {
+	peer.Need(t, "unshare")
 	l := inNamespaces(t, env.LocalOptions{})
 	tag, out := newTag(), watch()
 	p := start(t, l, env.Command{
@@ -166,6 +169,7 @@ func againIn(t *testing.T, prepare string) bool {
 	if err := probePIDNS(t); err != nil {
 		t.Skipf("needs the privilege to change mounts: %v", err)
 	}
+	peer.Need(t, "unshare")
 	cmd := exec.Command("unshare", "-m", "sh", "-e", "-c", prepare+` && exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), inside+"="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: "+t.Name()) {

@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -18,8 +19,11 @@ import (
 type Dir interface {
 	// List returns the directory's entries, sorted by name.
 	List(ctx context.Context) ([]Entry, error)
-	// Stat describes an entry that List returned.
-	Stat(ctx context.Context, name string) (Info, error)
+	// Lstat describes an entry that List returned, a symbolic link itself. An environment on another machine may return what it was when
+	// it was listed. Where [Tree] is not supported, only the Info is known.
+	Lstat(ctx context.Context, name string) (Node, error)
+	// Readlink returns a symbolic link's target, like [Tree].
+	Readlink(ctx context.Context, name string) (target string, err error)
 	// Open opens a regular file for reading, up to its size at that time. The reader is for one goroutine at a time.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	OpenDir(ctx context.Context, name string) (Dir, error)
@@ -78,7 +82,7 @@ type namedDir struct {
 	name string
 
 	mu     sync.Mutex
-	listed []Info // what ReadDir returned, for Stat
+	listed []Info // what ReadDir returned, for Lstat
 }
 
 func (d *namedDir) List(ctx context.Context) ([]Entry, error) {
@@ -96,15 +100,22 @@ func (d *namedDir) List(ctx context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-func (d *namedDir) Stat(ctx context.Context, name string) (Info, error) {
-	d.mu.Lock()
-	i, ok := slices.BinarySearchFunc(d.listed, name, func(info Info, name string) int { return strings.Compare(info.Name, name) })
-	if ok {
-		defer d.mu.Unlock()
-		return d.listed[i], nil
+func (d *namedDir) Lstat(ctx context.Context, name string) (Node, error) {
+	node, err := TreeOf(d.env).Lstat(ctx, path.Join(d.name, name))
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return node, err
 	}
-	d.mu.Unlock()
-	return d.env.Stat(ctx, path.Join(d.name, name))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(d.listed, name, func(info Info, name string) int { return strings.Compare(info.Name, name) })
+	if !ok {
+		return Node{}, &fs.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: fs.ErrNotExist}
+	}
+	return Node{Info: d.listed[i]}, nil
+}
+
+func (d *namedDir) Readlink(ctx context.Context, name string) (string, error) {
+	return TreeOf(d.env).Readlink(ctx, path.Join(d.name, name))
 }
 
 func (d *namedDir) Open(ctx context.Context, name string) (io.ReadCloser, error) {

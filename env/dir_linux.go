@@ -3,6 +3,7 @@ package env
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -138,7 +139,7 @@ func (d *localDir) OpenDir(ctx context.Context, name string) (Dir, error) {
 	return &localDir{fd: fd, dev: dev, name: inside(d.name, name), real: real}, nil
 }
 
-func (d *localDir) Stat(ctx context.Context, name string) (Info, error) {
+func (d *localDir) Lstat(ctx context.Context, name string) (Node, error) {
 	var stat unix.Stat_t
 	err := ended(ctx)
 	if err == nil {
@@ -148,9 +149,44 @@ func (d *localDir) Stat(ctx context.Context, name string) (Info, error) {
 		err = unix.Fstatat(d.fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err != nil {
-		return Info{}, d.entryError("stat", name, err)
+		return Node{}, d.entryError("lstat", name, err)
 	}
-	return Info{Name: name, Size: stat.Size, Mode: fileMode(stat.Mode), ModTime: time.Unix(stat.Mtim.Unix())}, nil
+	return Node{
+		Info:    Info{Name: name, Size: stat.Size, Mode: fileMode(stat.Mode), ModTime: time.Unix(stat.Mtim.Unix())},
+		Changed: time.Unix(stat.Ctim.Unix()),
+		Device:  uint64(stat.Dev), Inode: stat.Ino, Links: uint64(stat.Nlink),
+	}, nil
+}
+
+func (d *localDir) Readlink(ctx context.Context, name string) (string, error) {
+	err := ended(ctx)
+	if err == nil {
+		err = checkEntry(name)
+	}
+	var target string
+	if err == nil {
+		target, err = d.readlink(name)
+	}
+	if err != nil {
+		return "", d.entryError("readlink", name, err)
+	}
+	return target, nil
+}
+
+// readlink returns the target of a link of any length.
+func (d *localDir) readlink(name string) (string, error) {
+	for size := 256; ; size *= 2 {
+		buf := make([]byte, size)
+		n, err := restarted(func() (int, error) { return unix.Readlinkat(d.fd, name, buf) })
+		switch {
+		case errors.Is(err, unix.EINVAL):
+			return "", fmt.Errorf("not a symbolic link: %w", fs.ErrInvalid)
+		case err != nil:
+			return "", err
+		case n < size:
+			return string(buf[:n]), nil
+		}
+	}
 }
 
 // direct marks a directory whose operations are system calls; see Direct.

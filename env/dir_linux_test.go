@@ -42,8 +42,11 @@ func TestD2_DirHasNoWayOut(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", ".", "..", "../../secret", "up/secret", "missing"} {
-		if info, err := d.Stat(t.Context(), name); err == nil {
-			t.Errorf("Stat described %q: %+v", name, info)
+		if node, err := d.Lstat(t.Context(), name); err == nil {
+			t.Errorf("Lstat described %q: %+v", name, node)
+		}
+		if target, err := d.Readlink(t.Context(), name); err == nil {
+			t.Errorf("Readlink of %q: %q", name, target)
 		}
 	}
 	for _, name := range []string{"d/up", "d/f", "missing", "../", base} {

@@ -1,7 +1,12 @@
 // Package env defines where tools run: the files they read and write and the commands they start.
 //
-// [Environment] is the interface, small enough to implement for a container or a remote host in a few hundred lines. [Local] is
-// this machine. Contents are raw bytes: numbering lines, explaining and truncating is left to tools.
+// [Environment] is the interface, small enough to implement for a container or a remote host in a few hundred lines. [NewLocal] makes a
+// [Local], which is a directory of this machine; package env/remote has one on another machine, and package env/envtest one in memory. [Run]
+// runs a [Command] with a time limit, and [Output] returns what it has printed. Contents are raw bytes: numbering lines, explaining and
+// truncating is left to tools.
+//
+// The files of a Local are those of the directories that the host allows. Its commands can do whatever this process can, unless package
+// env/sandbox confines them. Nothing here decides about calls of a model: agent.Hooks do.
 //
 // A command and all processes that it starts end together when it is killed or the environment is closed. The level of containment
 // says how reliably: [ContainCgroupPIDNS], [ContainPIDNS], [ContainCgroup] or [ContainGroup].

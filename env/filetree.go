@@ -96,7 +96,7 @@ func (l *Local) Readlink(ctx context.Context, name string) (string, error) {
 // Symlink implements Tree. The name of a new link must not contain control characters.
 func (l *Local) Symlink(ctx context.Context, target, name string) error {
 	return l.change(ctx, change{op: "symlink", name: name, parents: true, do: func(dir *os.Root, base string) error {
-		if err := checkNew(base); err != nil {
+		if err := checkNew(base, l.anyNames); err != nil {
 			return err
 		}
 		return dir.Symlink(target, base)
@@ -106,7 +106,7 @@ func (l *Local) Symlink(ctx context.Context, target, name string) error {
 // Mkdir implements Tree. The umask applies to the mode. The name of a new directory must not contain control characters.
 func (l *Local) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return l.change(ctx, change{op: "mkdir", name: name, parents: true, do: func(dir *os.Root, base string) error {
-		if err := checkNew(base); err != nil {
+		if err := checkNew(base, l.anyNames); err != nil {
 			return err
 		}
 		return dir.Mkdir(base, perm.Perm())

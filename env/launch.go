@@ -7,8 +7,7 @@ import "os"
 // terminal or pipes, process group and session are not affected.
 type Launch struct {
 	// Args holds the program and its arguments: initially the shell, -c and the script, after a shell that sets limits if there are any
-	// for each process. The program is a path or is looked up in
-	// this process's PATH.
+	// for each process. The program is a path or is looked up in this process's PATH.
 	Args []string
 	// Dir is the working directory, an absolute path of this machine.
 	Dir string

@@ -28,6 +28,9 @@ type LocalOptions struct {
 	// directory, or parts of these. The innermost directory that contains a file decides, so Roots may also name part of a
 	// read-only one. Each must exist. Like Roots this applies only to files: commands are not confined.
 	ReadOnly []string
+	// AnyNames allows new files whose names contain control characters, as a program needs that restores a tree. They are refused otherwise,
+	// because models make them by mistake.
+	AnyNames bool
 	// Grace is the time between TERM and KILL for a process tree. Zero means DefaultGrace, negative means none.
 	Grace time.Duration
 	// Vars selects which of the host's environment variables commands inherit.
@@ -93,7 +96,8 @@ type Local struct {
 	dir         string  // as given, absolute, slash-separated
 	roots       []*root // the working directory is the first
 	hasReadOnly bool    // some roots are read-only
-	escapes     error   // os.Root's error for a name that leaves it
+	anyNames    bool
+	escapes     error // os.Root's error for a name that leaves it
 	shell       string
 	environ     []string
 	launch      func(context.Context, Launch) (Launch, error)
@@ -138,7 +142,7 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, network: opts.Network, sandbox: opts.Sandbox,
-		confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace, locks: newLocks(opts.Locks)}
+		anyNames: opts.AnyNames, confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace, locks: newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace

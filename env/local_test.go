@@ -17,11 +17,13 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/internal/parallel"
 )
 
 // TestMain fails if a goroutine outlives the package's tests.
 func TestMain(m *testing.M) {
 	orphans.Adopt()
+	parallel.Tests(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -46,12 +47,14 @@ func (w *watched) String() string {
 // until waits for a text and returns all output so far.
 func (w *watched) until(t *testing.T, part string) string {
 	t.Helper()
-	stop := context.AfterFunc(t.Context(), w.cond.Broadcast)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stop := context.AfterFunc(ctx, w.cond.Broadcast)
 	defer stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for !strings.Contains(w.text, part) {
-		if t.Context().Err() != nil {
+		if ctx.Err() != nil {
 			t.Fatalf("%q never arrived, only %q", part, w.text)
 		}
 		w.cond.Wait()

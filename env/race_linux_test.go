@@ -262,7 +262,8 @@ func (u *swapUser) openDir(dir, file string) (err error) {
 			return escaped{"the list of " + dir}
 		}
 	}
-	return errors.Join(err, described(d.Stat(ctx, file)), contents(d.Open(ctx, file)))
+	node, statErr := d.Lstat(ctx, file)
+	return errors.Join(err, described(node.Info, statErr), contents(d.Open(ctx, file)))
 }
 
 // makeParents writes a file whose directory must be made, and cleans up.

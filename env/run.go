@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // The default and the maximum time of a command.
@@ -43,6 +45,9 @@ func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration)
 	if result.Exit, err = p.Wait(timed); err == nil {
 		return result, nil
 	}
+	if errors.Is(err, ErrLost) { // whoever has started the processes ends them
+		return result, err
+	}
 	// Kill the processes even if ctx has ended.
 	unhurried := context.WithoutCancel(ctx)
 	killErr := p.Kill(unhurried)
@@ -60,4 +65,14 @@ func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration)
 	}
 	result.TimedOut = true
 	return result, nil
+}
+
+// Output runs a command as [Run] does, and returns what it has printed on both streams, as valid UTF-8. Long output is cut to its first and
+// last 4 MiB, around a line that says how much is omitted. To keep another part, or to see output as it comes, give [Run] a command
+// with an Output, such as the Write of a [capture.Buffer]. Cmd.Output is not called.
+func Output(ctx context.Context, e Environment, cmd Command, timeout time.Duration) (string, Result, error) {
+	var output capture.Buffer
+	cmd.Output = output.Write
+	result, err := Run(ctx, e, cmd, timeout)
+	return output.Text(), result, err
 }

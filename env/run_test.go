@@ -41,7 +41,7 @@ func TestAC4_5_TimeoutKillsTheTree(t *testing.T) { atLevels(t, timeoutKillsTheTr
 func timeoutKillsTheTree(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: -1})
 	out, tag := watch(), newTag()
-	result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`, Env: []string{tag}, Output: out.Write}, 200*time.Millisecond)
+	result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`, Env: []string{tag}, Output: out.Write}, time.Second)
 	if err != nil || !result.TimedOut || result.Signal == "" {
 		t.Errorf("Run: %+v, %v", result, err)
 	}

@@ -27,7 +27,7 @@ func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs
 	// Resolve all links, also the last one: a rename would replace the link and not its target.
 	p, err := l.resolve(name, true)
 	if err == nil {
-		err = l.write(ctx, p, name, file{data: data, perm: perm})
+		err = l.write(ctx, p, name, file{data: data, perm: perm, any: l.anyNames})
 	}
 	if err != nil {
 		return l.fileError("write", name, err)
@@ -40,6 +40,7 @@ type file struct {
 	data []byte
 	perm fs.FileMode // for a new file
 	was  *Hash       // the expected content; nil for any
+	any  bool        // a new file's name may have control characters
 }
 
 func (l *Local) write(ctx context.Context, p place, name string, f file) error {
@@ -58,6 +59,21 @@ func (f file) asChanged(err error) error {
 	return err
 }
 
+// The names of temporary files are tempPrefix, tempRandom characters and tempExt.
+const (
+	tempPrefix = ".attractor-"
+	tempRandom = 26 // of rand.Text
+	tempExt    = ".tmp"
+)
+
+// IsTemporary reports whether a file name is one of those under which a Local writes new content before it replaces a file. Such a file stays
+// behind if the process is killed meanwhile.
+func IsTemporary(name string) bool {
+	random, isTemp := strings.CutPrefix(name, tempPrefix)
+	random, hasExt := strings.CutSuffix(random, tempExt)
+	return isTemp && hasExt && len(random) == tempRandom && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
 // replace writes a file by way of a temporary one, and removes that after a failure.
 func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error) {
 	old, err := dir.Lstat(base)
@@ -67,7 +83,7 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 		if f.was != nil && *f.was != NoFile {
 			return ErrChanged
 		}
-		if err := checkNew(base); err != nil {
+		if err := checkNew(base, f.any); err != nil {
 			return err
 		}
 	case err != nil:
@@ -77,7 +93,7 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 	case f.was != nil && *f.was == NoFile:
 		return ErrChanged
 	}
-	temp := ".attractor-" + rand.Text() + ".tmp" // not derived from base, which may have the maximum length
+	temp := tempPrefix + rand.Text() + tempExt // not derived from base, which may have the maximum length
 	if err := f.writeTemp(dir, temp, old); err != nil {
 		return err
 	}
@@ -156,7 +172,7 @@ func (f file) writeTemp(dir *os.Root, temp string, old fs.FileInfo) error {
 // Replace implements Replacer. Comparing and replacing is one step for all sessions of this user on this machine. Another writer
 // can write in between for some microseconds, but cannot be overwritten where no file is expected.
 func (l *Local) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
-	err := l.swap(ctx, name, func(p place) error { return l.write(ctx, p, name, file{data, perm, &was}) })
+	err := l.swap(ctx, name, func(p place) error { return l.write(ctx, p, name, file{data, perm, &was, l.anyNames}) })
 	if err != nil {
 		return l.fileError("replace", name, err)
 	}

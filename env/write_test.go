@@ -241,3 +241,21 @@ func TestD2_LinkLoops(t *testing.T) {
 		t.Errorf("30 links: %+v, %v", info, err)
 	}
 }
+
+// A program that restores a tree may make any name; others are refused those with control characters.
+func TestO4_AnyNames(t *testing.T) {
+	const name = "line\nbreak"
+	for _, any := range []bool{false, true} {
+		l := newLocal(t, t.TempDir(), env.LocalOptions{AnyNames: any})
+		for op, err := range map[string]error{
+			"write":   l.WriteFile(t.Context(), name+"1", nil, 0o600),
+			"replace": l.Replace(t.Context(), name+"2", env.NoFile, nil, 0o600),
+			"mkdir":   l.Mkdir(t.Context(), name+"3", 0o700),
+			"symlink": l.Symlink(t.Context(), "x", name+"4"),
+		} {
+			if (err == nil) != any {
+				t.Errorf("%s with AnyNames %v: %v", op, any, err)
+			}
+		}
+	}
+}

@@ -64,20 +64,19 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 		a.Name = name
 		p.Mistake(1, "the agent has no name, so it is called %s, after its file", shown(name))
 	}
-	unusable := len(p.mistakes)
 	switch {
 	case len(a.Name) > maxName || !agentName().MatchString(a.Name):
-		p.Mistake(p.Line("name"), "the agent is not used, because its name %s has other characters than letters, digits, -, _, . and :, or more than %d bytes", shown(a.Name), maxName)
+		p.refuse(p.Line("name"), "the agent is not used, because its name %s has other characters than letters, digits, -, _, . and :, or more than %d bytes", shown(a.Name), maxName)
 	case a.Name == generalPurpose || a.Name == generalist:
-		p.Mistake(p.Line("name"), "the agent is not used, because there is always an agent %s", a.Name)
+		p.refuse(p.Line("name"), "the agent is not used, because there is always an agent %s", a.Name)
 	case a.Description == "":
-		p.Mistake(1, "the agent is not used, because it has no description, by which the model chooses it")
+		p.refuse(1, "the agent is not used, because it has no description, by which the model chooses it")
 	case a.Prompt == "":
-		p.Mistake(0, "the agent is not used, because there is no prompt below its front matter")
+		p.refuse(0, "the agent is not used, because there is no prompt below its front matter")
 	case len(a.Prompt) > maxAgentPrompt:
-		p.Mistake(0, "the agent is not used, because its prompt has more than %d KiB", maxAgentPrompt>>10)
+		p.refuse(0, "the agent is not used, because its prompt has more than %d KiB", maxAgentPrompt>>10)
 	}
-	if len(p.mistakes) > unusable {
+	if p.refused {
 		return nil, p.Mistakes()
 	}
 	if n := utf8.RuneCountInString(a.Description); n > maxDescription {

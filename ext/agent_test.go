@@ -1,6 +1,7 @@
 package ext_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,6 +42,8 @@ func TestM8_Agents(t *testing.T) {
 		{"bad name", "---\nname: a b\ndescription: b\n---\nx", nil, []string{"a.md, line 2: the agent is not used, because its name a b has other characters than letters, digits, -, _, . and :, or more than 64 bytes"}},
 		{"taken", "---\nname: generalist\ndescription: b\n---\nx", nil, []string{"a.md, line 2: the agent is not used, because there is always an agent generalist"}},
 		{"large", "---\nname: a\ndescription: b\n---\n" + strings.Repeat("x", 128<<10+1), nil, []string{"a.md: the agent is not used, because its prompt has more than 128 KiB"}},
+		{"no description among many mistakes", "---\nname: a\n" + strings.Repeat("color: red\n", 40) + "---\nx", nil,
+			append([]string{"a.md, line 1: the agent is not used, because it has no description, by which the model chooses it"}, secondColors(20)...)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, mistakes := ext.ParseAgent(ext.File{Name: "a.md", Data: []byte(c.data)}, "file")
@@ -59,4 +62,12 @@ func TestM8_Agents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// secondColors returns the first mistakes about a field that is there again and again from line 4 on.
+func secondColors(n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("a.md, line %d: there is a second color, which is not used", 4+i))
+	}
+	return texts
 }

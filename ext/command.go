@@ -70,7 +70,7 @@ func ParseCommand(f File, name string) (*Command, []Mistake) {
 	p.Unsupported("allowed-tools and this allow and forbid nothing here; permission rules do", "disallowed-tools")
 	p.ignore("name", "version", "author", "category", "tags", "disable-model-invocation", "user-invocable", "when_to_use")
 	if strings.TrimSpace(p.Body) == "" {
-		p.Mistake(0, "there is no prompt in it, so there is no command /%s", name)
+		p.refuse(0, "there is no prompt in it, so there is no command /%s", name)
 		return nil, p.Mistakes()
 	}
 	c.prompt = parseTemplate(strings.TrimSpace(p.Body) + "\n")
@@ -78,7 +78,7 @@ func ParseCommand(f File, name string) (*Command, []Mistake) {
 		c.Description = firstLine(p.Body)
 	}
 	if err := c.prompt.check(); err != nil {
-		p.Mistake(0, "%v, so there is no command /%s", err, name)
+		p.refuse(0, "%v, so there is no command /%s", err, name)
 		return nil, p.Mistakes()
 	}
 	return c, p.Mistakes()
@@ -112,7 +112,7 @@ func (t template) check() error {
 	return nil
 }
 
-// ignore takes fields for known that say nothing to this program.
+// ignore marks fields as known that have no meaning here, so that nobody is told that they are unknown.
 func (p *Front) ignore(fields ...string) {
 	for _, name := range fields {
 		if f := p.find(name); f != nil {

@@ -165,6 +165,18 @@ func TestM7_GeminiCommands(t *testing.T) {
 	}
 }
 
+// Unknown names are told in order, and not more of them than a person reads.
+func TestM7_UnknownNamesOfGeminiCommands(t *testing.T) {
+	data := "prompt = 'x'\n"
+	for i := range 100 {
+		data += fmt.Sprintf("a%02d = ''\n", i)
+	}
+	c, mistakes := ext.ParseCommand(ext.File{Name: "x.toml", Data: []byte(data)}, "x")
+	if c == nil || len(mistakes) != 20 || !strings.Contains(mistakes[0].Text, "a00 is unknown") || !strings.Contains(mistakes[19].Text, "a19 is unknown") {
+		t.Errorf("%v, %d mistakes: %v", c, len(mistakes), mistakes)
+	}
+}
+
 // Custom prompts of codex.
 func TestM7_CodexPrompts(t *testing.T) {
 	for _, c := range []struct{ prompt, args, want string }{
@@ -183,11 +195,11 @@ func TestM7_CodexPrompts(t *testing.T) {
 
 // Reading a large file takes time in proportion to its size: the texts of a million pieces are not copied for each of them.
 func BenchmarkM7_LargeCommand(b *testing.B) {
-	for _, part := range []string{"a\n", "```\n", "$1 `c`\n"} {
-		b.Run(strings.TrimSpace(part), func(b *testing.B) {
+	for _, c := range []struct{ file, head, part string }{{"x.md", "", "a\n"}, {"x.md", "", "```\n"}, {"x.md", "", "$1 `c`\n"}, {"x.toml", "prompt = 'x'\n", "#\n"}} {
+		b.Run(strings.TrimSpace(c.part), func(b *testing.B) {
 			var times [2]float64
 			for i, size := range []int{ext.MaxFile / 8, ext.MaxFile} {
-				f := ext.File{Name: "x.md", Data: []byte(strings.Repeat(part, size/len(part)))}
+				f := ext.File{Name: c.file, Data: []byte(c.head + strings.Repeat(c.part, (size-len(c.head))/len(c.part)))}
 				began := b.Elapsed()
 				for range b.N {
 					c, _ := ext.ParseCommand(f, "x")

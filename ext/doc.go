@@ -1,7 +1,13 @@
-// Package ext reads what teams write for their agents: Markdown files with YAML front matter. It returns values, and the mistakes in the
-// files. Hosts find the files, decide whom to trust, and put the values into the doors of a session.
+// Package ext reads what teams write for their agents: skills, commands and definitions of subagents, in Markdown files with YAML front
+// matter.
 //
-// A mistake costs no more than the field or the file that it is in. Each says where it is and what is supported.
+// [ParseSkill], [ParseCommand] and [ParseAgent] each read a [File], and return a value and a list of every [Mistake]. A mistake costs no
+// more than the field or the file that it is in; it says where it is and what is supported. [SkillTool] returns the tool with which a
+// model loads skills, [Skill.Fill] and [Command.Fill] return the prompt for a person who calls one by its name. [ParseFront] reads the
+// front matter of other files.
+//
+// The package looks for no files, runs nothing and permits nothing. Hosts find the files, decide whom to trust, and put the values into
+// the doors of a session. Hooks are package hooks, documents such as AGENTS.md package instructions.
 //
 // # Decisions
 //

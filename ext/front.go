@@ -34,6 +34,7 @@ type Front struct {
 	fields   []*field
 	asked    []string // the names of the supported fields
 	mistakes []Mistake
+	refused  bool // the file cannot be used
 }
 
 // field is a field of front matter.
@@ -269,6 +270,12 @@ func (p *Front) Mistake(line int, format string, args ...any) {
 	if len(p.mistakes) < maxMistakes && !slices.Contains(p.mistakes, m) {
 		p.mistakes = append(p.mistakes, m)
 	}
+}
+
+// refuse notes why the file cannot be used. Mistakes reports that however many other mistakes there are.
+func (p *Front) refuse(line int, format string, args ...any) {
+	p.refused = true
+	p.mistakes = append(p.mistakes, Mistake{p.file, line, fmt.Sprintf(format, args...)})
 }
 
 // Unsupported notes a mistake for each of these fields of another program, which has no effect here. The reason follows the field's name.

@@ -37,7 +37,8 @@ type Skill struct {
 	names []string // of the arguments
 }
 
-// ParseSkill reads the SKILL.md of a skill whose directory has a name, by which the skill is known. It returns nil if the skill cannot be used.
+// ParseSkill reads the SKILL.md of a skill. The name is that of its directory, which is also the skill's. It returns nil if the skill cannot be
+// used.
 func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p := ParseFront(f)
 	if len(f.Data) > MaxFile {
@@ -45,7 +46,7 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	}
 	s := &Skill{Name: name, File: f.Name, Origin: f.Origin, Body: strings.TrimSpace(p.Body)}
 	if !usableName(name) {
-		p.Mistake(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than %d, or begins with mcp__", maxName)
+		p.refuse(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than %d, or begins with mcp__", maxName)
 		return nil, p.Mistakes()
 	}
 	p.checkName(name)

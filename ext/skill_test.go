@@ -167,7 +167,9 @@ func TestM6_TheDirectoryIsAWord(t *testing.T) {
 				script = p.Text
 			}
 		}
-		out, err := exec.Command(peer.Need(t, "sh"), "-c", strings.Replace(script, "cat", "printf '<%s>'", 1)).CombinedOutput()
+		cmd := exec.Command(peer.Need(t, "sh"), "-c", strings.Replace(script, "cat", "printf '<%s>'", 1))
+		cmd.Dir = t.TempDir()
+		out, err := cmd.CombinedOutput()
 		if want := "<" + s.Dir + "/x><" + s.Dir + "/y>"; err != nil || !strings.HasPrefix(string(out), want) || (args != "") != strings.HasSuffix(string(out), "<z>") {
 			t.Errorf("%s\n%s, %v, want %s", script, out, err, want)
 		}

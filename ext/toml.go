@@ -3,7 +3,9 @@ package ext
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +30,8 @@ func parseTOMLCommand(f File, name string) (*Command, []Mistake) {
 		add(line, "%v, so there is no command /%s; the supported form is a name, = and a string in each line, for prompt and description", err, name)
 		return nil, mistakes
 	}
-	for key := range values {
-		if key != "prompt" && key != "description" {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if key != "prompt" && key != "description" && len(mistakes) < maxMistakes {
 			add(0, "%s is unknown and has no effect; the supported names are prompt and description", shown(key))
 		}
 	}
@@ -101,10 +103,11 @@ var tomlKey = sync.OnceValue(func() *regexp.Regexp {
 
 // tomlStrings reads TOML in which all values are strings. The line is that of the error.
 func tomlStrings(text string) (values map[string]string, line int, err error) {
-	values = map[string]string{}
-	for rest := text; ; {
+	values, line = map[string]string{}, 1
+	for counted, rest := text, text; ; {
 		rest = strings.TrimLeft(rest, " \t\n")
-		line = 1 + strings.Count(text[:len(text)-len(rest)], "\n")
+		line += strings.Count(counted[:len(counted)-len(rest)], "\n")
+		counted = rest
 		if rest == "" {
 			return values, 0, nil
 		}

@@ -31,7 +31,7 @@ func (p *Front) Text(name string) string {
 	return ""
 }
 
-// Bool returns a field that is true or false, or otherwise if there is none.
+// Bool returns a field that is true or false. It returns otherwise if the field is missing or has another value.
 func (p *Front) Bool(name string, otherwise bool) bool {
 	value := p.Text(name)
 	switch strings.ToLower(value) {

@@ -22,9 +22,9 @@ const notePrefix = "instructions:"
 func (d *Document) note() string { return notePrefix + strings.ToValidUTF8(d.Path, "\ufffd") }
 
 // Below returns a middleware that gives the model the documents of directories below the working directory, the rules for certain files, and
-// the documents of the Roots. They come as context turns behind the results, after the first call that has read or changed such a file, all levels from the working
-// directory down. What the model has already is not given again, also after a resume and in a fork; what a compaction has replaced is, when
-// the next such file is read or changed.
+// the documents of the Roots. They come as context turns behind the results, after the first call that has read or changed such a file, all
+// levels from the working directory down. What the model has already is not given again, also after a resume and in a fork. What a compaction
+// has replaced is given again when the next such file is read or changed.
 //
 // A subagent has documents of its own, which begin at its working directory. Directories of dependencies, such as node_modules, are left out.
 func Below(o Options) tool.Middleware {
@@ -93,10 +93,10 @@ func (b *below) tell(ctx context.Context, call *tool.Call, o *Options, files []s
 		if rel, ok := relative(b.real, file); ok {
 			file = path.Join(call.Env.WorkDir(), rel)
 		} else if root := o.rootOf(file); root != "" {
-			from, dirs = &project{call.Env, root, o.Refuse}, append([]string{root}, b.levels(root, file)...)
+			from, dirs = &project{call.Env, root, o.Refuse}, append([]string{root}, levels(root, file)...)
 		}
 		if dirs == nil {
-			dirs = append(slices.Clip(b.above), b.levels(call.Env.WorkDir(), file)...)
+			dirs = append(slices.Clip(b.above), levels(call.Env.WorkDir(), file)...)
 		}
 		for _, dir := range dirs {
 			if ctx.Err() != nil {
@@ -150,7 +150,7 @@ const maxLevels = 64
 
 // levels returns the directories between the working directory and a file below it. They end where dependencies or settings begin, whose
 // documents are not for the project.
-func (b *below) levels(work, file string) (dirs []string) {
+func levels(work, file string) (dirs []string) {
 	rel, ok := relative(work, path.Dir(file))
 	if !ok {
 		return nil

@@ -3,7 +3,8 @@
 //
 // [Find] returns the documents for the system prompt of a session: those of the user, and those of every directory from the repository's
 // root down to the working directory. The documents of directories below come when the session first reads or changes a file there, by the
-// middleware of [Below]. What was sent to the model before stays as it is.
+// middleware of [Below]. What was sent to the model before stays as it is. A session of package agent calls Find itself, with its
+// Options.Documents; a host adds Below, with the same [Options], and the user's documents from [ReadUser].
 //
 // A document may import other files of its project, in the form @docs/style.md. The imported file follows the document as a document of its
 // own. Imports in code and in HTML comments do not count.

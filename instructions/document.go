@@ -20,7 +20,7 @@ import (
 // Document describes a file with instructions.
 type Document struct {
 	Path string // absolute
-	// Dir is the directory to whose files it applies, with all below. It is empty for a document of the user's.
+	// Dir is the directory to which it applies, with all below. It is empty for the user's own documents.
 	Dir string
 	// Globs are the files below Dir to which it applies. Empty means all.
 	Globs []string

@@ -34,7 +34,7 @@ func ReadUser(ctx context.Context, home string, groups ...[]string) ([]Document,
 	return l.documents, l.mistakes
 }
 
-// userFiles reads documents of the user's.
+// userFiles reads the user's own documents.
 type userFiles struct{ home, dir string }
 
 // place implements source.

@@ -226,6 +226,7 @@ func calls(t *testing.T, keep int) []call {
 
 // Whichever call fails, an error reports it, earlier records stay, and refused ones do not appear.
 func TestA19_FullOrBrokenDisk(t *testing.T) {
+	t.Parallel()
 	for _, keep := range keeps {
 		for _, bad := range calls(t, keep) {
 			for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
@@ -275,6 +276,7 @@ func harmless(c call) bool {
 
 // A process that ends before any call, or within a write after any number of bytes, leaves complete Appends.
 func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
+	t.Parallel()
 	for _, keep := range keeps {
 		for _, last := range calls(t, keep) {
 			for short := 0; short <= last.size; short++ {
@@ -295,6 +297,7 @@ func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 
 // A machine that crashes at any call keeps everything that was synced. It keeps any part of the rest, or NUL bytes instead.
 func TestA19_MachineDownAtEveryCall(t *testing.T) {
+	t.Parallel()
 	for _, keep := range keeps {
 		machineDownAtEveryCall(t, keep)
 	}

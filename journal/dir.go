@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -212,6 +213,8 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 			return nil, fmt.Errorf("journal: cannot list: %w", err)
 		}
 	}
+	// The directory is in the order of the files' names, in which the extension takes part: a-b.jsonl comes before a.jsonl.
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
 	return entries, nil
 }
 

@@ -1,14 +1,17 @@
 // Package journal keeps crash-consistent logs of sessions.
 //
-// It knows nothing about sessions: a [Record] has a number, a time, a kind and a JSON body that only its writer understands. A [Log]
-// is append-only and has one writer. Append names the number that it expects, so that a second writer gets [ErrConflict]. Large
-// bodies are kept beside the lines as blobs, named by their content.
+// Start with [NewDir], which makes a [Store] on a disk; agent.Open keeps a session in one. A store holds logs by their ids. It opens a [Log] for
+// its writer, reads and follows it for everybody else, and lists, forks and removes logs. [MemoryStore] is a store in memory, and [Memory] a log
+// without a store.
 //
-// A [Store] holds logs by their ids. It opens a log for its writer, reads and follows it for everybody else, and lists, forks and
-// removes logs. [Dir] is a store on a disk, [MemoryStore] one in memory; [Memory] is a log without a store.
+// A log is append-only and has one writer. A [Record] has a number, a time, a kind and a JSON body. Append names the number that it expects,
+// so that a second writer gets [ErrConflict]. Large bodies are kept beside the lines as blobs, named by their content.
+//
+// The package does not know what records mean: package agent writes those of sessions, and agent.Project makes events of them. It encrypts and
+// masks nothing.
 //
 //	store := journal.NewDir(path)
-//	log, err := store.Create(ctx, "session-1")                // for its writer, such as agent.Options.Journal
+//	log, err := store.Create(ctx, "session-1")                   // for its writer, such as agent.Options.Journal
 //	for record, err := range store.Follow(ctx, "session-1", 1) { // for a watcher, in any process
 //		...
 //	}

@@ -24,7 +24,10 @@ func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Rec
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		err := d.copyAll(ctx, from, to, n, edit)
+		err := d.sys.removeAll(d.file(to, blobsExt)) // of a fork that was killed; without links, one of them may be incomplete
+		if err == nil {
+			err = d.copyAll(ctx, from, to, n, edit)
+		}
 		if err == nil {
 			var f *fileLog
 			if f, err = d.openFile(ctx, to, lock, os.O_RDWR); err == nil {

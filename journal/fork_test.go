@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,5 +109,32 @@ func TestA19_ForkRefuses(t *testing.T) {
 	}
 	if got := kindsOf(t, readOf(t, dir, "there").Records(ctx, 1)); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("there has %q", got)
+	}
+}
+
+// A fork that was killed on a file system without links may leave a blob that is incomplete. The next fork does not take it over.
+func TestA19_ForkAfterAKilledFork(t *testing.T) {
+	ctx := context.Background()
+	dir := NewDir(t.TempDir())
+	source := created(t, dir, "s", "a")
+	hash, err := source.PutBlob(ctx, strings.NewReader("large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, source)
+	left := dir.file("t", blobsExt)
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, hash), []byte("lar"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := dir.Fork(ctx, "s", "t", 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, fork)
+	if data, err := blobOf(fork, hash); err != nil || data != "large" {
+		t.Errorf("Blob = %q, %v", data, err)
 	}
 }

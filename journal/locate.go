@@ -10,9 +10,9 @@ import (
 // locateStep is about how much of a file is read to find a line, beside the line itself.
 const locateStep = 32 << 10
 
-// linesFrom returns the lines of the good part of a file, of which the next one is the one with a number or one shortly before it. It finds that by
-// the numbers in the lines, and reads little of a long file. If it finds something odd, it begins with the first line, so that reading says
-// what is wrong.
+// linesFrom returns the lines of the good part of a file, positioned at the line with a number or shortly before it. It bisects the file by
+// the numbers in the lines, so it reads little of a long file. If it finds something odd, it begins with the first line, so that reading
+// reports what is wrong.
 func linesFrom(ctx context.Context, file io.ReaderAt, good extent, number int64) *lines {
 	whole := newLines(io.NewSectionReader(file, 0, good.size))
 	if number <= 2 || good.size <= locateStep {
@@ -28,8 +28,8 @@ func linesFrom(ctx context.Context, file io.ReaderAt, good extent, number int64)
 	return newLines(io.NewSectionReader(file, 0, good.size))
 }
 
-// locate bisects a file and returns the offset and the number of the line with a number or of one shortly before it, 0 for the number if it
-// finds something odd.
+// locate bisects a file. It returns the offset and the number of the line with the wanted number, or of one shortly before it. The number is
+// 0 if something in the file is odd.
 func locate(file io.ReaderAt, good extent, number int64) (at, line int64) {
 	at, line = 0, 1
 	for end := good.size; end-at > locateStep; { // the line begins in between

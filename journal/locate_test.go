@@ -60,6 +60,7 @@ func numbers(t testing.TB, dir *journal.Dir, from int64) (all []int64, err error
 
 // A pass from any record on has that record and all later ones, whatever the lengths of the lines are, with checksums and without.
 func TestN5_RecordsFromAnywhere(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, sizes := range map[string]func(int) int{
 		"short lines": func(int) int { return 10 },
@@ -97,6 +98,7 @@ func TestN5_RecordsFromAnywhere(t *testing.T) {
 
 // A pass that begins behind damage does not read it. One that begins before it finds it, and so does one that is led astray by it.
 func TestN5_RecordsFromBehindDamage(t *testing.T) {
+	t.Parallel()
 	dir, path := longLog(t, func(int) int { return 10_000 }, 100)
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -248,6 +248,7 @@ func claimMany(dir *Dir) error {
 
 // A process that is killed frees all its journals. Of the processes that then want them, one gets each.
 func TestK9_KilledWithManyJournals(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	for range 3 {

@@ -67,7 +67,8 @@ type Log interface {
 	Reader
 	// Append appends records, numbered from next on. It writes all or none, even if the machine crashes. Next must be one more than the
 	// number of records; otherwise the error is ErrConflict. Append ignores N and keeps the time in UTC. Data must be JSON or nil, and
-	// may lose white space between tokens. The records are durable after the next Sync.
+	// may lose white space between tokens. The log may keep Data, so the caller must not change it afterwards. The records are durable
+	// after the next Sync.
 	Append(ctx context.Context, next int64, records ...Record) error
 	// Sync makes the appended records survive a crash of the machine.
 	Sync(ctx context.Context) error

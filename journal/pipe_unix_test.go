@@ -23,6 +23,12 @@ func TestN5_PipesAreNoJournals(t *testing.T) {
 	for name, do := range map[string]func() error{
 		"Read": func() error { _, err := store.Read(t.Context(), "pipe"); return err },
 		"Open": func() error { _, err := store.Open(t.Context(), "pipe"); return err },
+		"Begin": func() error {
+			for _, err := range store.Begin(t.Context(), "pipe") {
+				return err
+			}
+			return nil
+		},
 		"Follow": func() error {
 			for _, err := range store.Follow(t.Context(), "pipe", 1) {
 				return err

@@ -144,6 +144,7 @@ func appendForever(dir *Dir) error {
 
 // Whenever a writer is killed, the records that it reported as synced are there, and only complete batches.
 func TestA19_KillNine(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	torn := 0

@@ -15,11 +15,13 @@ func TestA19_MemoryIsALog(t *testing.T) {
 }
 
 func TestJ8_DirIsAStore(t *testing.T) {
+	t.Parallel()
 	journaltest.StoreSuite(t, func(t *testing.T) journal.Store { return journal.NewDir(t.TempDir()) })
 }
 
 // A Dir that closes a file after each call is as good a store as one that keeps it open.
 func TestK9_DirIsAStoreWithClosedFiles(t *testing.T) {
+	t.Parallel()
 	for keep := range 2 {
 		journaltest.StoreSuite(t, func(t *testing.T) journal.Store { return journal.NewDir(t.TempDir()).Keep(keep) })
 	}

@@ -203,6 +203,7 @@ func TestG7_UsageArithmetic(t *testing.T) {
 func TestG10_ModelCost(t *testing.T) {
 	m := &llm.Model{Input: []string{"text"}, Prices: []llm.Price{{Input: 2, Output: 10, CacheRead: 0.2, CacheWrite: 2.5},
 		{Above: 1000, Input: 4, Output: 20, CacheRead: 0.4, CacheWrite: 5}}}
+	plain := &llm.Model{Prices: []llm.Price{{Input: 2, Output: 10}}}
 	for _, tt := range []struct {
 		m     *llm.Model
 		u     llm.Usage
@@ -213,6 +214,8 @@ func TestG10_ModelCost(t *testing.T) {
 		{&llm.Model{}, llm.Usage{Input: 5}, "0.000000", false},
 		{m, llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 100}, "0.002150", true}, // 400*2 + 500*.2 + 100*2.5 + 100*10
 		{m, llm.Usage{Input: 1001, Output: 100}, "0.006004", true},
+		{plain, llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 100}, "0.003000", true}, // cached input is not free
+		{plain, llm.Usage{Input: 100, CacheRead: 500}, "0.001000", true},                                // the server counts in its own way
 	} {
 		if usd, known := tt.m.Cost(tt.u); known != tt.known || fmt.Sprintf("%.6f", usd) != tt.usd {
 			t.Errorf("%+v: %.6f %v, want %s", tt.u, usd, known, tt.usd)

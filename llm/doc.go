@@ -4,6 +4,10 @@
 // wraps them in [Middleware]; [Collect] turns a stream into a [Response]. Every failure is an [*Error] with a kind that errors.Is
 // finds: [ErrRateLimit], [ErrAuthentication] and others.
 //
+// The providers are in packages anthropic, openai, openaichat and gemini; package providers makes a client of those whose keys the
+// environment has. A client has no loop and keeps no conversation: package generate has a loop with tools, and package agent has
+// sessions. It does not retry unless [Retry] is among its middleware, and knows prices and windows only from a catalog (package catalog).
+//
 // # The stream contract
 //
 // Every provider keeps this contract, and package providertest checks it:

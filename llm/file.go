@@ -143,7 +143,7 @@ func sniff(data []byte) (mime, refusal string) {
 		return office(data)
 	}
 	if text := strings.TrimPrefix(string(data), "\uFEFF"); isText(text) {
-		if strings.Contains(text[:min(len(text), 1<<10)], "<svg") {
+		if isSVG(text) {
 			return "", "an svg drawing, " + convert
 		}
 		return "text/plain", ""
@@ -154,6 +154,31 @@ func sniff(data []byte) (mime, refusal string) {
 		}
 	}
 	return "", fmt.Sprintf("of a type that no model takes, it begins with % x: send an image, a pdf document or text", data[:min(len(data), 8)])
+}
+
+// isSVG reports whether the first element of a text is svg. A page or a program that contains a drawing is text.
+func isSVG(text string) bool {
+	for {
+		text = strings.TrimLeft(text, " \t\r\n")
+		end := ">"
+		switch {
+		case strings.HasPrefix(text, "<!--"):
+			end = "-->"
+		case strings.HasPrefix(text, "<?"):
+		case strings.HasPrefix(text, "<!"):
+			if head, _, _ := strings.Cut(text, ">"); strings.Contains(head, "[") { // a document type with definitions
+				end = "]>"
+			}
+		default:
+			name, ok := strings.CutPrefix(text, "<svg")
+			return ok && strings.IndexAny(name, " \t\r\n/>") == 0
+		}
+		_, rest, found := strings.Cut(text, end)
+		if !found {
+			return false
+		}
+		text = rest
+	}
 }
 
 // isText reports whether text is UTF-8 without the control characters that text files do not have.

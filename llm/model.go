@@ -1,6 +1,9 @@
 package llm
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Model describes a model. Zero values are unknown.
 type Model struct {
@@ -23,9 +26,11 @@ type Model struct {
 
 // Price holds prices in US dollars per million tokens, for requests with more than Above input tokens.
 type Price struct {
-	Above      int     `json:"above,omitempty"`
-	Input      float64 `json:"input"`
-	Output     float64 `json:"output"`
+	Above  int     `json:"above,omitempty"`
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	// CacheRead and CacheWrite are the prices of input that came from the cache and that was added to it. 0 means the price of other
+	// input.
 	CacheRead  float64 `json:"cache_read,omitempty"`
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
@@ -44,9 +49,9 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 			price = p
 		}
 	}
-	fresh := float64(u.Input - u.CacheRead - u.CacheWrite)
-	return (fresh*price.Input + float64(u.CacheRead)*price.CacheRead + float64(u.CacheWrite)*price.CacheWrite +
-		float64(u.Output)*price.Output) / 1e6, true
+	fresh := float64(max(u.Input-u.CacheRead-u.CacheWrite, 0))
+	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
+	return (fresh*price.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*price.Output) / 1e6, true
 }
 
 // Takes reports whether the model accepts an input modality. A model without known modalities is assumed to accept all.

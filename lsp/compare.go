@@ -63,7 +63,9 @@ func (r *runner) lookAround(ctx context.Context, j *job) (names []string, stale 
 	isOwn := func(name string) bool { return own[name] }
 	if now := r.s.commands.Load(); now != r.seen {
 		r.seen = now
-		if err := r.tree.scan(ctx, r.s.env, r.in, isOwn, &stale); err != nil {
+		events := r.tree.scan(ctx, r.s.env, r.in)
+		stale = len(events) > 0
+		if err := tell(ctx, r.s.env, r.in, events, isOwn); err != nil {
 			return nil, false, err
 		}
 	}

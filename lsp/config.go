@@ -66,20 +66,19 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 		p.problem(0, "", err)
 		return nil, p.problems
 	}
-	left := map[string]int{}
+	last := map[string]int{}
 	for i := range list {
-		left[list[i].Name]++
+		last[list[i].Name] = i
 	}
+	seen := map[string]bool{}
 	for i := range list {
 		m := &list[i]
-		if left[m.Name] == 2 { // told at the second one
-			left[m.Name] = -1
+		again := seen[m.Name]
+		seen[m.Name] = true
+		if m.Name == "$schema" || i != last[m.Name] { // of several, only the last one is told of
 			continue
 		}
-		if m.Name == "$schema" {
-			continue
-		}
-		s, ok := p.server(m, left[m.Name] != 1)
+		s, ok := p.server(m, again)
 		if s.Origin, s.File, s.RunsProject = origin, name, runsProject(s.Command); ok {
 			servers = append(servers, s)
 		}
@@ -87,8 +86,8 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 	return servers, p.problems
 }
 
-// Merge returns the servers of several lists, of which an earlier one wins over a later one: of servers with one name the first is used. A
-// disabled one counts and is left out. The errors tell of those of a project that are not used.
+// Merge returns the servers of several lists. Of servers with one name it uses the first, or none if the first is disabled. The errors tell of
+// servers of a project that are not used because of another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 	first := map[string]*Server{}
 	for _, s := range slices.Concat(lists...) {
@@ -215,7 +214,7 @@ func (s *Server) set(name string, raw json.RawMessage) error {
 	return check()
 }
 
-// checkEndings returns an error if an ending of file names is none.
+// checkEndings returns an error for an invalid ending of file names.
 func (s *Server) checkEndings() error {
 	for _, ending := range slices.Sorted(maps.Keys(s.Languages)) {
 		rest, dot := strings.CutPrefix(ending, ".")

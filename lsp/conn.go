@@ -18,6 +18,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/lastline"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // The limits of a connection.
@@ -124,17 +125,11 @@ func connect(ctx context.Context, e env.Environment, s *Server, on handler) (*co
 func script(s *Server) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		words = append(words, "export "+name+"="+quote(s.Env[name])+";")
+		words = append(words, "export "+name+"="+shquote.Words(s.Env[name])+";")
 	}
-	words = append(words, "exec", quote(s.Command))
-	for _, arg := range s.Args {
-		words = append(words, quote(arg))
-	}
+	words = append(words, "exec", shquote.Words(append([]string{s.Command}, s.Args...)...))
 	return strings.Join(words, " ")
 }
-
-// quote returns a word that a POSIX shell reads as the text.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // end ends the connection with its reason. Only the first one counts.
 func (c *conn) end(why error) {

@@ -31,4 +31,6 @@
 // progress, and are quiet. What they publish about an older version has no effect.
 //
 // Everything that a server says is untrusted text. It is cleaned and bounded.
+//
+// A goroutine for each server takes one change after the other, so a call can leave while its change is still being looked at.
 package lsp

@@ -29,6 +29,7 @@ func scripted(t testing.TB, role string, o lsp.Options, files ...string) *worksp
 
 // A server that publishes diagnostics, and one that is asked for them, tell what a change has added.
 func TestM11_PublishedAndPulled(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"push", "pull", "push,older"} {
 		t.Run(role, func(t *testing.T) {
 			first := scripted(t, role, lsp.Options{}, "a.txt", "one\nBAD old\n")
@@ -47,6 +48,7 @@ func TestM11_PublishedAndPulled(t *testing.T) {
 
 // However a server fails, the call's result is that of the tool, the server is started again three times, and then it is off with one warning.
 func TestM11_FailingServers(t *testing.T) {
+	t.Parallel()
 	for role, why := range map[string]string{
 		"dies":                 "its process ended with exit code 1; it last printed: boom in the server",
 		"garbage":              "no message of the protocol",
@@ -109,6 +111,7 @@ func TestM11_Refused(t *testing.T) {
 
 // A flood is read, what is kept of it is bounded, and a result has at most 20 lines.
 func TestM11_Flood(t *testing.T) {
+	t.Parallel()
 	w := scripted(t, "floods", lsp.Options{}, "a.txt", "one\n")
 	w.want(w.edit("a.txt", "one", "two"))
 	lines := make([]string, 30)
@@ -121,7 +124,7 @@ func TestM11_Flood(t *testing.T) {
 
 // What comes too late for the result of an edit is part of the next result, if it is still true.
 func TestM11_Late(t *testing.T) {
-	w := scripted(t, "pull,late", lsp.Options{Wait: 10 * time.Millisecond}, "a.txt", "one\n", "b.go", "")
+	w := scripted(t, "pull,late", lsp.Options{Wait: time.Second}, "a.txt", "one\n", "b.go", "")
 	gate := filepath.Join(w.dir, "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
@@ -164,6 +167,7 @@ func TestM11_Behind(t *testing.T) {
 
 // A server that does not exit is killed.
 func TestM11_Stubborn(t *testing.T) {
+	t.Parallel()
 	w := scripted(t, "push,stubborn", lsp.Options{}, "a.txt", "one\n")
 	alive := filepath.Join(w.dir, "alive")
 	if err := syscall.Mkfifo(alive, 0o600); err != nil {

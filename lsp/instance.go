@@ -292,7 +292,7 @@ func (in *instance) pull(ctx context.Context, name string) ([]diagnostic, bool, 
 			Items []json.RawMessage `json:"items"`
 		}
 		if json.Unmarshal(result, &report) != nil || report.Kind == "unchanged" {
-			return nil, false, fmt.Errorf("its report about a file cannot be read")
+			return nil, false, errors.New("its report about a file cannot be read")
 		}
 		return readDiagnostics(name, report.Items), true, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/internal/parallel"
 )
 
 // role is the environment variable that turns the test binary into a language server.
@@ -22,5 +23,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	orphans.Adopt()
+	parallel.Tests(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }

@@ -63,7 +63,7 @@ type job struct {
 	left  bool // nobody waits for it
 }
 
-// enqueue adds the changes of a call to the work. It returns nil if nobody will do it.
+// enqueue adds the changes of a call to the queue. It returns nil if the server is off or the queue is full.
 func (r *runner) enqueue(who agent, files []file) *job {
 	j := &job{of: r, who: who, files: files, done: make(chan struct{})}
 	r.mu.Lock()
@@ -274,9 +274,7 @@ func (r *runner) do(ctx context.Context, j *job) (err error) {
 		}
 		r.lives.Store(true)
 		r.tree = tree{}
-		if err := r.tree.scan(ctx, r.s.env, r.in, nil, nil); err != nil {
-			return err
-		}
+		r.tree.scan(ctx, r.s.env, r.in) // nothing has changed yet for a server that has just begun
 	}
 	return r.compare(ctx, j)
 }

@@ -59,7 +59,7 @@ func Defaults() []Server {
 	return list
 }
 
-// runsProject reports whether a server with a command may run programs that a project brings. Of unknown ones nobody can say.
+// runsProject reports whether a server with a command may run programs that a project brings. It assumes so for commands that it does not know.
 func runsProject(command string) bool {
 	for _, s := range Defaults() {
 		if s.Command == path.Base(command) {

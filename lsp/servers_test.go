@@ -39,6 +39,7 @@ func TestM11_GoplsFirstEdit(t *testing.T) {
 
 // A file that is created has only new problems, and so has what it breaks; files that are moved take theirs along.
 func TestM11_GoplsCreatedAndMoved(t *testing.T) {
+	t.Parallel()
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
 	w.want(w.write("b.go", caller+"\nvar more = F(2)\n"))
 	w.want(w.write("c.go", "package m\n\nfunc F() {}\n\nvar c = alsoMissing\n"), "c.go:5:9: error: undefined: alsoMissing", "F redeclared", "no undefined: missing")
@@ -48,6 +49,7 @@ func TestM11_GoplsCreatedAndMoved(t *testing.T) {
 
 // A change that nobody told the servers of is the old state, not what the next edit has added.
 func TestM11_GoplsChangesBesides(t *testing.T) {
+	t.Parallel()
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller, "sub/x.go", "package sub\n\nvar X = 1\n", "sub/y.go", "package sub\n\nvar Y = X\n")
 	w.want(w.edit("a.go", "adds one", "adds 1"))
 	w.call("shell", map[string]any{"command": "printf 'package m\\n\\nvar used = F(1, 2, 3)\\n' >b.go; printf 'package sub\\n\\nvar X2 = 1\\n' >sub/x.go"})
@@ -68,6 +70,7 @@ func TestM11_GoplsChangesElsewhere(t *testing.T) {
 
 // typescript-language-server tells the same.
 func TestM11_TypeScriptAddedDiagnostics(t *testing.T) {
+	t.Parallel()
 	peer.Need(t, "typescript-language-server")
 	w := newWorkspace(t, lsp.Options{Servers: []lsp.Server{builtin(t, "typescript")}},
 		"tsconfig.json", `{"compilerOptions":{"strict":true,"types":[],"lib":["es2022"]}}`,
@@ -81,6 +84,7 @@ func TestM11_TypeScriptAddedDiagnostics(t *testing.T) {
 
 // What a command writes into a file that was edited before is what the next edit is checked with.
 func TestM11_GoplsChangedDocuments(t *testing.T) {
+	t.Parallel()
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
 	w.want(w.edit("a.go", "adds one", "adds 1"))
 	w.call("shell", map[string]any{"command": "sed 's/(a int)/(a, b int)/' a.go >new && mv new a.go"})

@@ -32,9 +32,9 @@ type stamp struct {
 // buildFiles lists the other files on which diagnostics depend.
 const buildFiles = "go.mod,go.sum,go.work,package.json,tsconfig.json,jsconfig.json,Cargo.toml,Cargo.lock,pyproject.toml,pyrightconfig.json,compile_commands.json"
 
-// scan looks at all files of a server's languages, and tells the server what has changed. With changed it also reports whether anything has.
-// Files that skip says keep the content that the server has.
-func (t tree) scan(ctx context.Context, e env.Environment, in *instance, skip func(name string) bool, changed *bool) error {
+// scan looks at all files of a server's languages, and returns what has changed. It finds nothing if there are too many files, or if looking at
+// them fails or takes too long: it only finds changes that nobody has told us of.
+func (t tree) scan(ctx context.Context, e env.Environment, in *instance) []fileEvent {
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()
 	var patterns []string
@@ -43,7 +43,7 @@ func (t tree) scan(ctx context.Context, e env.Environment, in *instance, skip fu
 	}
 	list, err := search.Glob(ctx, e, "**/{"+strings.Join(patterns, ",")+","+buildFiles+"}", in.root)
 	if err != nil || len(list.Files) > maxTree {
-		return nil // it is only to find changes that nobody has told us of
+		return nil
 	}
 	now := tree{}
 	for _, f := range list.Files {
@@ -53,15 +53,11 @@ func (t tree) scan(ctx context.Context, e env.Environment, in *instance, skip fu
 		}
 		now[name] = stamp{f.Size, f.ModTime}
 	}
-	events := t.update(now, func(string) bool { return true })
-	if changed == nil {
-		return nil
-	}
-	*changed = *changed || len(events) > 0
-	return tell(ctx, e, in, events, skip)
+	return t.update(now, func(string) bool { return true })
 }
 
-// tell tells a server what has changed on the disk. Of its documents it gets the new content, because for them the disk does not count.
+// tell tells a server what has changed on the disk. Of its documents it gets the new content, because for them the disk does not count. Documents
+// for which skip is true stay as they are.
 func tell(ctx context.Context, e env.Environment, in *instance, events []fileEvent, skip func(name string) bool) error {
 	for _, event := range events {
 		name := pathOf(event.URI)
@@ -81,7 +77,8 @@ func tell(ctx context.Context, e env.Environment, in *instance, events []fileEve
 	return in.tell(events)
 }
 
-// beside lists the files of a server's languages in a directory. It tells the server what has changed there, except for files that skip says.
+// beside lists the files of a server's languages in a directory. It tells the server what has changed there, except for files for which skip is
+// true, and reports whether anything has.
 func (t tree) beside(ctx context.Context, e env.Environment, in *instance, dir string, skip func(string) bool) (names []string, changed bool, err error) {
 	infos, err := e.ReadDir(ctx, dir)
 	if err != nil {

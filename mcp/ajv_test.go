@@ -154,6 +154,7 @@ func drawTuple(rt *rapid.T, draft string) map[string]any {
 
 // What ajv allows by a server's schema, it allows by the rewritten one as well, and so does our own check.
 func TestM1_SchemasForAjv(t *testing.T) {
+	t.Parallel()
 	a := startAjv(t)
 	allowed, all := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

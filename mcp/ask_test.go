@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/attractor-go/attractor/tool"
@@ -73,12 +74,11 @@ func TestM1_NoQuestions(t *testing.T) {
 // A question of an old server does not say to which of several calls it belongs, so the person is told.
 func TestM1_QuestionsOfSeveralCalls(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "legacy")}, Answers: true})
-	both := make(chan struct{}, 2)
+	var both atomic.Int32
 	met := make(chan struct{})
 	p := &person{}
 	p.answer = func(ctx context.Context, q tool.Question) (tool.Answer, error) {
-		both <- struct{}{}
-		if len(both) == 2 {
+		if both.Add(1) == 2 {
 			close(met)
 		}
 		select {

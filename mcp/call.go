@@ -33,15 +33,17 @@ type calls struct {
 // running holds a call at a server, with its clock.
 type running struct {
 	*tool.Call
-	token string
+	number int    // among the calls of the server
+	token  string // of its progress
 
 	cancel context.CancelCauseFunc
 	quiet  time.Duration // how long it may be without progress
 
 	mu     sync.Mutex
 	timer  *time.Timer
-	latest time.Time // when it is over, whatever progress it reports
+	latest time.Time // when it is over, whatever progress it reports; later by the time in which people answer
 	people int       // questions that are open
+	asked  time.Time // since when there have been any
 	shown  time.Time // when progress was last shown
 }
 
@@ -59,7 +61,7 @@ func (s *server) begin(ctx context.Context, call *tool.Call) (context.Context, *
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls.last++
-	r.token = "call-" + strconv.Itoa(s.calls.last)
+	r.number, r.token = s.calls.last, "call-"+strconv.Itoa(s.calls.last)
 	if s.calls.open == nil {
 		s.calls.open = map[string]*running{}
 	}
@@ -82,15 +84,21 @@ func (s *server) over(r *running) {
 func (r *running) wait(by int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.people == 0 {
+		r.asked = time.Now()
+	}
 	r.people += by
 	r.timer.Stop()
 	if r.people == 0 {
+		r.latest = r.latest.Add(time.Since(r.asked))
 		r.timer.Reset(r.quiet)
 	}
 }
 
 // allowed returns the limit that the call has reached.
 func (r *running) allowed() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if time.Now().Before(r.latest) {
 		return r.quiet
 	}

@@ -2,13 +2,16 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -51,6 +54,16 @@ func TestM1_CallTime(t *testing.T) {
 	if got := limitOf(t, steps(200, 50*time.Second)); got != time.Hour {
 		t.Errorf("a call whose progress goes on may take %v", got)
 	}
+	answered := func(s *server, r *running) {
+		r.wait(1)
+		time.Sleep(2 * time.Hour)
+		r.wait(-1)
+		time.Sleep(30 * time.Second)
+		s.progressed(&sdk.ProgressNotificationParams{ProgressToken: r.token})
+	}
+	if got := limitOf(t, answered); got != 2*time.Hour+90*time.Second {
+		t.Errorf("a call that goes on after people answered for long may take %v", got)
+	}
 	people := func(_ *server, r *running) {
 		time.Sleep(30 * time.Second)
 		r.wait(1)
@@ -63,6 +76,39 @@ func TestM1_CallTime(t *testing.T) {
 	if got := limitOf(t, people); got != 4*time.Hour+90*time.Second {
 		t.Errorf("a call during which people answered may take %v", got)
 	}
+}
+
+// Calls that wait for one start of a server that died cause no second one when it fails.
+func TestM1_OneStartForManyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var starts atomic.Int64
+		owner := Start(t.Context(), Options{Env: func(Server) (env.Environment, error) {
+			starts.Add(1)
+			time.Sleep(time.Second)
+			return nil, errors.New("there is no room")
+		}})
+		s := newServer(owner, Server{Name: "lab", Command: "lab"}, "lab")
+		dead := &conn{ended: make(chan struct{}), began: time.Now()}
+		close(dead.ended)
+		var all sync.WaitGroup
+		all.Go(func() { s.again(dead) })
+		synctest.Wait()
+		for range 3 {
+			all.Go(func() {
+				if _, err := s.connected(t.Context()); err == nil {
+					t.Error("a server without room was started")
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		if n := starts.Load(); n != 1 {
+			t.Errorf("it was started %d times for calls that came together", n)
+		}
+		if err := owner.Close(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	})
 }
 
 // Progress is shown at most five times a second, and that of other calls not at all.

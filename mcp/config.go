@@ -120,9 +120,9 @@ func noServers(root *jsonlines.Node) error {
 	return errors.New(`it has no servers; write {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`)
 }
 
-// Merge returns the servers of several lists, of which an earlier one wins over a later one: of servers with one name the first is used. If
-// that is Off, none is, so a disabled server of the user is not replaced by one of a project, for which the user's rules would count. The
-// errors tell of those that are not used because of another one.
+// Merge returns the servers of several lists. Of servers with one name it uses the first. If that is Off, it uses none: a server of a project
+// must not take the place of one that the user has disabled, because the user's rules for that name would count for it. The errors tell of
+// servers that are not used because of another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 	first := map[string]Server{}
 	for _, s := range slices.Concat(lists...) {

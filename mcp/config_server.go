@@ -149,7 +149,7 @@ func (p *serverParser) unknown(m *jsonlines.Entry) {
 	p.warn(m.Line, "%s is not known, so it has no effect; %s", name, hint)
 }
 
-// foreign lists members by which other programs say something that a server does not work without, or that limits it, and what to write.
+// foreign returns what to write for members of other programs that a server needs or that limit it. With one of them a server cannot be used.
 func foreign() map[string]string {
 	return map[string]string{
 		"httpUrl":              `write "url"`,
@@ -171,7 +171,7 @@ func foreign() map[string]string {
 	}
 }
 
-// harmless lists members of other programs without which a server works as well, and what to say about them.
+// harmless returns what to say about members of other programs that a server works without; nothing is said if that is empty.
 func harmless() map[string]string {
 	rule := `tools are allowed by permission rules such as mcp__SERVER__TOOL (attractor rules --help)`
 	return map[string]string{
@@ -203,7 +203,7 @@ func (p *serverParser) whole(s *Server) {
 	}
 }
 
-// transport compares the type with what there is. A server without a type has the one that its command or url needs.
+// transport returns an error if the type does not fit the command or url. The type may be missing.
 func (p *serverParser) transport(s *Server) error {
 	switch p.typed {
 	case "":

@@ -20,7 +20,11 @@ import (
 )
 
 const (
-	probeTime = 3 * time.Second // for the question that old servers do not know
+	// probeTime limits a question that old servers do not know. Some processes ignore it. A remote server answers every request, but may
+	// have to start for it.
+	probeTime       = 3 * time.Second
+	remoteProbeTime = 10 * time.Second
+
 	closeTime = 5 * time.Second // for the SDK to end a connection
 )
 
@@ -40,35 +44,46 @@ type conn struct {
 	announced, handled, refreshed atomic.Int64
 }
 
-// errProbe means that a server ended when it was asked for its version of the protocol.
-var errProbe = errors.New("ended by the probe")
+// errProbe means that a server could not begin because it was asked for its version of the protocol.
+var errProbe = errors.New("hindered by the probe")
 
-// connect starts a server and agrees with it on a version of the protocol. A server that ends at the first message of new versions, which
-// an old one does not know, is started again and not asked.
-func (s *server) connect(ctx context.Context) (*conn, error) {
-	c, err := s.connectWith(ctx, "")
-	if errors.Is(err, errProbe) {
-		c, err = s.connectWith(ctx, "2025-11-25")
-	}
-	return c, err
+// probing tells what became of the first message of new versions of the protocol, the probe, which an old server does not know.
+type probing struct {
+	last    atomic.Bool // nothing but the handshake of old versions followed it
+	expired atomic.Bool // no answer came in time
 }
 
-func (s *server) connectWith(ctx context.Context, version string) (*conn, error) {
+// probeTime returns how long the probe is waited for: a part of the time to start, so that enough is left if no answer comes.
+func (s *server) probeTime() time.Duration {
+	limit := probeTime
+	if s.URL != "" {
+		limit = remoteProbeTime
+	}
+	return min(limit, s.startTimeout()/3)
+}
+
+// connect starts a server and agrees with it on a version of the protocol. A version that is given is not probed for. The error wraps errProbe if it may
+// go well without the probe.
+func (s *server) connect(ctx context.Context, version string) (*conn, error) {
 	c := &conn{ended: make(chan struct{}), changed: make(chan struct{}, 1), began: time.Now()}
 	c.inbox = &inbox{on: func(method string, params json.RawMessage) bool { return s.notified(c, method, params) }}
 	transport, err := s.dial(ctx, c)
 	if err != nil {
 		return nil, s.explain(ctx, c, err)
 	}
-	var probed atomic.Bool
-	client := s.client(c, &probed)
+	var sent probing
+	client := s.client(c, &sent)
 	defer c.cutAfter(ctx)()
 	c.session, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err == nil && s.URL != "" && sent.expired.Load() {
+		return nil, errors.Join(errProbe, c.close())
+	}
 	if err != nil {
 		err = s.explain(ctx, c, err)
 		died := c.stdio != nil && c.stdio.exited()
 		err = errors.Join(err, c.close())
-		if died && probed.Load() && version == "" {
+		_, login := errors.AsType[*LoginError](err)
+		if (died && sent.last.Load() || sent.expired.Load() && ctx.Err() == nil) && version == "" && !login {
 			err = errors.Join(errProbe, err)
 		}
 		return nil, err
@@ -101,8 +116,8 @@ func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
 	return c.stdio, nil
 }
 
-// client returns the SDK's client for a connection. It sets probed when the server is asked whether it speaks the newest version.
-func (s *server) client(c *conn, probed *atomic.Bool) *sdk.Client {
+// client returns the SDK's client for a connection. It notes what becomes of the probe.
+func (s *server) client(c *conn, sent *probing) *sdk.Client {
 	o := &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
@@ -121,13 +136,15 @@ func (s *server) client(c *conn, probed *atomic.Bool) *sdk.Client {
 	client := sdk.NewClient(me, o)
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			probed.Store(method == "server/discover" || probed.Load() && method == "initialize")
-			if method == "server/discover" {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, probeTime)
-				defer cancel()
+			sent.last.Store(method == "server/discover" || sent.last.Load() && method == "initialize")
+			if method != "server/discover" {
+				return next(ctx, method, req)
 			}
-			return next(ctx, method, req)
+			ctx, cancel := context.WithTimeout(ctx, s.probeTime())
+			defer cancel()
+			result, err := next(ctx, method, req)
+			sent.expired.Store(err != nil && ctx.Err() != nil)
+			return result, err
 		}
 	})
 	client.AddReceivingMiddleware(refuseSampling)
@@ -190,8 +207,8 @@ func (c *conn) alive() bool {
 	}
 }
 
-// cutAfter ends the requests to a remote server when ctx ends, unless the returned function was called before: the SDK would try for seconds
-// to tell a server that does not answer that nobody waits for it.
+// cutAfter ends the requests to a remote server when ctx ends, unless the returned function was called before. Without it the SDK would spend
+// seconds on telling a silent server that the request is cancelled.
 func (c *conn) cutAfter(ctx context.Context) (stop func() bool) {
 	if c.cut == nil {
 		return func() bool { return true }

@@ -4,10 +4,9 @@
 // it is contained and confined like a command, and ends with the environment at the latest. A remote one is reached by a client of the
 // host's choice.
 //
-//	servers := mcp.Start(ctx, mcp.Options{Servers: list, Env: where, HTTP: guarded, Warn: warn})
-//	defer servers.Close()
-//	if err := servers.Ready(ctx); err != nil { ... } // a required server is missing
-//	options.Profile.Tools = append(options.Profile.Tools, servers.Tools()...)
+//	servers, err := mcp.Open(ctx, mcp.Options{Servers: list, Env: mcp.In(local), Warn: warn}) // an error if a required server is missing
+//	...
+//	options.Tools, options.Closers = servers.Tools(), []io.Closer{servers} // they end with the session
 //	session, err := agent.New(ctx, options)
 //	leave := servers.Join(session) // late, changed and gone tools
 //
@@ -20,8 +19,9 @@
 // # Servers that fail
 //
 // Servers never end a session. One that cannot be started, dies, floods or answers nonsense is a warning ([Options.Warn]), and its calls
-// get error results that say what happened. A server that died is started again by the next call of one of its tools, three times at
-// most. The call that it did not finish is not repeated, because it may have had effects.
+// get error results that say what happened. A server that died is started again by the next call of one of its tools: a process three times
+// at most, unless it has worked for a while, and a remote server at any time. The call that it did not finish is not repeated, because it may
+// have had effects.
 //
 // A server may ask a person ([tool.Session.Ask]) while a call runs. It gets no access to the model (sampling) and no list of directories
 // (roots).

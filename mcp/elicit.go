@@ -64,7 +64,7 @@ func (s *server) asking(ctx context.Context) (r *running, others int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.calls.open {
-		if r == nil || len(one.token) > len(r.token) || len(one.token) == len(r.token) && one.token > r.token {
+		if r == nil || one.number > r.number {
 			r = one
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Tool returns a tool of a connected server. Its name is the one on the server or mcp__SERVER__TOOL. An error names the tools that are meant
-// perhaps.
+// Tool returns a tool of a connected server. The name is the one on the server or mcp__SERVER__TOOL. The error for an unknown name suggests
+// similar ones.
 func (s *Servers) Tool(server, name string) (tool.Tool, error) {
 	var known []string
 	for _, one := range s.list {

@@ -65,7 +65,10 @@ func (l *Login) grant(ctx context.Context, client *http.Client, form url.Values)
 		return nil, err
 	}
 	var g granted
-	if err := json.Unmarshal(data, &g); err != nil || g.AccessToken == "" {
+	if err := json.Unmarshal(data, &g); err != nil {
+		return nil, fmt.Errorf("its answer cannot be read: %s", clean(err.Error(), 200))
+	}
+	if g.AccessToken == "" {
 		return nil, errors.New("it answered without an access token")
 	}
 	if !strings.EqualFold(g.TokenType, "Bearer") {

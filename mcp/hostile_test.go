@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,6 +110,7 @@ func what(name string) string { return `{"what":` + string(must(json.Marshal(nam
 
 // Whatever a server sends, the call gets a result, the next call works, and nothing piles up.
 func TestM5_HostileMessages(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Log: slog.New(slog.NewTextHandler(&log, nil)), Warn: func(string, error) {}})
 	for name, want := range map[string]string{
@@ -156,6 +158,7 @@ func TestM5_TooManyQuestions(t *testing.T) {
 
 // A server that does not read its input holds up neither calls nor the end.
 func TestM5_ServerThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	deaf := as(t, "deaf", "deaf")
 	deaf.CallTimeout = 1 << 26 // 67 ms
 	s := ready(t, Options{Servers: []Server{deaf}, Warn: func(string, error) {}})
@@ -206,6 +209,7 @@ func (p *pins) Save(server string, hashes map[string]string) error {
 
 // A server that describes a tool otherwise than the last time is told of, once.
 func TestM12_ChangedDefinitions(t *testing.T) {
+	t.Parallel()
 	p := &pins{keep: map[string]map[string]string{}}
 	for i, want := range []int{0, 0, 1, 0} {
 		w := new(warnings)
@@ -326,6 +330,7 @@ func padded() error {
 
 // What is not used of a list takes no memory, and what is used counts for its limit.
 func TestM5_PaddedLists(t *testing.T) {
+	t.Parallel()
 	w := new(warnings)
 	one := as(t, "padded", "padded")
 	s := ready(t, Options{Servers: []Server{one}, Warn: w.add})
@@ -339,6 +344,35 @@ func TestM5_PaddedLists(t *testing.T) {
 	found, err := s.list[0].fetch(t.Context(), c)
 	if err != nil || len(found) != 1 || len(must(json.Marshal(found))) > 1<<10 || !found[0].Annotations.ReadOnlyHint {
 		t.Errorf("%d tools are kept in %d bytes, %v", len(found), len(must(json.Marshal(found))), err)
+	}
+}
+
+// tasks is a server whose list of tools that run only as tasks does not end.
+func tasks() error {
+	page := 0
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"tasks","version":"0"}}`
+		case "tools/list":
+			page++
+			var b strings.Builder
+			for i := range 1000 {
+				fmt.Fprintf(&b, `{"name":"t%d-%d","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},`, page, i)
+			}
+			return `{"tools":[` + strings.TrimSuffix(b.String(), ",") + `],"nextCursor":"` + strconv.Itoa(page) + `"}`
+		}
+		return ""
+	})
+}
+
+// Tools that are left out count for the limits of a list as well.
+func TestM5_EndlessTasks(t *testing.T) {
+	t.Parallel()
+	w := new(warnings)
+	s := ready(t, Options{Servers: []Server{as(t, "tasks", "tasks")}, Warn: w.add})
+	if n := len(s.Tools()); n != 0 || !strings.Contains(w.all(), "more than 5000 tools") {
+		t.Errorf("there are %d tools; the warnings are %s", n, w.all())
 	}
 }
 

@@ -277,6 +277,7 @@ func TestM12_TLS(t *testing.T) {
 
 // Servers that do not speak the protocol. Each gets an error that says what they did, and none hangs or fills the memory.
 func TestM1_AnswersThatAreNotMCP(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter)
@@ -402,6 +403,7 @@ func TestM1_ResumedStream(t *testing.T) {
 
 // The stream that belongs to no request is a thing that servers need not have. None of its faults ends the connection.
 func TestM1_TheListeningStream(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"not offered": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
 		"a web page": func(w http.ResponseWriter, _ *http.Request) {

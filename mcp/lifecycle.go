@@ -11,10 +11,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// restartDelays are the waits before a server that died is started again, each by the call that needs it. One that then works for
-// steadyTime may be started as often again.
+// steadyTime is how long a server has to work until it may be started as often again.
 const steadyTime = 5 * time.Minute
 
+// restartDelays returns the waits before a server that died is started again. Each start needs a call.
 func restartDelays() []time.Duration { return []time.Duration{0, time.Second, 5 * time.Second} }
 
 // errEnded means that a server died and the next call starts it again.
@@ -149,14 +149,25 @@ func (s *server) token() string {
 	return l.AccessToken
 }
 
-// open returns a connection whose tools are listed.
+// open returns a connection whose tools are listed. It starts the server a second time, with the same time limit and without the probe for new versions
+// of the protocol, in three cases: an old process has ended at the probe; a new process was slow, so that it got the handshakes of new and old versions
+// together and refused the second; or a remote server has not answered the probe. In the last case the SDK cancels the probe, which an old server
+// refuses, and that ends the connection.
 func (s *server) open(ctx context.Context) (*conn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	c, err := s.openOnce(ctx, "")
+	if errors.Is(err, errProbe) {
+		c, err = s.openOnce(ctx, statefulVersion)
+	}
+	return c, err
+}
+
+func (s *server) openOnce(ctx context.Context, version string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
 	defer cancel()
-	c, err := s.connect(ctx)
+	c, err := s.connect(ctx, version)
 	if err != nil {
 		return nil, err
 	}
@@ -206,10 +217,6 @@ func (s *server) again(c *conn) *conn {
 		}
 		var next *conn
 		if next, err = s.open(s.owner.life); err == nil {
-			select {
-			case <-s.wake: // other calls have waited for the same start
-			default:
-			}
 			s.set(next, nil, false)
 			s.owner.toolsChanged()
 			return next
@@ -221,11 +228,15 @@ func (s *server) again(c *conn) *conn {
 	return nil
 }
 
-// set publishes a change of the server's state.
+// set publishes a change of the server's state. Calls that have waited for it need no start of their own.
 func (s *server) set(c *conn, err error, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conn, s.err, s.lost = c, err, lost
+	select {
+	case <-s.wake:
+	default:
+	}
 	close(s.step)
 	s.step = make(chan struct{})
 }
@@ -234,16 +245,19 @@ func (s *server) set(c *conn, err error, lost bool) {
 func (s *server) connected(ctx context.Context) (*conn, error) {
 	for woken := false; ; {
 		s.mu.Lock()
-		c, err, lost, step := s.conn, s.err, s.lost, s.step
+		c, err, step := s.conn, s.err, s.step
+		ended := c == nil && err != nil
+		final := ended && (s.lost || woken)
+		if ended && !final {
+			woken = true
+			signal(s.wake) // with the lock, so that set can take it back
+		}
 		s.mu.Unlock()
 		switch {
+		case final:
+			return nil, err
 		case c != nil && c.alive():
 			return c, nil
-		case lost, woken && c == nil && err != nil:
-			return nil, err
-		case c == nil && err != nil:
-			woken = true
-			signal(s.wake)
 		}
 		select {
 		case <-step:

@@ -93,8 +93,12 @@ func (s *server) wanted() sdk.LoggingLevel {
 	return ""
 }
 
-// statelessVersion is the first version of the protocol in which each request says what the server may log for it.
-const statelessVersion = "2026-07-28"
+const (
+	// statefulVersion is the last version of the protocol that begins with initialize.
+	statefulVersion = "2025-11-25"
+	// statelessVersion is the first version of the protocol in which each request says what the server may log for it.
+	statelessVersion = "2026-07-28"
+)
 
 // askForLogs tells a server of an older version which messages it may send. One that refuses or does not answer logs as it likes.
 func (s *server) askForLogs(ctx context.Context, c *conn) {

@@ -101,7 +101,7 @@ func (o LoginOptions) client(s Server) (*http.Client, error) {
 
 // probe asks a server for a session, with a token or without, and returns the status and the header of its answer.
 func probe(ctx context.Context, client *http.Client, s Server, token string) (*http.Response, error) {
-	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + statefulVersion + `","capabilities":{},` +
 		`"clientInfo":{"name":"attractor","version":"1"}}}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(ask))
 	if err != nil {

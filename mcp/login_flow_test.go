@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -131,6 +132,7 @@ func TestM3_Pasted(t *testing.T) {
 }
 
 func TestM3_NobodyLogsIn(t *testing.T) {
+	t.Parallel()
 	p := startProtected(t)
 	closed := func(context.Context) (string, error) { return "", io.EOF } // no terminal
 	err := LogIn(t.Context(), p.server(), LoginOptions{Tokens: newTokens(t), Paste: closed, Timeout: 300 * time.Millisecond})
@@ -306,6 +308,36 @@ func TestM3_RefreshFails(t *testing.T) {
 	}
 	if err := whoami(t, cs); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that asks for other scopes each time fills no file.
+func TestM3_ManyWantedScopes(t *testing.T) {
+	s, tokens := Server{Name: "work", URL: "http://127.0.0.1/mcp"}, newTokens(t)
+	save := func(*Login) (*Login, error) { return &Login{Server: s.URL, AccessToken: "token"}, nil }
+	if err := tokens.Change(t.Context(), s.URL, save); err != nil {
+		t.Fatal(err)
+	}
+	a := &authorizer{server: s, life: t.Context(), tokens: tokens}
+	req := httptest.NewRequest(http.MethodPost, s.URL, http.NoBody)
+	req.Header.Set("Authorization", "Bearer token")
+	scope := ""
+	for n := range 70 {
+		scopes := make([]string, 100)
+		for i := range scopes {
+			scope = fmt.Sprintf("%d-%d-%s", n, i, strings.Repeat("x", 150))
+			scopes[i] = scope
+		}
+		resp := &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody,
+			Header: http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="` + strings.Join(scopes, " ") + `"`}}}
+		wantError(t, a.Authorize(t.Context(), req, resp), "wants more rights")
+	}
+	l, err := tokens.Login(t.Context(), s.URL)
+	if err != nil || l == nil {
+		t.Fatalf("the login is %v, %v", l, err)
+	}
+	if len(l.Wanted) != maxScopes || l.Wanted[maxScopes-1] != scope {
+		t.Errorf("%d scopes are remembered", len(l.Wanted))
 	}
 }
 

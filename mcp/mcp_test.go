@@ -165,6 +165,7 @@ func TestM1_Definitions(t *testing.T) {
 
 // Old servers do not know the first message of new versions: one is silent, the other ends.
 func TestM1_OldServers(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"old", "brittle"} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
@@ -179,6 +180,17 @@ func TestM1_OldServers(t *testing.T) {
 	}
 }
 
+// A new server that takes longer to start than the probe is waited for finds two handshakes, and refuses the second.
+func TestM1_SlowServer(t *testing.T) {
+	t.Parallel()
+	slow := as(t, "lab", "lab")
+	slow.Command, slow.Args = "sh", append([]string{"-c", `sleep 4; exec "$0" "$@"`, slow.Command}, slow.Args...)
+	s := ready(t, Options{Servers: []Server{slow}})
+	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); o.Model.Text() != "seen" {
+		t.Errorf("the result is %q", o.Model.Text())
+	}
+}
+
 func TestM1_OutputBesidesMessages(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "noisy")}})
 	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); o.Model.Text() != "seen" {
@@ -188,6 +200,7 @@ func TestM1_OutputBesidesMessages(t *testing.T) {
 
 // Servers that cannot start are warnings with a reason, and errors if they are required.
 func TestM2_ServersThatDoNotStart(t *testing.T) {
+	t.Parallel()
 	missing := Server{Name: "missing", Command: filepath.Join(t.TempDir(), "nothing"), Required: true}
 	silent := as(t, "silent", "silent")
 	silent.StartTimeout = 1 // already over
@@ -217,8 +230,29 @@ func TestM2_ServersThatDoNotStart(t *testing.T) {
 	}
 }
 
+// Open returns servers that can be used, or the error of a required one, and then none of them runs any more.
+func TestQ2_Open(t *testing.T) {
+	t.Parallel()
+	where := In(local(t))
+	s, err := Open(t.Context(), Options{Servers: []Server{as(t, "lab", "lab")}, Env: where})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Tools()) == 0 {
+		t.Error("there are no tools")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if s, err := Open(t.Context(), Options{Servers: []Server{as(t, "lab", "lab"), as(t, "other", "broken")}, Env: where}); s != nil || err == nil ||
+		!strings.Contains(err.Error(), "the required MCP server other: ") {
+		t.Errorf("with a server that breaks: %v, %v", s, err)
+	}
+}
+
 // A server that died says why, and the next call starts it again, but not for ever.
 func TestM1_DeadServers(t *testing.T) {
+	t.Parallel()
 	w := new(warnings)
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Warn: w.add})
 	for range 2 {

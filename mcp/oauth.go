@@ -39,6 +39,7 @@ func (e *LoginError) Unwrap() error { return e.Err }
 const (
 	earlier        = 30 * time.Second // a token is refreshed this long before it expires
 	refreshTimeout = 20 * time.Second
+	maxScopes      = 100 // of a list, and that a login remembers to ask for
 )
 
 // authorizer adds the user's tokens to the requests of a connection, and refreshes them. It never begins a login.
@@ -210,6 +211,7 @@ func (a *authorizer) forbidden(ctx context.Context, req *http.Request, resp *htt
 	err := a.tokens.Change(ctx, a.server.URL, func(l *Login) (*Login, error) {
 		if l != nil {
 			l.Wanted = union(l.Wanted, scopes)
+			l.Wanted = l.Wanted[max(0, len(l.Wanted)-maxScopes):]
 		}
 		return l, nil
 	})
@@ -270,7 +272,7 @@ func challenges(resp *http.Response) []oauthex.Challenge {
 // readScopes reads a list of scopes from a server. Those that the standard does not allow are left out.
 func readScopes(text string) (list []string) {
 	for _, scope := range strings.Fields(text) {
-		if len(list) < 100 && len(scope) <= 200 && validScope(scope) {
+		if len(list) < maxScopes && len(scope) <= 200 && validScope(scope) {
 			list = append(list, scope)
 		}
 	}

@@ -115,8 +115,8 @@ func (s *server) pins(edit func(known map[string]string) map[string]string) {
 	}
 }
 
-// Changed returns the hash of a tool, by its name in sessions, that describes itself otherwise than it did before, if nobody has accepted
-// that. It returns "" for any other tool. It needs Options.Pins.
+// Changed returns the hash of a tool whose definition has changed and was not accepted yet, and "" for any other tool. The name is the one
+// that the tool has in sessions. It needs Options.Pins.
 func (s *Servers) Changed(name string) (hash string) {
 	one, original := s.origin(name)
 	if one == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/tool"
 )
@@ -88,5 +89,21 @@ func TestM3_SessionsDoNotLogIn(t *testing.T) {
 	}
 	if got := run(t.Context(), t, s, "mcp__work__whoami", `{}`, tool.Call{}); got.IsError {
 		t.Errorf("after a new login the call returned %q", got.Model.Text())
+	}
+}
+
+// An old remote server may leave the question for new versions without an answer. It is then asked without it, well within the time to start.
+func TestM1_RemoteServerThatIgnoresTheProbe(t *testing.T) {
+	p := startPlain(t)
+	p.Before = func(_ http.ResponseWriter, r *http.Request, body string) bool {
+		if !strings.Contains(body, "server/discover") {
+			return false
+		}
+		<-r.Context().Done()
+		return true
+	}
+	s := ready(t, Options{Servers: []Server{{Name: "plain", URL: p.URL, Required: true, StartTimeout: 3 * time.Second}}})
+	if o := run(t.Context(), t, s, "mcp__plain__whoami", `{}`, tool.Call{}); o.IsError || o.Model.Text() != "the user" {
+		t.Errorf("the call returned %q", o.Model.Text())
 	}
 }

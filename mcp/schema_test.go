@@ -81,6 +81,7 @@ func TestM1_Schemas(t *testing.T) {
 
 // Large schemas lose their texts first, and then everything. References that double with each level end at a bound.
 func TestM1_LargeSchemas(t *testing.T) {
+	t.Parallel()
 	many := func(text string, n int) map[string]any {
 		properties := map[string]any{}
 		for i := range n {

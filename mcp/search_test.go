@@ -105,6 +105,7 @@ func TestM4_SearchFindsLargeTools(t *testing.T) {
 }
 
 func TestM4_Budget(t *testing.T) {
+	t.Parallel()
 	tools := func(budget int, always bool) (offered, deferred int, all []tool.Tool) {
 		one := as(t, "wells", "many")
 		one.AlwaysLoad = always
@@ -147,6 +148,7 @@ func TestM4_AlwaysLoadIsConfigured(t *testing.T) {
 // A session with 500 tools of a real server: the requests are as small as the budget says, finding tools changes nothing at their beginning, and
 // what is found runs on the server, under the rules for its own name.
 func TestM4_SessionWithManyTools(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ provider, model, version, call, args string }{
 		{"anthropic", "claude", "", "mcp__wells__pump_77", `{"liters":7}`},
 		{"openai", "gpt", "/v1", "mcp__wells__pump_77", `{"liters":7}`},

@@ -17,6 +17,7 @@ import (
 func roles() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"padded":   func(context.Context) error { return padded() },
+		"tasks":    func(context.Context) error { return tasks() },
 		"lab":      func(ctx context.Context) error { return lab(ctx, nil) },
 		"legacy":   func(ctx context.Context) error { return lab(ctx, []string{"2025-11-25"}) },
 		"late":     late,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -163,6 +164,7 @@ func TestM1_Session(t *testing.T) {
 
 // Servers that come late together, a list that changes during a call, and a death: one other prefix for each batch, and none for the death.
 func TestM2_PrefixOfASession(t *testing.T) {
+	t.Parallel()
 	gates := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")}
 	late := []Server{as(t, "one", "late"), as(t, "two", "late"), as(t, "lab", "lab")}
 	for i, gate := range gates {
@@ -178,7 +180,12 @@ func TestM2_PrefixOfASession(t *testing.T) {
 	h.submit(t, "hello")
 	h.submit(t, "still there?")
 	open(t, gates, s)
-	<-h.changed
+	has := func(name string) bool {
+		return slices.ContainsFunc(h.Tools(), func(o tool.Tool) bool { return o.Name == name })
+	}
+	for !has("mcp__one__look") || !has("mcp__two__look") {
+		<-h.changed
+	}
 	h.submit(t, "measure")
 	if got := h.prefixes(); len(got) != 8 || got[0] != got[1] || got[2] != got[1]+1 || got[3] != got[2] || got[4] != got[3]+1 || got[5] != got[4] || got[6] != got[4] {
 		t.Errorf("the prefixes are %v", got)
@@ -247,6 +254,7 @@ func TestM1_ServersDieWithTheirEnvironment(t *testing.T) {
 
 // A server that changes its list with every call costs a bounded number of prefixes. Then its tools stay, and people are told once.
 func TestM2_RestlessServer(t *testing.T) {
+	t.Parallel()
 	w := new(warnings)
 	s := ready(t, Options{Servers: []Server{as(t, "wild", "restless")}, Warn: w.add})
 	var steps []llmtest.Step
@@ -271,6 +279,7 @@ func TestM2_RestlessServer(t *testing.T) {
 
 // A tool of a trusted server that only reads from now on runs so, and the prefix stays. A change of what is said about reading is told.
 func TestM12_ChangedHint(t *testing.T) {
+	t.Parallel()
 	w, one := new(warnings), as(t, "wild", "restless")
 	one.Trusted = true
 	s := ready(t, Options{Servers: []Server{one}, Warn: w.add, Pins: &pins{keep: map[string]map[string]string{}}})
@@ -299,6 +308,7 @@ func TestM12_ChangedHint(t *testing.T) {
 
 // A session gets the tools of a server that wanted a login when its user has logged in, in another process.
 func TestM3_LoginDuringASession(t *testing.T) {
+	t.Parallel()
 	p, tokens, w := startProtected(t), newTokens(t), new(warnings)
 	s := start(t, Options{Servers: []Server{p.server()}, Tokens: tokens, Warn: w.add})
 	<-s.list[0].first

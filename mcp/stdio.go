@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/lastline"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 const (
@@ -84,15 +84,8 @@ func startStdio(ctx context.Context, e env.Environment, s *Server, in *inbox) (*
 
 // script returns the shell script that becomes the server's process.
 func script(s *Server) string {
-	words := []string{"exec", quote(s.Command)}
-	for _, arg := range s.Args {
-		words = append(words, quote(arg))
-	}
-	return strings.Join(words, " ")
+	return "exec " + shquote.Words(append([]string{s.Command}, s.Args...)...)
 }
-
-// quote returns a word that a POSIX shell reads as the text.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // exitError says how a process ended.
 type exitError struct{ env.Exit }

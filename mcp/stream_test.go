@@ -36,6 +36,7 @@ func questions(w io.Writer, from, n int) {
 
 // What a remote server sends besides responses is bounded before the SDK gets it, as that of a process is.
 func TestM5_WhatTheSDKGets(t *testing.T) {
+	t.Parallel()
 	const done = `{"jsonrpc":"2.0","id":7,"result":{}}`
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}`
 	events := func(body func(w io.Writer)) func(w http.ResponseWriter) {

@@ -96,16 +96,16 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 			if t == nil || !s.uses(t.Name) || seen[t.Name] {
 				continue
 			}
+			t = used(t)
+			if size += sizeOf(t); size > maxList || len(seen) == maxTools {
+				s.tell(fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
+					s.Name, maxTools, maxList>>20, len(found)))
+				return found, nil
+			}
 			seen[t.Name] = true
 			if c.inbox.isTask(t.Name) {
 				tasks = append(tasks, clean(t.Name, 100))
 				continue
-			}
-			t = used(t)
-			if size += sizeOf(t); size > maxList || len(found) == maxTools {
-				s.tell(fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
-					s.Name, maxTools, maxList>>20, len(found)))
-				return found, nil
 			}
 			found = append(found, t)
 		}
@@ -130,7 +130,7 @@ func (s *server) uses(name string) bool {
 	return (len(s.Enabled) == 0 || slices.Contains(s.Enabled, name)) && !slices.Contains(s.Disabled, name)
 }
 
-// used returns what is used of a tool, so that no memory holds the rest, of which a server may send much.
+// used returns a copy with the parts of a tool that are used. The rest, which may be large, can then be freed.
 func used(t *sdk.Tool) *sdk.Tool {
 	kept := &sdk.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}
 	if t.Annotations != nil {

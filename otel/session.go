@@ -113,7 +113,7 @@ func (s *session) take(ev agent.Event) (last bool) {
 	case *agent.SessionEnd:
 		return true
 	case *agent.StepEnd:
-		s.settle(llm.Purpose(agent.PurposeTurn))
+		s.settle(agent.PurposeTurn)
 	case *agent.Error:
 		s.failed = e.ErrorKind
 	case *agent.LLMRetry:

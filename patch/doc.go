@@ -12,7 +12,11 @@
 //	*** End Patch
 //
 // A patch is applied completely or not at all: everything is parsed ([Parse]), read and matched ([NewPlan]) before anything is
-// written ([Plan.Apply]). If a write fails, the files written before it are restored.
+// written ([Plan.Apply]). If a write fails, the files written before it are restored. Errors are an [Error], which tells the model what to
+// change.
+//
+// [Files] is what the package needs of a file system. To patch the files of an env.Environment, call coding.Patch. The package makes no
+// patches, and does not read unified diffs.
 //
 // # How hunks are found
 //

@@ -20,6 +20,7 @@ type docLine struct{ text, ending string }
 
 const bom = "\uFEFF"
 
+// newDocument returns the document of a file's content.
 func newDocument(content string) *document {
 	d := &document{views: views()}
 	if rest, ok := strings.CutPrefix(content, bom); ok {

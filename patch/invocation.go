@@ -64,6 +64,7 @@ var script = sync.OnceValue(func() *regexp.Regexp {
 		`(?:[ \t]*<<[ \t]*(\w+|'\w+'|"\w+")[ \t]*\n(.*)|[ \t]+(` + quoted + `))$`)
 })
 
+// invocation reads a script as [FromScript] does, and also one whose text a shell would expand.
 func invocation(text string) (Invocation, bool) {
 	m := script().FindStringSubmatch(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")))
 	if m == nil {

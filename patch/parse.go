@@ -144,6 +144,7 @@ func (p *parser) header() bool {
 	return false
 }
 
+// operation reads the operation that begins at the current line.
 func (p *parser) operation() (Op, error) {
 	op := Op{Line: p.line()}
 	line := strings.TrimSpace(p.lines[p.at])
@@ -185,6 +186,7 @@ func (p *parser) path(name string) (string, error) {
 	return path.Join(p.dir, name), nil
 }
 
+// content reads the lines of a new file.
 func (p *parser) content(op *Op) error {
 	var b strings.Builder
 	for ; !p.done() && !p.header() && !p.blankToHeader(); p.at++ {
@@ -208,6 +210,7 @@ func (p *parser) blankToHeader() bool {
 	return true
 }
 
+// update reads the new name and the hunks of an update.
 func (p *parser) update(op *Op) error {
 	if !p.done() {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(p.lines[p.at]), moveTo); ok {

@@ -73,7 +73,7 @@ type Plan struct {
 	Changes []Change
 
 	files    Files
-	readOnly func(name string) bool
+	mayWrite func(name string) bool // although the file is read-only; nil means never
 	states   map[string]*state
 	order    []string // of the states, as the patch touches them
 }
@@ -95,9 +95,9 @@ func (s *state) content() string {
 }
 
 // NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees the
-// result of an earlier one. ReadOnly reports whether a file without write permission may be changed; nil means that none may.
-func NewPlan(ctx context.Context, files Files, ops []Op, readOnly func(name string) bool) (*Plan, error) {
-	p := &Plan{files: files, readOnly: readOnly, states: map[string]*state{}}
+// result of an earlier one. mayWrite reports whether a file without write permission may be changed; nil means that none may.
+func NewPlan(ctx context.Context, files Files, ops []Op, mayWrite func(name string) bool) (*Plan, error) {
+	p := &Plan{files: files, mayWrite: mayWrite, states: map[string]*state{}}
 	for _, op := range ops {
 		change, err := p.operation(ctx, op)
 		if err != nil {
@@ -122,7 +122,7 @@ func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
 		s = &state{perm: newPerm}
 	case err != nil:
 		return nil, &Error{Path: name, Line: op.Line, Text: err.Error(), Err: err}
-	case perm&0o222 == 0 && (p.readOnly == nil || !p.readOnly(name)):
+	case perm&0o222 == 0 && (p.mayWrite == nil || !p.mayWrite(name)):
 		return nil, &Error{Path: name, Line: op.Line, Text: fmt.Sprintf("the file is read-only (mode %v)", perm), Err: fs.ErrPermission}
 	}
 	p.states[name] = s
@@ -130,6 +130,7 @@ func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
 	return s, nil
 }
 
+// operation changes the states as an operation does, and returns its change.
 func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 	s, err := p.load(ctx, op, op.Path)
 	if err != nil {
@@ -220,6 +221,7 @@ func (p *Plan) Apply(ctx context.Context) error {
 	return nil
 }
 
+// write makes a file what it shall be, given what it is.
 func (p *Plan) write(ctx context.Context, name string, is, shall bool, from, to string, perm fs.FileMode) error {
 	switch {
 	case shall && (!is || from != to):

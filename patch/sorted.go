@@ -9,6 +9,7 @@ type sortedLines struct {
 	places  [][]int        // by number: the indices of its lines, ascending
 }
 
+// sortLines returns lines so that those for which like returns the same text have the same number.
 func sortLines(lines []docLine, like func(string) string) *sortedLines {
 	s := &sortedLines{numbers: make(map[string]int, len(lines)), lines: make([]int, len(lines))}
 	var counts []int
@@ -33,7 +34,7 @@ func sortLines(lines []docLine, like func(string) string) *sortedLines {
 	return s
 }
 
-// find is [view.find] by the places of the rarest wanted line.
+// find does what [view.find] does. It looks only at the places of the rarest wanted line.
 func (s *sortedLines) find(wanted []string, from int, fits func(at int) bool) (int, bool) {
 	numbers := make([]int, len(wanted))
 	var places []int

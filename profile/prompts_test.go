@@ -116,7 +116,7 @@ func sizes(t *testing.T, p profile.Profile) (prompt, tools int) {
 }
 
 func TestR10_Cost(t *testing.T) {
-	const file, head = "../docs/profiles.md", "| profile | dialect | prompt | tools |\n|---|---|---:|---:|\n"
+	const file, head = "../docs/adding/profile.md", "| profile | dialect | prompt | tools |\n|---|---|---:|---:|\n"
 	table := head
 	for _, p := range all() {
 		prompt, tools := sizes(t, p)

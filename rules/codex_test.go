@@ -72,7 +72,7 @@ func weDecide(p *project, rules []codexRule, argv []string) string {
 	if d.Verdict == tool.Allow && d.Rule == "" || d.Default && d.Verdict == tool.Ask {
 		return ""
 	}
-	return verdict(d.Verdict)
+	return d.Verdict.String()
 }
 
 // strictness orders decisions. No decision leads to a question.

@@ -166,7 +166,7 @@ func TestL1_PoliciesCorpus(t *testing.T) {
 				script = quoted(c.Argv)
 			}
 			d := p.command(p.load(c.permissions(t)), script)
-			if got := verdict(d.Verdict); got != want && (want != "" || got == "deny") {
+			if got := d.Verdict.String(); got != want && (want != "" || got == "deny") {
 				t.Errorf("%s: %s (%s, %s), want %s with %s", script, got, d.Rule, d.Reason, want, c.permissions(t))
 			}
 		})
@@ -201,7 +201,7 @@ func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 			// Hosts may offer a shell tool that takes variables. Ours take none.
 			req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(text)}, Access: tool.Access{Command: "go test"}}
 			if d := s.Decide(t.Context(), e, req); d.Verdict != tool.Ask || d.Suggest != nil {
-				t.Errorf("%s: %s is %s, suggests %q", c.ID, text, verdict(d.Verdict), d.Suggest)
+				t.Errorf("%s: %s is %s, suggests %q", c.ID, text, d.Verdict, d.Suggest)
 			}
 		}
 		if c.Name == "" {
@@ -209,13 +209,13 @@ func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 		}
 		for _, script := range []string{c.Name + "='" + c.Value + "' go test", c.Name + "=x; ls", "export " + c.Name + "=x && go test", "env " + c.Name + "=x go test"} {
 			if d := p.command(s, script); d.Verdict != tool.Ask {
-				t.Errorf("%s: %s is %s (%s)", c.ID, script, verdict(d.Verdict), d.Rule)
+				t.Errorf("%s: %s is %s (%s)", c.ID, script, d.Verdict, d.Rule)
 			}
 		}
 	}
 	for _, script := range []string{"LANG=C go test", "CI=1 NO_COLOR=1 go test ./..."} {
 		if d := p.command(s, script); d.Verdict != tool.Allow {
-			t.Errorf("%s is %s (%s)", script, verdict(d.Verdict), d.Reason)
+			t.Errorf("%s is %s (%s)", script, d.Verdict, d.Reason)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestL2_ModelSuppliedLanguages(t *testing.T) {
 	} {
 		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: `{"command": "go test", "env": ` + text + `}`}, Access: tool.Access{Command: "go test"}}
 		if d := s.Decide(t.Context(), p.env, req); d.Verdict != want {
-			t.Errorf("%s is %s (%s)", text, verdict(d.Verdict), d.Reason)
+			t.Errorf("%s is %s (%s)", text, d.Verdict, d.Reason)
 		}
 	}
 }
@@ -259,11 +259,11 @@ func TestL2_PathsThatAskCorpus(t *testing.T) {
 			args := map[string]string{"file_path": c.Path, "content": "x"}
 			for _, permissions := range []string{`{}`, `{"allow": ["Edit(./**)", "Edit(**)", "Edit(*)", "Edit(//**)"]}`} {
 				if d := p.decide(p.load(permissions), "write_file", args); d.Verdict != tool.Ask {
-					t.Errorf("%s of %s with %s is %s (%s)", c.Op, c.Path, permissions, verdict(d.Verdict), d.Rule)
+					t.Errorf("%s of %s with %s is %s (%s)", c.Op, c.Path, permissions, d.Verdict, d.Rule)
 				}
 			}
 			if d := p.command(p.load(`{"allow": ["Bash(echo:*)", "Edit(./**)"]}`), "echo x > "+c.Path); d.Verdict != tool.Ask {
-				t.Errorf("a redirection to %s is %s", c.Path, verdict(d.Verdict))
+				t.Errorf("a redirection to %s is %s", c.Path, d.Verdict)
 			}
 		})
 	}

@@ -23,11 +23,21 @@ type Decision struct {
 	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a command that only reads, for example. The
 	// calls of agents that it starts are judged themselves.
 	Reads bool
-	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories. In a directory that
-	// contains the home directory, hidden files of the latter and files outside of it are not ordinary.
+	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories. If such a
+	// directory contains the home directory, only the visible files of the home directory are ordinary in it.
 	Edits bool
 	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none is safe, or none would help.
 	Suggest []string
+}
+
+// Authorize returns a function for [agent.Hooks] that decides about calls in an environment by the rules. Approve is asked where they say Ask.
+//
+// [agent.Hooks]: https://pkg.go.dev/github.com/attractor-go/attractor/agent#Hooks
+func (s *Set) Authorize(e env.Environment) tool.Authorize {
+	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		d := s.Decide(ctx, e, req)
+		return tool.Decision{Verdict: d.Verdict, Reason: d.Reason}, nil
+	}
 }
 
 // Decide decides about a call in an environment. It reads files to see where links lead and what git would run, and changes nothing.

@@ -16,7 +16,7 @@ func (p *project) commands(t *testing.T, permissions string, cases []decisionCas
 	s := p.load(permissions)
 	for _, c := range cases {
 		d := p.command(s, c.what)
-		if got := verdict(d.Verdict); got != c.want || !strings.HasPrefix(d.Rule, c.rule) {
+		if got := d.Verdict.String(); got != c.want || !strings.HasPrefix(d.Rule, c.rule) {
 			t.Errorf("%s\n  %q: %s by %q (%s), want %s by %q", permissions, c.what, got, d.Rule, d.Reason, c.want, c.rule)
 		}
 	}
@@ -225,8 +225,8 @@ func TestL2_Files(t *testing.T) {
 		case "edit_file":
 			args["old_string"], args["new_string"] = "x", "y"
 		}
-		if d := p.decide(p.load(c.permissions), c.tool, args); verdict(d.Verdict) != c.want {
-			t.Errorf("%s %s %s: %s (%s, %s), want %s", c.permissions, c.tool, c.path, verdict(d.Verdict), d.Rule, d.Reason, c.want)
+		if d := p.decide(p.load(c.permissions), c.tool, args); d.Verdict.String() != c.want {
+			t.Errorf("%s %s %s: %s (%s, %s), want %s", c.permissions, c.tool, c.path, d.Verdict, d.Rule, d.Reason, c.want)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestL2_Trees(t *testing.T) {
 		{"grep x conf/.env", "ask", ""}, {"ls conf/.env", "allow", ""}})
 	grep := func(s *rules.Set, dir string) string {
 		d := p.decide(s, "grep", map[string]string{"pattern": "x", "path": dir})
-		return verdict(d.Verdict) + " " + strings.Join(d.Suggest, " ")
+		return d.Verdict.String() + " " + strings.Join(d.Suggest, " ")
 	}
 	s := p.load(`{}`)
 	for dir, want := range map[string]string{".": "ask Read(./conf/.env)", "src": "allow ", "conf": "ask Read(./conf/.env)", "conf/.env": "ask Read(./conf/.env)"} {

@@ -55,7 +55,7 @@ func startingNames() []string {
 		"lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".kiro", ".aider.conf.yml"}
 }
 
-// example reports whether a name is that of an example, which holds no secrets, or of a public key.
+// exampleName reports whether a name is that of an example, which holds no secrets, or of a public key.
 func exampleName(name string) bool {
 	switch path.Ext(name) {
 	case ".example", ".sample", ".template", ".dist", ".tmpl", ".pub":

@@ -1,5 +1,9 @@
 // Package rules decides which tool calls of a model are allowed, denied, or left to a person.
 //
+// [Load] reads rules into a [Set], and [Set.Decide] returns a [Decision] about a call: the verdict, the rule, a reason, and rules to
+// suggest to the person who is asked. Nothing is run to decide. Rules are no sandbox: they judge what a call says that it does, and a
+// command that is allowed can do whatever its user can. Package sandbox confines it.
+//
 // Rules have the form of Claude Code's settings files: lists of allow, ask and deny in a JSON object named permissions. A deny rule that
 // matches always wins, then an ask rule, then an allow rule, however specific they are. If none matches, the built-in table decides:
 // reading inside the session's directories is allowed, and so are commands that only read, except for files that usually hold secrets.

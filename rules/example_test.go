@@ -6,7 +6,6 @@ import (
 
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/rules"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // Rules are loaded from the bytes of their files, and decide about calls.
@@ -27,15 +26,15 @@ func ExampleSet_Decide() {
 			return
 		}
 		d := set.Decide(ctx, e, req)
-		fmt.Println(d.Verdict == tool.Allow, d.Verdict == tool.Ask, d.Rule, d.Suggest)
+		fmt.Printf("%s: %s by %q, suggests %q\n", command, d.Verdict, d.Rule, d.Suggest)
 	}
 	// Output:
-	// true false Bash(go test:*) (rules.json:2) []
-	// false false Bash(git push:*) (rules.json:3) []
-	// false true  [Bash(make)]
+	// go test ./... | tail -n 3: allow by "Bash(go test:*) (rules.json:2)", suggests []
+	// go test ./... && git push: deny by "Bash(git push:*) (rules.json:3)", suggests []
+	// make: ask by "", suggests ["Bash(make)"]
 }
 
-// A mistake is an error with its line. A set becomes the permission hook of agent.Options.Authorize; calls that it asks about go on to Approve.
+// A mistake is an error with its line. A set gives the permission hook for agent.Options.Authorize; calls that it asks about go on to Approve.
 func ExampleLoad() {
 	e := envtest.NewMemory(nil)
 	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {"deny": ["WebFetch"], "alow": []}}`)})
@@ -45,18 +44,14 @@ func ExampleLoad() {
 		fmt.Println(err)
 		return
 	}
-	var authorize tool.Authorize = func(ctx context.Context, req tool.Request) (tool.Decision, error) {
-		d := set.Decide(ctx, e, req)
-		return tool.Decision{Verdict: d.Verdict, Reason: d.Reason}, nil
-	}
 	req, err := rules.Query{Tool: "Read", Path: ".env"}.Request()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	d, err := authorize(context.Background(), req)
-	fmt.Println(d.Verdict == tool.Ask, d.Reason, err)
+	d, err := set.Authorize(e)(context.Background(), req)
+	fmt.Println(d.Verdict, d.Reason, err)
 	// Output:
 	// <nil> rules.json:1: "alow" is not a member of permissions; its members are allow, ask, deny, additionalDirectories and defaultMode
-	// true /work/.env: .env usually holds secrets <nil>
+	// ask /work/.env: .env usually holds secrets <nil>
 }

@@ -150,7 +150,3 @@ func (p *project) command(s *rules.Set, script string) rules.Decision {
 	p.t.Helper()
 	return p.decide(s, "shell", map[string]string{"command": script})
 }
-
-func verdict(v tool.Verdict) string {
-	return map[tool.Verdict]string{tool.Allow: "allow", tool.Ask: "ask", tool.Deny: "deny"}[v]
-}

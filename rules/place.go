@@ -64,8 +64,9 @@ func (s *Set) insideRoots(name string) bool {
 	return false
 }
 
-// personal reports whether a file without links is in none of the session's directories but the root, or one that contains the home directory,
-// and is no ordinary file of the latter: its hidden files start programs and configure them, and so do the files around it.
+// personal reports whether a file may be one of the user's own rather than of the project. It counts the session's directories only if they
+// are neither the root nor contain the home directory. Outside of them only the home directory's visible files are ordinary: hidden ones
+// start programs and configure them, and so do files outside of the home directory. The name has no links.
 func (s *Set) personal(name string) bool {
 	var homes []string
 	if s.dirs.Home != "" {

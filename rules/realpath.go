@@ -14,6 +14,7 @@ const maxLinks = 40
 // RealPath returns an absolute path of this machine without symbolic links. The last elements need not exist. It suits [Dirs].Resolve.
 func RealPath(name string) (string, error) { return realPath(name, maxLinks) }
 
+// realPath does what RealPath does. left counts the links and missing elements that may still follow.
 func realPath(name string, left int) (string, error) {
 	real, err := filepath.EvalSymlinks(name)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) || left == 0 {

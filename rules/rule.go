@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/attractor-go/attractor/tool"
 )
@@ -37,6 +39,24 @@ var errNoPattern = errors.New("takes no pattern")
 var ruleForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_.*-]*)(?:\((.*)\))?$`)
 })
+
+var listForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\)((?:[\s,]+[A-Za-z_][A-Za-z0-9_.*-]*)+)(?:\(|\s*,|\s*$)`)
+})
+
+// IsList reports whether a text looks like several rules in a row, such as Bash(rm:*),Edit(./x). As one rule it would match nothing.
+func IsList(text string) bool {
+	if ruleForm().FindStringSubmatch(strings.TrimSpace(text)) == nil {
+		return false
+	}
+	for _, next := range listForm().FindAllStringSubmatch(text, -1) {
+		names := strings.FieldsFunc(next[1], func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		if slices.ContainsFunc(names, func(name string) bool { return kindOf(name) != other }) {
+			return true
+		}
+	}
+	return false
+}
 
 const rulesAllowed = "a rule is a tool's name such as Bash, Read, Edit, WebFetch or mcp__server__tool, or a name with a pattern such as Bash(go test:*), Read(./secrets/**), " +
 	"Edit(src/**), WebFetch(domain:go.dev) or Agent(name)"
@@ -125,7 +145,7 @@ func (r *rule) domain(text string) error {
 		return errors.New("for WebFetch it has to be domain:NAME")
 	}
 	bare := strings.TrimPrefix(host, "*.")
-	if bare == "" || bare != "*" && strings.ContainsAny(bare, "/*?@ \t\n\\") {
+	if bare == "" || host != "*" && strings.ContainsAny(bare, "/*?@ \t\n\\") {
 		return fmt.Errorf("%q is not the name of a host; give a name such as go.dev, or *.go.dev for the hosts below it", host)
 	}
 	r.host = plainHost(host)

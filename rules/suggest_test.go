@@ -47,7 +47,7 @@ func TestL3_Suggestions(t *testing.T) {
 		s := p.load(`{}`)
 		d := p.command(s, c.script)
 		if d.Verdict != tool.Ask || !slices.Equal(d.Suggest, c.suggest) {
-			t.Errorf("%s: %s (%s), suggests %q, want %q", c.script, verdict(d.Verdict), d.Reason, d.Suggest, c.suggest)
+			t.Errorf("%s: %s (%s), suggests %q, want %q", c.script, d.Verdict, d.Reason, d.Suggest, c.suggest)
 			continue
 		}
 		if d.Suggest == nil {
@@ -57,7 +57,7 @@ func TestL3_Suggestions(t *testing.T) {
 			t.Errorf("%s: %v", c.script, err)
 		}
 		if d := p.command(s, c.script); d.Verdict != tool.Allow {
-			t.Errorf("%s: with %q it is still %s (%s)", c.script, c.suggest, verdict(d.Verdict), d.Reason)
+			t.Errorf("%s: with %q it is still %s (%s)", c.script, c.suggest, d.Verdict, d.Reason)
 		}
 		for _, other := range []string{"curl x.test", "rm -rf x", "git push --force", "python3 -c 1", "cat id_rsa", "echo x > .envrc", "rm .o a", "rm 'aXb'"} {
 			if d := p.command(s, other); d.Verdict == tool.Allow {
@@ -82,13 +82,13 @@ func TestL3_SuggestionsForTools(t *testing.T) {
 		args := map[string]string{"file_path": c.path, "content": "x"}
 		d := p.decide(s, "write_file", args)
 		if d.Verdict != tool.Ask || !slices.Equal(d.Suggest, c.suggest) {
-			t.Errorf("%s: %s, suggests %q, want %q", c.path, verdict(d.Verdict), d.Suggest, c.suggest)
+			t.Errorf("%s: %s, suggests %q, want %q", c.path, d.Verdict, d.Suggest, c.suggest)
 		}
 		if err := s.Allow(d.Suggest...); err != nil {
 			t.Error(err)
 		}
 		if d := p.decide(s, "write_file", args); (d.Verdict == tool.Allow) != (c.suggest != nil) {
-			t.Errorf("%s: then it is %s", c.path, verdict(d.Verdict))
+			t.Errorf("%s: then it is %s", c.path, d.Verdict)
 		}
 	}
 	s := p.load(`{"ask": ["Bash(make:*)"]}`)

@@ -77,12 +77,12 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 			}
 			used[name] = true
 			req := p.requestOf(e, registry, name, c.args)
-			if d := none.Decide(t.Context(), e, req); verdict(d.Verdict) != c.want || !d.Default || d.Rule != "" {
-				t.Errorf("%s %s: %s (%s), want %s by default", prof.Name, name, verdict(d.Verdict), d.Reason, c.want)
+			if d := none.Decide(t.Context(), e, req); d.Verdict.String() != c.want || !d.Default || d.Rule != "" {
+				t.Errorf("%s %s: %s (%s), want %s by default", prof.Name, name, d.Verdict, d.Reason, c.want)
 			}
 			for _, rule := range c.denied {
 				if d := p.load(`{"deny": ["`+rule+`"], "allow": ["Bash", "Read", "Edit", "Agent", "`+name+`"]}`).Decide(t.Context(), e, req); d.Verdict != tool.Deny {
-					t.Errorf("%s %s: %s does not deny it, but %s (%s)", prof.Name, name, rule, verdict(d.Verdict), d.Rule)
+					t.Errorf("%s %s: %s does not deny it, but %s (%s)", prof.Name, name, rule, d.Verdict, d.Rule)
 				}
 			}
 			for _, rule := range []string{"WebFetch", "mcp__x", "Skill", "Bash(other)", "Read(other)", "Edit(other)", "Agent(other)"} {

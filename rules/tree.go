@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxTree is the number of directory entries that are looked at for files which a recursive reader should not read. What is beyond them is
-// not looked for: most trees are smaller, and a question about every search of a large one would help nobody.
+// maxTree limits the directory entries that are searched for files which a recursive reader should not read. Beyond it nothing is found:
+// most trees are smaller, and asking about every search of a large one would not protect anybody.
 const maxTree = 5000
 
 // branch is a directory of a tree.
@@ -21,9 +21,9 @@ type branch struct {
 	ignores search.Rules
 }
 
-// tree returns the question about reading everything in a directory: a secret is there, or a file that a rule denies or asks about. Tools
-// do not read files that .gitignore excludes. For a directory in which everything may change it returns the question about a file that a rule
-// denies to change.
+// tree returns the question about reading everything in a directory, if there is a secret, or a file that a rule denies or asks about. Files
+// that .gitignore excludes do not count for tools, which do not read them. If everything may change instead, the question is about a file
+// whose change a rule denies or asks about.
 func (c *call) tree(f file) (why string, suggest []string) {
 	if f.writes && !c.protects() {
 		return "", nil

@@ -96,7 +96,7 @@ func TestC8_GitignoreCorpus(t *testing.T) {
 func TestC8_GitPatternCorpus(t *testing.T) {
 	for _, c := range corpusCases(t, "glob_git") {
 		t.Run(c.ID, func(t *testing.T) {
-			if got := parsePathPattern(c.Pattern).match(c.Path); got != c.Match {
+			if got := parseIgnorePattern(c.Pattern).match(c.Path); got != c.Match {
 				t.Errorf("pattern %q, path %q: match %v, git says %v", c.Pattern, c.Path, got, c.Match)
 			}
 		})

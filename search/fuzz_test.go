@@ -21,8 +21,8 @@ func quoted(name string) string {
 	return b.String()
 }
 
-// plainMatch implements pathPattern.match by trying everything.
-func plainMatch(p pathPattern, elems []string) bool {
+// plainMatch implements ignorePattern.match by trying everything.
+func plainMatch(p ignorePattern, elems []string) bool {
 	switch {
 	case len(p) == 0:
 		return len(elems) == 0
@@ -121,7 +121,7 @@ func FuzzC9_Glob(f *testing.F) {
 		if tight := doublestar.MatchUnvalidated(within, name); tight && !loose || loose && !tight && !(strings.Contains(pattern, "[") && strings.Contains(name, "/")) {
 			t.Errorf("%q and %q, written as %q: %v and %v", pattern, name, within, loose, tight)
 		}
-		prepared := newPattern(within)
+		prepared := newGlobPattern(within)
 		if got, want := prepared.match(dir, base), doublestar.MatchUnvalidated(within, name); got != want {
 			t.Errorf("%q and %q: prepared %v, plain %v", within, name, got, want)
 		}

@@ -20,7 +20,7 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	if !doublestar.ValidatePattern(pattern) {
 		return Listing{}, errBadGlob(pattern)
 	}
-	within := newPattern(keepInElements(pattern))
+	within := newGlobPattern(keepInElements(pattern))
 	var batches [][]File
 	w := &walker{
 		env:    e,
@@ -94,7 +94,7 @@ func listed(ctx context.Context, e env.Environment, in *folder, files []env.Entr
 			}
 			continue
 		}
-		info, err := in.dir.Stat(ctx, f.Name)
+		info, err := in.dir.Lstat(ctx, f.Name)
 		if err != nil {
 			problems = append(problems, problem{in.rel(f.Name), err})
 			continue
@@ -142,7 +142,7 @@ func mayContain(pattern, dir string) bool {
 
 // filter selects files by a Query's Glob.
 type filter struct {
-	pattern pattern
+	pattern globPattern
 	all     bool // there is no pattern
 	byName  bool
 	exclude bool
@@ -158,7 +158,7 @@ func newFilter(glob string) (*filter, error) {
 		return nil, errBadGlob(glob)
 	}
 	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude}
-	f.pattern = newPattern(keepInElements(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/")))
+	f.pattern = newGlobPattern(keepInElements(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/")))
 	return f, nil
 }
 

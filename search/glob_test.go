@@ -114,7 +114,7 @@ func TestC9_Errors(t *testing.T) {
 func TestK10_PreparedPatterns(t *testing.T) {
 	simple := 0
 	for _, text := range []string{"**", "*", "*.go", "*_test.go", "**/*.go", "**/*", "**/a.go", "**/?.go", "**/[ab]*", "**/*.{go,txt}", "**/a/*.go", "a/*.go", "**/*a*", `**/\*`, "**/**", "**a", "**/a**"} {
-		p := newPattern(keepInElements(text))
+		p := newGlobPattern(keepInElements(text))
 		if p.all || p.simple || p.byName {
 			simple++
 		}

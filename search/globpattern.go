@@ -6,8 +6,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// pattern holds a valid glob pattern. The frequent ones, **, **/*.go and *.go, need no backtracking and no whole path.
-type pattern struct {
+// globPattern holds a valid glob pattern. The frequent ones, **, **/*.go and *.go, need no backtracking and no whole path.
+type globPattern struct {
 	text   string
 	all    bool   // it matches everything
 	byName bool   // it matches at any depth
@@ -15,9 +15,9 @@ type pattern struct {
 	simple bool   // the name's part is a star and the suffix
 }
 
-// newPattern prepares a valid pattern.
-func newPattern(text string) pattern {
-	p := pattern{text: text, all: text == "**"}
+// newGlobPattern prepares a valid pattern.
+func newGlobPattern(text string) globPattern {
+	p := globPattern{text: text, all: text == "**"}
 	name, anywhere := strings.CutPrefix(text, "**/")
 	if strings.ContainsAny(name, `/{\`) || strings.Contains(name, "**") {
 		return p
@@ -33,7 +33,7 @@ func newPattern(text string) pattern {
 
 // match reports whether the pattern matches a path that is given as its directory, with a slash at the end unless it is empty, and its
 // name.
-func (p *pattern) match(dir, name string) bool {
+func (p *globPattern) match(dir, name string) bool {
 	switch {
 	case p.all:
 		return true

@@ -16,7 +16,7 @@ const maxIgnoreFile = 1 << 20
 
 // rule holds one line of a .gitignore.
 type rule struct {
-	pattern  pathPattern
+	pattern  ignorePattern
 	negated  bool
 	dirOnly  bool
 	anywhere bool // no slash: it matches the last path element at any depth
@@ -37,7 +37,7 @@ func parseRules(text string) []rule {
 			continue
 		}
 		r.anywhere = !strings.Contains(line, "/")
-		r.pattern = parsePathPattern(strings.TrimPrefix(line, "/"))
+		r.pattern = parseIgnorePattern(strings.TrimPrefix(line, "/"))
 		rules = append(rules, r)
 	}
 	return rules
@@ -141,10 +141,14 @@ func isGitRoot(ctx context.Context, e env.Environment, dir string) bool {
 	return err == nil
 }
 
-// readRules reads an ignore file. Like git, it takes one that is missing, is no file or cannot be read for empty.
+// readRules reads an ignore file. Like git, it takes one that is missing, is no file or cannot be read for empty. A lost connection says nothing
+// about the file.
 func readRules(ctx context.Context, e env.Environment, name string) ([]rule, error) {
 	f, err := e.Open(ctx, name)
-	if err != nil {
+	switch {
+	case errors.Is(err, env.ErrLost):
+		return nil, err
+	case err != nil:
 		return nil, context.Cause(ctx)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))

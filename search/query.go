@@ -1,6 +1,9 @@
 package search
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Query holds the parameters of Grep.
 type Query struct {
@@ -21,13 +24,13 @@ type Query struct {
 	Before, After int
 }
 
-// Mode selects what Grep returns.
+// Mode selects what Grep returns of a file.
 type Mode uint8
 
-// Files and Counts return no lines. Files stops at the first match in a file, so that its Count is 1.
+// The modes. Files and Counts return no lines.
 const (
 	Lines Mode = iota
-	Files
+	Files      // stops at the first match in a file, so that its Count is 1
 	Counts
 )
 
@@ -59,6 +62,18 @@ type Line struct {
 	Match  bool
 	// CutBefore and CutAfter count the bytes left out on either side of Text.
 	CutBefore, CutAfter int
+}
+
+// Shown returns the text of the line for a result, with how much is left out on either side.
+func (l Line) Shown() string {
+	text := l.Text
+	if l.CutBefore > 0 {
+		text = fmt.Sprintf("[... %d bytes] %s", l.CutBefore, text)
+	}
+	if l.CutAfter > 0 {
+		text += fmt.Sprintf(" [%d bytes ...]", l.CutAfter)
+	}
+	return text
 }
 
 // Listing holds what Glob found.

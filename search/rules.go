@@ -9,6 +9,13 @@ import (
 // Rules holds the rules of the .gitignore files that apply to the files of a directory. The zero value excludes nothing.
 type Rules struct{ list *ignoreList }
 
+// RulesAbove returns the rules of the directories above a directory, given its absolute path: from the top of its repository or, without a
+// repository, from the working directory down.
+func RulesAbove(ctx context.Context, e env.Environment, dir string) (Rules, error) {
+	list, err := ignoreListAbove(ctx, e, dir)
+	return Rules{list}, err
+}
+
 // Enter returns the rules for the files of a directory below, given its absolute path. The top of a repository has only its own rules and
 // those of .git/info/exclude.
 func (r Rules) Enter(ctx context.Context, e env.Environment, dir string, top bool) (Rules, error) {

@@ -160,10 +160,11 @@ type problem struct {
 	err  error
 }
 
-// problems collects the files and directories that could not be read. It is safe for concurrent use.
+// problems holds the files and directories that could not be read. It is safe for concurrent use.
 type problems struct {
-	mu  sync.Mutex
-	all []string
+	mu    sync.Mutex
+	first []string // maxUnreadable of them at most, with the reasons, sorted
+	count int
 }
 
 // add adds a problem. It ignores files that were removed since they were listed.
@@ -171,9 +172,14 @@ func (p *problems) add(name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
+	text := fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err)))
+	p.count++
+	if at, _ := slices.BinarySearch(p.first, text); at < maxUnreadable {
+		p.first = slices.Insert(p.first, at, text)
+		p.first = p.first[:min(len(p.first), maxUnreadable)]
+	}
 }
 
 // addAll adds problems.
@@ -187,9 +193,9 @@ func (p *problems) addAll(all []problem) {
 func (p *problems) list() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	slices.Sort(p.all)
-	if len(p.all) <= maxUnreadable {
-		return p.all
+	list := slices.Clone(p.first)
+	if more := p.count - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
 	}
-	return append(p.all[:maxUnreadable:maxUnreadable], fmt.Sprintf("and %d more", len(p.all)-maxUnreadable))
+	return list
 }

@@ -27,8 +27,8 @@ func (w *windows) has(bytes uint32) bool {
 	return w[at/64]>>(at%64)&1 != 0
 }
 
-// The buckets. Four known bytes have one by their hash. Pairs of which a byte is unknown have their own, because so many texts have
-// them that they say little about the other pair.
+// The buckets. Four known bytes have one by their hash. Pairs with an unknown byte have buckets of their own: they are so frequent that
+// they say little about the other pair.
 const (
 	bucketUnknown = 0 // + the offset of the pairs in the seven bytes, 0 to 3
 	bucketFirst   = 4 // nothing is known of the first pair

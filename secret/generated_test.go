@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-var secretCases = flag.Int("secrets", 20_000, "generated cases of secrets in texts")
+var secretCases = flag.Int("secrets", 5_000, "generated cases of secrets in texts")
 
 // generator makes texts with secrets.
 type generator struct {

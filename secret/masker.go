@@ -17,7 +17,8 @@ const (
 )
 
 // Masker replaces secrets in texts by their names. It is safe for concurrent use, and secrets can be registered at any time. The zero
-// value knows no formats and no values; [New] returns one that knows the formats.
+// value knows no formats and no values; [New] returns one that knows the formats. String, Error, JSON, Placeholder and Recall of a nil
+// Masker change nothing.
 type Masker struct {
 	formats bool
 	matcher atomic.Pointer[matcher] // nil before it is first needed, and after a change
@@ -185,6 +186,9 @@ func (m *Masker) Placeholder(text string) string {
 // Recall notes the placeholders in a text for secrets that this Masker knows, as if it had put them there, so that Placeholder finds them. It
 // is for the texts of a session that an earlier process has masked.
 func (m *Masker) Recall(text string) {
+	if m == nil {
+		return
+	}
 	for {
 		_, rest, ok := strings.Cut(text, open)
 		if !ok {

@@ -127,6 +127,7 @@ func TestL7_Register(t *testing.T) {
 	if none.String("text") != "text" || none.Placeholder("[secret X]") != "" {
 		t.Error("a nil Masker changes text")
 	}
+	none.Recall("[secret X]")
 }
 
 // A later value is masked in a stream that has begun.

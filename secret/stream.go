@@ -176,6 +176,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
+// pass writes masked text on.
 func (w *Writer) pass(text []byte) error {
 	if len(text) == 0 {
 		return nil

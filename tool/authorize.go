@@ -22,6 +22,17 @@ const (
 	Ask // leave the decision to somebody else, such as a person
 )
 
+// String returns the verdict's name: deny, allow or ask. A value that is no verdict denies.
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return "deny"
+}
+
 // Decision holds a permission hook's answer.
 type Decision struct {
 	Verdict Verdict
@@ -101,7 +112,7 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because it cannot be told whether it needs an approval: %v", p.asked().Name, err))
+		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because the environment did not say whether it needs an approval: %v", p.asked().Name, err))
 	}
 }
 

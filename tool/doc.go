@@ -1,6 +1,9 @@
 // Package tool defines what a model can call: a [Tool], the [Registry] of a session, and the pipeline that runs one call (look up,
 // validate, authorize, middleware, run, truncate).
 //
+// The tools of a coding agent are in package tool/coding, and the profiles choose among them. This package has none. It decides nothing about
+// calls: hooks that the host passes do.
+//
 // One registry holds the tools that are declared to the model and that can be executed. Tools are stateless. [Call].Session gives them
 // what belongs to a session: their own values, background commands, subagents and the person who gave the task.
 //

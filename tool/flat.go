@@ -60,7 +60,7 @@ func decodePrimitive(raw []byte) (value any, ok bool) {
 }
 
 // surelyFits reports whether a decoded value fits a plain schema. It returns true only if the validator accepts the value. It may return false
-// for any value, which is then left to the validator, such as one with members or elements of which the schema says nothing.
+// for any value, such as an object with members that the schema does not name; the validator then decides.
 func surelyFits(value any, doc *jsonschema.Schema) bool {
 	if doc == nil || doc.Enum != nil && !slices.ContainsFunc(doc.Enum, func(e any) bool { return isSameText(e, value) }) {
 		return false

@@ -17,7 +17,7 @@ func (r *Registry) ForGenerate(c Call, hook Authorize) []generate.Tool {
 	if c.Session == nil {
 		c.Session = new(Plain)
 	}
-	s := &standalone{registry: r, call: c, hook: hook, files: fileLock{released: make(chan struct{})}}
+	s := &standalone{registry: r, call: c, hook: hook, calls: callLock{released: make(chan struct{})}}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	tools := make([]generate.Tool, 0, len(r.tools))
@@ -34,7 +34,7 @@ type standalone struct {
 	registry *Registry
 	call     Call
 	hook     Authorize
-	files    fileLock
+	calls    callLock
 }
 
 // executor returns the Execute of the tool with this name.
@@ -60,22 +60,23 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 // run runs a permitted call once no other call conflicts with it. It returns an error if ctx ends before the call begins.
 func (s *standalone) run(ctx context.Context, p *Prepared) (*Outcome, error) {
 	alone := p.Access.Effect != ReadOnly
-	if err := s.files.lock(ctx, alone); err != nil {
+	if err := s.calls.lock(ctx, alone); err != nil {
 		return nil, err
 	}
-	defer s.files.unlock()
+	defer s.calls.unlock()
 	return p.Run(ctx, s.call, nil, nil), nil
 }
 
-// A fileLock is held by one call that has effects, or by any number of ReadOnly calls. The wait for it ends with a context.
-type fileLock struct {
+// A callLock is held by one call that has effects, or by any number of ReadOnly calls. The wait for it ends with a context.
+type callLock struct {
 	mu       sync.Mutex
 	holders  int
 	alone    bool          // the holder has effects
 	released chan struct{} // closed when a call gives up the lock, and then replaced
 }
 
-func (l *fileLock) lock(ctx context.Context, alone bool) error {
+// lock waits until the call may begin, or returns the cause of ctx if that ends first.
+func (l *callLock) lock(ctx context.Context, alone bool) error {
 	for ctx.Err() == nil {
 		l.mu.Lock()
 		free := l.holders == 0 || !l.alone && !alone
@@ -96,7 +97,7 @@ func (l *fileLock) lock(ctx context.Context, alone bool) error {
 	return context.Cause(ctx)
 }
 
-func (l *fileLock) unlock() {
+func (l *callLock) unlock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.holders--

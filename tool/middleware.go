@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -116,6 +117,17 @@ func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	return result, err
 }
 
+// afterLoss returns what a model should know besides the error if the connection to the environment was lost, or "".
+func (x *execution) afterLoss(err error) string {
+	switch {
+	case !errors.Is(err, env.ErrLost):
+		return ""
+	case x.Access.Effect == ReadOnly:
+		return ". The next call tries to connect again."
+	}
+	return ". What the call had done by then is unknown: look at it before you repeat the call. The next call tries to connect again."
+}
+
 // outcome returns the outcome for what the outermost handler returned.
 func (x *execution) outcome(s Session, result Result, stack string, err error) *Outcome {
 	open := err
@@ -132,7 +144,7 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 		result = Errorf("Error: the call of %s has run, but its result is lost: a middleware reported that it had not begun. Look at the current "+
 			"state before you go on.", x.Call.Name)
 	case err != nil:
-		result = Errorf("Error: %s", names.Error(err))
+		result = Errorf("Error: %s%s", names.Error(err), x.afterLoss(err))
 	}
 	if result.OutputRef != "" && x.readable {
 		result.Hint = keptHint(result.OutputRef)

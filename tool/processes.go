@@ -146,7 +146,7 @@ func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) 
 	result.Ran.ID, result.Ran.Terminal = strings.TrimSpace(id), b.terminal
 	switch {
 	case over && b.err != nil:
-		result.Ran.Err = b.err.Error()
+		result.Ran.Err, result.Ran.Lost = b.err.Error(), errors.Is(b.err, env.ErrLost)
 	case over:
 		exit := b.exit
 		result.Ran.Exit = &exit
@@ -189,9 +189,14 @@ func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 	return b, nil
 }
 
-// sendInput calls do with the process' input and waits for it until ctx ends. A write that the process does not read goes on in the
-// background until the process ends.
+// inputTimeout bounds the wait for a process to take its input.
+const inputTimeout = 10 * time.Second
+
+// sendInput calls do with the process' input and waits for it until ctx ends, but not longer than inputTimeout. A write that the process
+// does not read goes on in the background until the process ends.
 func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io.Writer) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout, fmt.Errorf("it took none for %d s", inputTimeout/time.Second))
+	defer cancel()
 	done := guard.Start("the process' input", func() (struct{}, error) { return struct{}{}, do(b.process.Stdin()) })
 	select {
 	case written := <-done:
@@ -257,6 +262,7 @@ func (t *ProcessTable) Close() error {
 	return errors.Join(errs...)
 }
 
+// find returns the command with an id. The error lists the ids that there are.
 func (t *ProcessTable) find(id string) (*backgroundCommand, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

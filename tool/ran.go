@@ -1,8 +1,6 @@
 package tool
 
 import (
-	"bytes"
-	"encoding/json"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -17,6 +15,8 @@ type Ran struct {
 	Exit *env.Exit `json:"exit,omitempty"`
 	// Err says why the command could not be started, or why its end is unknown.
 	Err string `json:"error,omitempty"`
+	// Lost says that the connection to the command's environment was lost, so nobody knows how far the command had come. Err is set, too.
+	Lost bool `json:"lost,omitempty"`
 	// TimedOut is the command's time limit, if it was killed for exceeding it.
 	TimedOut time.Duration `json:"timed_out,omitempty"`
 	// Interrupted says that the command was killed because its call was interrupted.
@@ -54,22 +54,4 @@ func (r *Ran) clean() *Ran {
 		c.Exit = &exit
 	}
 	return &c
-}
-
-// MaxStructured is the most that [Result.Structured] may have, in bytes.
-const MaxStructured = 1 << 20
-
-// structured returns a JSON value in the form that a journal stores, or nil if it is too long. ok reports whether it is JSON.
-func structured(value json.RawMessage) (compact json.RawMessage, ok bool) {
-	if value == nil {
-		return nil, true
-	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, value); err != nil {
-		return nil, false
-	}
-	if b.Len() > MaxStructured {
-		return nil, true
-	}
-	return b.Bytes(), true
 }

@@ -51,6 +51,7 @@ func (r *Registry) Use(tools []Tool, keep func(*Tool) bool) error {
 // schema.
 func (r *Registry) Register(t Tool) error { return r.put(&t) }
 
+// put adds a tool, or replaces the tool of that name, and keeps the pointer.
 func (r *Registry) put(t *Tool) error {
 	reg := registered{Tool: t}
 	err := t.check()
@@ -75,6 +76,11 @@ func (r *Registry) put(t *Tool) error {
 func (r *Registry) Unregister(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.remove(name)
+}
+
+// remove removes a tool. The caller holds the lock.
+func (r *Registry) remove(name string) {
 	if i := r.index(name); i >= 0 {
 		r.tools = slices.Delete(r.tools, i, i+1)
 	}
@@ -83,9 +89,9 @@ func (r *Registry) Unregister(name string) {
 // Retire removes a tool. Later calls of it get an error result that says why; the words continue a sentence that begins with the tool's
 // name.
 func (r *Registry) Retire(name, why string) {
-	r.Unregister(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.remove(name)
 	if r.retired == nil {
 		r.retired = map[string]string{}
 	}

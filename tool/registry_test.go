@@ -90,6 +90,18 @@ func TestC11_UnfitToolsAreRefusedAndChangeNothing(t *testing.T) {
 	}
 }
 
+// An adapted tool differs from the other one in its interface alone.
+func TestC11_AdaptKeepsTheRest(t *testing.T) {
+	base := WithAccess(greet(new(int)), func(greetArgs) Access { return Access{Effect: ReadOnly} })
+	base.Limit, base.Needs, base.Guidance, base.Instead = Limit{Chars: 5}, NeedsAnswers, "Greet first.", []Instead{{Of: []string{"hello"}}}
+	adapted := Adapt(base, llm.ToolDefinition{Name: "welcome", Description: "Welcomes."}, func(args greetArgs) (any, error) { return args, nil }, nil)
+	access, err := adapted.Access(`{"name":"x"}`)
+	if err != nil || access.Effect != ReadOnly || adapted.Limit != base.Limit || adapted.Needs != base.Needs || adapted.Guidance != base.Guidance ||
+		len(adapted.Instead) != 1 {
+		t.Errorf("%+v, %v, %+v", access, err, adapted)
+	}
+}
+
 func TestC11_Unregister(t *testing.T) {
 	r := register(t, named("a", "1"), named("b", "2"))
 	r.Unregister("a")

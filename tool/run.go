@@ -1,7 +1,9 @@
 package tool
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -181,6 +183,24 @@ func newOutcome(result Result, limit Limit) *Outcome {
 		}
 	}
 	return o
+}
+
+// MaxStructured is the most that [Result.Structured] may have, in bytes.
+const MaxStructured = 1 << 20
+
+// structured returns a JSON value in the form that a journal stores, or nil if it is too long. ok reports whether it is JSON.
+func structured(value json.RawMessage) (compact json.RawMessage, ok bool) {
+	if value == nil {
+		return nil, true
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, value); err != nil {
+		return nil, false
+	}
+	if b.Len() > MaxStructured {
+		return nil, true
+	}
+	return b.Bytes(), true
 }
 
 // appendLine adds a line of the pipeline's own to the text of an outcome.

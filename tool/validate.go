@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ func parametersOf(raw json.RawMessage, strict bool) (*schema, error) {
 	return s, nil
 }
 
+// parseSchema returns the schema of an object. Messages about its properties call them by the noun.
 func parseSchema(raw json.RawMessage, noun string) (*schema, error) {
 	doc := new(jsonschema.Schema)
 	if err := json.Unmarshal(raw, doc); err != nil {
@@ -207,6 +209,8 @@ func (m *coercer) problem(path, format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf("%s %q ", m.noun, path)+fmt.Sprintf(format, args...))
 }
 
+// fit returns a value as the schema wants it, and collects what is wrong with it. It changes objects and arrays in place. The path names the
+// value in messages; it is empty for the arguments as a whole.
 func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	if doc == nil {
 		return value
@@ -232,28 +236,30 @@ func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 		}
 	case json.Number:
 		if len(types) == 1 && types[0] == "string" {
-			m.changed = true
-			return v.String()
-		}
-		if whole, ok := wholeNumber(v); ok && whole != v && slices.Contains(types, "integer") {
-			m.changed = true // 10.0 and 1e1 are integers to JSON Schema, but not to a Go int
-			return whole
+			value, m.changed = v.String(), true
+		} else if whole, ok := wholeNumber(v); ok && whole != v && slices.Contains(types, "integer") {
+			value, m.changed = whole, true // 10.0 and 1e1 are integers to JSON Schema, but not to a Go int
 		}
 	case bool:
 		if len(types) == 1 && types[0] == "string" {
-			m.changed = true
-			return strconv.FormatBool(v)
+			value, m.changed = strconv.FormatBool(v), true
 		}
 	}
 	if len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isType(value, t) }) {
 		m.problem(path, "must be %s, got %s", strings.Join(withArticles(types), " or "), describe(value))
 		return value
 	}
-	if len(doc.Enum) > 0 && !slices.ContainsFunc(doc.Enum, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(value) }) {
+	if len(doc.Enum) > 0 && !isOneOf(value, doc.Enum) {
 		m.problem(path, "must be one of %s, got %s", quotedList(doc.Enum), describe(value))
 	}
 	m.checkBounds(path, value, doc)
 	return value
+}
+
+// isOneOf reports whether a decoded value equals one of an enum, in which numbers are float64. A number that is out of range equals none.
+func isOneOf(value any, enum []any) bool {
+	floats, err := withFloats(value)
+	return err == nil && slices.ContainsFunc(enum, func(e any) bool { return reflect.DeepEqual(e, floats) })
 }
 
 // checkBounds reports a value outside the schema's limits.
@@ -288,6 +294,7 @@ func (m *coercer) checkLength(path string, n int, least, most *int) {
 	}
 }
 
+// fitObject fits the members of an object. It removes those that the schema does not know, and nulls that stand for a missing member.
 func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
 	for _, name := range doc.Required {
 		if _, ok := v[name]; !ok {
@@ -437,13 +444,19 @@ func describe(value any) string {
 	return "the object " + shown
 }
 
+// quotedList returns the values of an enum for the model: strings in quotes, all others as JSON.
 func quotedList(values []any) string {
 	var b bytes.Buffer
 	for i, v := range values {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%q", fmt.Sprint(v))
+		text, err := json.Marshal(v)
+		if _, isText := v.(string); isText || err != nil {
+			fmt.Fprintf(&b, "%q", fmt.Sprint(v))
+		} else {
+			b.Write(text)
+		}
 	}
 	return b.String()
 }

@@ -246,6 +246,30 @@ func TestR9_LimitsOfASchemaAreWords(t *testing.T) {
 	}
 }
 
+// Numbers of an enum are compared as numbers, and coerced values have to be in it too.
+func TestC1_EnumsOfNumbers(t *testing.T) {
+	s := parse(t, `{"type":"object","properties":{"n":{"type":"number","enum":[1000000,0.5]},"i":{"type":"integer","enum":[1,2000000],"minimum":1},
+		"e":{"type":"string","enum":["1","true"]}}}`)
+	for text, want := range map[string]string{
+		`{"n":1000000}`: `{"n":1000000}`, `{"n":1e6}`: `{"n":1e6}`, `{"n":0.50}`: `{"n":0.50}`, `{"i":2000000.0}`: `{"i":2000000}`, `{"i":"1"}`: `{"i":1}`,
+		`{"e":1}`: `{"e":"1"}`, `{"e":true}`: `{"e":"true"}`,
+	} {
+		if args, problem := fit(s, text); args != want || problem != "" {
+			t.Errorf("%s: %s (%s), want %s", text, args, problem, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"n":2}`:   `parameter "n" must be one of 1000000, 0.5, got the number 2`,
+		`{"i":3.0}`: `parameter "i" must be one of 1, 2000000, got the number 3`,
+		`{"i":0.0}`: `parameter "i" must be one of 1, 2000000, got the number 0; parameter "i" must be 1 or more, got 0`,
+		`{"e":2}`:   `parameter "e" must be one of "1", "true", got the string "2"`,
+	} {
+		if _, problem := fit(s, text); problem != want {
+			t.Errorf("%s: %q, want %q", text, problem, want)
+		}
+	}
+}
+
 // A null stays where the schema allows it, also without naming a type: leaving the parameter out may mean something else.
 func TestM1_NullsThatAreAllowed(t *testing.T) {
 	for property, want := range map[string]string{

@@ -6,5 +6,5 @@
 // of a user, one for each project, with a hash over all these files. Any change of them asks again, and shows the difference.
 //
 // A decision is about one directory, the root of a project. It says nothing about a repository inside that directory, nor about another
-// work tree of the same repository.
+// work tree of the same repository. The package shows what the files start or allow ([Snapshot.Effects]) and does not judge it.
 package trust

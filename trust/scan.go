@@ -24,16 +24,16 @@ const (
 	maxProblems = 50
 )
 
-// place is a file, or a directory with all files in it.
-type place struct {
-	name string
-	kind Kind
-	tree bool
+// Place is a file that may start or allow something, or with Tree a directory in which all files may.
+type Place struct {
+	Name string // relative to the root of a project, with slashes
+	Kind Kind
+	Tree bool
 }
 
-// places lists what may start or allow something. Instructions such as AGENTS.md are not here: they are text, which is never trusted.
-func places() []place {
-	return []place{
+// Places lists what may start or allow something. Instructions such as AGENTS.md are not here: they are text, which is never trusted.
+func Places() []Place {
+	return []Place{
 		{".mcp.json", Servers, false},
 		{".attractor", Settings, true},
 		{".claude/settings.json", Settings, false},
@@ -70,7 +70,7 @@ func Scan(root string) (*Snapshot, error) {
 	}
 	defer dir.Close() // it was only read
 	s := &scan{Snapshot: &Snapshot{Root: abs}, root: dir, seen: map[string]bool{}, room: maxBytes}
-	for _, p := range places() {
+	for _, p := range Places() {
 		s.place(p)
 	}
 	for _, f := range slices.Clone(s.Files) {
@@ -94,14 +94,14 @@ type scan struct {
 }
 
 // place reads a place if it exists.
-func (s *scan) place(p place) {
-	parent := path.Dir(p.name)
+func (s *scan) place(p Place) {
+	parent := path.Dir(p.Name)
 	if parent != "." && s.seen[parent] {
 		return // it has a problem, which has been told
 	}
-	for _, name := range []string{parent, p.name} {
+	for _, name := range []string{parent, p.Name} {
 		info, err := s.root.Stat(name)
-		if err == nil && name == p.name && !p.tree && info.IsDir() {
+		if err == nil && name == p.Name && !p.Tree && info.IsDir() {
 			return // nothing reads a directory as a file, and a sandbox puts one there while commands run
 		}
 		if err == nil {
@@ -112,11 +112,11 @@ func (s *scan) place(p place) {
 		}
 		return
 	}
-	if p.tree {
-		s.tree(p.name, p.kind, nil)
+	if p.Tree {
+		s.tree(p.Name, p.Kind, nil)
 		return
 	}
-	s.file(p.name, p.kind)
+	s.file(p.Name, p.Kind)
 }
 
 // script reads a file that a hook or a server names, if it exists.

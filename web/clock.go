@@ -77,7 +77,7 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 	}
 }
 
-// pass counts the time up to now as waiting if an input was open, or one that waits for an answer of a person; else as idle.
+// pass counts the time up to now as waiting if an input was open or the last one has ended with a question to a person, and else as idle.
 func (c *clock) pass(now int64, r *record) {
 	rest := now - c.at
 	c.at = now

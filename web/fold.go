@@ -158,8 +158,8 @@ func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
 // dir returns the directory of the session.
 func (f *folder) dir() string { return f.masker.String(f.projection.State().Dir()) }
 
-// childOf returns the subagent that a call has spawned, nil if there is none that is not known yet: one whose id is in the call's result, or
-// else the first one whose task is in its arguments.
+// childOf returns the subagent that a call has spawned: the one whose id is in the call's result, or else the first one whose task is in its
+// arguments. It returns nil if there is none, or if its call is known already.
 func (f *folder) childOf(end *agent.ToolCallEnd) *agent.Child {
 	state := f.projection.State()
 	var args []string

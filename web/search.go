@@ -41,9 +41,11 @@ func (t *Trace) Search(ctx context.Context, from agent.Records, q Query) (rows [
 	t.mu.RUnlock()
 	if s.word == "" {
 		for i := range s.rows {
-			s.hit(i, true)
+			if q.fits(&s.rows[i]) {
+				s.found = append(s.found, i)
+			}
 		}
-		return s.found, s.more, ctx.Err()
+		return s.found, false, ctx.Err()
 	}
 	err = s.read(ctx, from)
 	return s.found, s.more, err
@@ -62,16 +64,11 @@ type search struct {
 	more   bool
 }
 
-// hit notes a row if it fits.
-func (s *search) hit(i int, has bool) {
-	if s.more || !has || !s.query.fits(&s.rows[i]) {
-		return
+// hit notes a row that has the word.
+func (s *search) hit(i int) {
+	if s.more = len(s.found) == maxHits; !s.more {
+		s.found = append(s.found, i)
 	}
-	if s.word != "" && len(s.found) == maxHits {
-		s.more = true
-		return
-	}
-	s.found = append(s.found, i)
 }
 
 // searchMemory is after how many bytes of records a search forgets what was before, so that it needs little memory for a long journal.
@@ -114,8 +111,8 @@ func (s *search) record(n int64, rows []made) {
 			events = keptOf(s.kept, s.next)
 		}
 		nth[row.Kind]++
-		if s.query.fits(row) {
-			s.hit(s.next, slices.ContainsFunc(events, s.matches))
+		if !s.more && s.query.fits(row) && slices.ContainsFunc(events, s.matches) {
+			s.hit(s.next)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type session struct {
 	end context.CancelFunc
 	// ready is closed when all that the journal had at first has been read, or it cannot be read.
 	ready chan struct{}
-	// wake tells a session whose journal was not read because nobody wrote it that it has changed.
+	// wake has an element if a journal that was not read, because no process wrote it, has changed.
 	wake chan struct{}
 
 	// The hub guards these.

@@ -10,6 +10,9 @@ import (
 // current is the row that has the focus, or whose details have it.
 const current = `document.querySelector("#timeline .row.current")`
 
+// addressed says that the address has the current row. It follows at most three times a second.
+const addressed = rowOf + ` == ` + current + `.getAttribute("aria-posinset") - 1`
+
 // Within a minute somebody who sees the page for the first time finds the failing command, the edit that mended it, what the session has cost
 // and where the time went. Here each takes a click or a key.
 func TestN5_AMinuteIsEnough(t *testing.T) {
@@ -110,7 +113,7 @@ func TestN5_Subagent(t *testing.T) {
 	p.wait(current + `.querySelector(".details .child").innerText.includes("agent-1")`)
 	p.wait(current + `.querySelector(".details .child").innerText.includes("$")`) // what it has cost, from its own journal
 	p.shot("row")
-	row := eval[string](p, `new URLSearchParams(location.hash.slice(1)).get("row")`)
+	row := eval[int](p, current+`.data.i`)
 	p.clickText(".details .child button", "Open its session")
 	p.wait(`document.querySelector("#title").innerText.includes("Find all callers")`)
 	p.ready()
@@ -119,8 +122,8 @@ func TestN5_Subagent(t *testing.T) {
 	p.clickText("#crumbs a", "parent")
 	p.wait(`document.querySelector("#title").innerText.includes("TestDelay fails")`)
 	p.wait(current)
-	if now := eval[string](p, `new URLSearchParams(location.hash.slice(1)).get("row")`); now != row {
-		t.Errorf("back at row %s, not %s", now, row)
+	if now := eval[int](p, current+`.data.i`); now != row {
+		t.Errorf("back at row %d, not %d", now, row)
 	}
 }
 
@@ -138,6 +141,7 @@ func TestN5_Search(t *testing.T) {
 	}
 	p.keys(kb.Enter)
 	p.wait(current + `.querySelector(".details").innerText.includes("attempt 70 is 0s")`)
+	p.wait(addressed)
 	first := eval[string](p, `location.hash`)
 	p.keys(kb.Enter)
 	p.wait(`location.hash != ` + quote(first))
@@ -227,6 +231,7 @@ func TestN5_ReloadAndLinks(t *testing.T) {
 	p, v := openSession(h, id)
 	p.keys("f")
 	p.wait(current + `.querySelector(".details").innerText.includes("want 1m0s")`)
+	p.wait(addressed)
 	address := eval[string](p, `location.href`)
 	p.reload()
 	p.wait(current + `?.querySelector(".details")?.innerText.includes("want 1m0s")`)

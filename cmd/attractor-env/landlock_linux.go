@@ -40,19 +40,26 @@ func runLandlock(args []string) (code int, err error) {
 	if *filter < 0 || flags.NArg() == 0 {
 		return exitUsage, errors.New("it needs --filter DESCRIPTOR and, after --, a command")
 	}
-	variables, err := environ(*given)
+	return become(flags.Args(), *given, func() error {
+		return errors.Join(confine(read, write), dropCapabilities(), installFilter(*filter))
+	})
+}
+
+// become confines this program and makes it a command, with the variables that a descriptor has. It returns only if that fails.
+func become(args []string, variables int, confine func() error) (code int, err error) {
+	environment, err := environ(variables)
 	if err != nil {
 		return exitUsage, err
 	}
-	program, err := exec.LookPath(flags.Arg(0))
+	program, err := exec.LookPath(args[0])
 	if err != nil {
 		return exitNotFound, err
 	}
 	runtime.LockOSThread() // what follows confines this thread, which becomes the command
-	if err := errors.Join(confine(read, write), dropCapabilities(), installFilter(*filter)); err != nil {
+	if err := confine(); err != nil {
 		return exitUsage, err
 	}
-	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, flags.Args(), variables))
+	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, args, environment))
 }
 
 const (

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,19 +26,7 @@ func runScope(args []string) (code int, err error) {
 	if flags.NArg() == 0 {
 		return exitUsage, errors.New("it needs a command after --")
 	}
-	variables, err := environ(*given)
-	if err != nil {
-		return exitUsage, err
-	}
-	program, err := exec.LookPath(flags.Arg(0))
-	if err != nil {
-		return exitNotFound, err
-	}
-	runtime.LockOSThread() // what follows confines this thread, which becomes the command
-	if err := scope(); err != nil {
-		return exitUsage, err
-	}
-	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, flags.Args(), variables))
+	return become(flags.Args(), *given, scope)
 }
 
 // scope confines the thread to abstract sockets of its own.

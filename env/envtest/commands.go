@@ -3,7 +3,6 @@ package envtest
 import (
 	"errors"
 	"io/fs"
-
 	"strings"
 	"sync"
 	"sync/atomic"

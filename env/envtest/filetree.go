@@ -17,6 +17,7 @@ var treeChecks = []check{
 	{name: "J9_MkdirMakesDirectories", run: mkdirMakesDirectories, needs: []Feature{Writing}},
 	{name: "J9_ChmodSetsModes", run: chmodSetsModes, needs: []Feature{Writing, Modes}},
 	{name: "J9_ChmodFollowsLinks", run: chmodFollowsLinks, needs: []Feature{Writing, Modes, Links}},
+	{name: "O3_DirsShowTheTree", run: dirsShowTheTree, needs: []Feature{Writing, Links}},
 	{name: "J9_TreeEndedContext", run: treeEndedContext, needs: []Feature{Writing}},
 	{name: "J9_RefusesTrees", run: refusesTrees, unless: Writing},
 }
@@ -189,6 +190,47 @@ func chmodFollowsLinks(t *tester) {
 		t.Fatalf("Chmod: %v", err)
 	}
 	t.equal("mode of the target", t.stat("dir/f").Mode, fs.FileMode(0o600))
+}
+
+// dirsShowTheTree checks that an open directory describes its entries as the environment does by name.
+func dirsShowTheTree(t *tester) {
+	t.tree()
+	t.write("d/f", "content", 0o640)
+	t.write("d/sub/g", "", 0o644)
+	t.arrange("ln -s ../d//f d/l; ln -s nowhere d/dangling; ln d/f d/same")
+	dir, err := env.OpenDir(t.ctx, t.env, "d")
+	if err != nil {
+		t.Fatalf("OpenDir: %v", err)
+	}
+	defer func() { t.isError("Close", dir.Close(), nil) }()
+	list, err := dir.List(t.ctx)
+	if err != nil || len(list) != 5 {
+		t.Fatalf("List: %v, %v", list, err)
+	}
+	for _, entry := range list {
+		node, err := dir.Lstat(t.ctx, entry.Name)
+		if want := t.lstat("d/" + entry.Name); err != nil || !sameNode(node, want) || node.Mode.Type() != entry.Type {
+			t.Errorf("Lstat of %s in the directory: %+v, %v; by its name %+v; listed as %v", entry.Name, node, err, want, entry.Type)
+		}
+	}
+	for name, want := range map[string]string{"l": "../d//f", "dangling": "nowhere"} {
+		if got, err := dir.Readlink(t.ctx, name); err != nil || got != want {
+			t.Errorf("Readlink %s in the directory = %q, %v, want %q", name, got, err, want)
+		}
+	}
+	_, err = dir.Readlink(t.ctx, "f")
+	t.isError("Readlink of a file", err, fs.ErrInvalid)
+	_, err = dir.Lstat(t.ctx, "absent")
+	t.isError("Lstat of what is not there", err, fs.ErrNotExist)
+	_, err = dir.Readlink(t.ctx, "absent")
+	t.isError("Readlink of what is not there", err, fs.ErrNotExist)
+}
+
+// sameNode reports whether two nodes are equal, whatever the location of their times.
+func sameNode(a, b env.Node) bool {
+	times := a.ModTime.Equal(b.ModTime) && a.Changed.Equal(b.Changed)
+	a.ModTime, a.Changed = b.ModTime, b.Changed
+	return times && a == b
 }
 
 func treeEndedContext(t *tester) {

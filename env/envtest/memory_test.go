@@ -188,7 +188,7 @@ func TestD1_MemoryPassesTheSuite(t *testing.T) {
 	const functions = "its commands are functions"
 	envtest.SuiteWith(t, func(t *testing.T) env.Environment {
 		release := make(chan struct{})
-		m := &envtest.Memory{Commands: suiteScripts(release).Run, Grace: 100 * time.Millisecond}
+		m := &envtest.Memory{Commands: suiteScripts(release).Run, Grace: time.Second}
 		t.Cleanup(func() {
 			close(release)
 			if err := m.Close(); err != nil {

@@ -107,6 +107,50 @@ func lstatMutations() []mutation {
 	}
 }
 
+// mutantDirs is a Local whose open directories have a defect.
+type mutantDirs struct {
+	*env.Local
+	lstat    func(node *env.Node)
+	readlink func(target string) string
+}
+
+func (m mutantDirs) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	dir, err := env.OpenDir(ctx, m.Local, name)
+	return mutantDir{dir, m}, err
+}
+
+type mutantDir struct {
+	env.Dir
+	mutant mutantDirs
+}
+
+func (d mutantDir) Lstat(ctx context.Context, name string) (env.Node, error) {
+	node, err := d.Dir.Lstat(ctx, name)
+	d.mutant.lstat(&node)
+	return node, err
+}
+
+func (d mutantDir) Readlink(ctx context.Context, name string) (string, error) {
+	target, err := d.Dir.Readlink(ctx, name)
+	return d.mutant.readlink(target), err
+}
+
+func openDirMutations() []mutation {
+	mutate := func(m mutantDirs) mutator {
+		return func(_ *testing.T, e env.Environment) env.Environment {
+			m.Local = e.(*env.Local)
+			return m
+		}
+	}
+	right, same := func(*env.Node) {}, func(target string) string { return target }
+	return []mutation{
+		{defect: "the number of links is forgotten", check: "O3_DirsShowTheTree", mutate: mutate(mutantDirs{lstat: func(n *env.Node) { n.Links = 0 }, readlink: same})},
+		{defect: "the change time has seconds", check: "O3_DirsShowTheTree", mutate: mutate(mutantDirs{
+			lstat: func(n *env.Node) { n.Changed = n.Changed.Truncate(time.Second).Add(1) }, readlink: same})},
+		{defect: "targets are cleaned", check: "O3_DirsShowTheTree", mutate: mutate(mutantDirs{lstat: right, readlink: path.Clean})},
+	}
+}
+
 func linkTreeMutations() []mutation {
 	return []mutation{
 		{defect: "the text is cleaned", check: "J9_ReadlinkGivesTheText", mutate: mutateTree(func(l *env.Local) mutantTree {

@@ -33,7 +33,7 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 	all := slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks, killChecks)
 	mutations := slices.Concat(contentMutations(), errorMutations(), kindMutations(), infoMutations(), nameMutations(), linkMutations(),
 		writeMutations(), onlyTheFileMutations(), removeMutations(), replaceMutations(), deleteMutations(), lockMutations(),
-		lstatMutations(), linkTreeMutations(), modeMutations(),
+		lstatMutations(), openDirMutations(), linkTreeMutations(), modeMutations(),
 		commandMutations(), inputMutations(), processMutations(), startMutations(), killMutations())
 	for _, c := range all {
 		if !slices.ContainsFunc(mutations, func(s mutation) bool { return s.check == c.name }) {

@@ -134,7 +134,7 @@ func runTimesOut(t *tester) {
 	var result env.Result
 	var err error
 	t.within("Run", func() {
-		result, err = env.Run(t.ctx, t.env, env.Command{Script: "echo partial; sleep 1000", Output: out.add}, time.Second)
+		result, err = env.Run(t.ctx, t.env, env.Command{Script: "echo partial; sleep 1000", Output: out.add}, 2*time.Second)
 	})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Run: %v", err)

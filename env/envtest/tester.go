@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -16,10 +17,20 @@ import (
 type tester struct {
 	testing.TB
 	ctx      context.Context
+	limit    time.Duration // for each part
 	env      env.Environment
 	arranger env.Environment // the same files, for arranging a check
 	helped   bool            // arranger comes from Options.Arrange
 	lacks    map[Feature]string
+}
+
+// part runs a part of a long check, which has the whole limit for itself.
+func (t *tester) part(run func(*tester)) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), t.limit, errHangs)
+	defer cancel()
+	part := *t
+	part.ctx = ctx
+	run(&part)
 }
 
 // within runs do and fails the test if it hangs. Do must not end the test itself.

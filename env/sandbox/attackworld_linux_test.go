@@ -21,6 +21,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // A world is a part of the machine that attacks must not reach: a home directory with keys, a repository in it, which is the root of the
@@ -169,7 +171,7 @@ func (w *world) files() {
 func (w *world) copyTool(tool string) {
 	data, err := os.ReadFile(tool)
 	w.do(err)
-	w.do(os.WriteFile(w.tool, data, 0o755))
+	w.do(peer.WriteProgram(w.tool, data))
 }
 
 // templates guards the making of a template.
@@ -514,11 +516,12 @@ func (w *world) snapshot() map[string]string {
 			if d.IsDir() {
 				text += fmt.Sprint(stat.Ino) // another directory in its place is a change
 			}
-			switch data, err := os.ReadFile(name); {
+			switch {
 			case info.Mode()&fs.ModeSymlink != 0:
 				to, err := os.Readlink(name)
 				text += to + fmt.Sprint(err)
 			case info.Mode().IsRegular() && info.Size() < 1<<20:
+				data, err := os.ReadFile(name)
 				text += string(data) + fmt.Sprint(err)
 			}
 			state[name] = text

@@ -1,32 +1,39 @@
 package sandbox_test
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"log"
-	"os"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// Commands of the environment run in the sandbox, and its file tools refuse the same files.
+// Commands reach a few hosts of the network. Where the level does not work, this program runs no commands at all.
 func ExampleNew() {
-	box, err := sandbox.New(".", sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{"proxy.golang.org"}})
-	if err != nil {
-		log.Fatal(err) // it says what to install
+	box, err := sandbox.New(".", sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{"proxy.golang.org", "*.example.com"}})
+	if errors.Is(err, errors.ErrUnsupported) {
+		log.Fatalf("no sandbox on this machine: %v", err)
+	} else if err != nil {
+		log.Fatal(err)
 	}
+	defer box.Close()
 	local, err := env.NewLocal(".", box.Confine(env.LocalOptions{}))
 	if err != nil {
-		log.Fatal(errors.Join(err, box.Close()))
-	}
-	defer func() {
-		if err := errors.Join(local.Close(), box.Close()); err != nil {
-			log.Print(err)
-		}
-	}()
-	e := env.Protect(local, box.Protection())
-	if _, err := env.Run(context.Background(), e, env.Command{Script: "go test ./...", Output: func(_ int, p []byte) { _, _ = os.Stdout.Write(p) }}, env.MaxTimeout); err != nil {
 		log.Print(err)
+		return
 	}
+	defer local.Close() // before the sandbox
+}
+
+// A user has chosen a level by its name.
+func ExampleParseLevel() {
+	for _, name := range []string{"read-only", "", "strict"} {
+		level, err := sandbox.ParseLevel(name)
+		fmt.Println(level, err)
+	}
+	// Output:
+	// read-only <nil>
+	// off <nil>
+	// off there is no sandbox level "strict"; the levels are off, read-only, workspace, workspace-weak
 }

@@ -16,9 +16,9 @@ const (
 	Off Level = "off"
 	// ReadOnly is Workspace with read-only roots: commands write only in their private directories.
 	ReadOnly Level = "read-only"
-	// Workspace confines commands to the roots, by bubblewrap on Linux and Seatbelt on macOS.
+	// Workspace confines commands to the roots, by bubblewrap. Like the other levels it needs Linux.
 	Workspace Level = "workspace"
-	// WorkspaceWeak confines commands to the roots by Landlock alone, which needs no other program. It cannot make a file in a writable
+	// WorkspaceWeak confines commands to the roots by Landlock alone, with the program attractor-env. It cannot make a file in a writable
 	// root read-only, so the files that start programs outside are not protected from commands.
 	WorkspaceWeak Level = "workspace-weak"
 )

@@ -71,6 +71,7 @@ func (b *box) start(t *testing.T, c env.Command) (env.Process, lines) {
 // Exit codes, input and terminals work in a sandbox, a command can clean up when it is asked to end, nothing of it is left after a kill, and
 // the sandbox itself is not among what a command has left running.
 func TestL4_CommandsAtEveryContainment(t *testing.T) {
+	t.Parallel()
 	atLevels(t, func(t *testing.T, o env.LocalOptions) {
 		dir := t.TempDir()
 		b := newBox(t, dir, sandbox.Options{}, o)
@@ -114,18 +115,23 @@ func TestL4_CommandsAtEveryContainment(t *testing.T) {
 // An environment in a sandbox passes the conformance suite. With bubblewrap, which runs a command as its child, the command's signal and what
 // it does at the end of a kill are not in its exit.
 func TestL4_PassesTheSuite(t *testing.T) {
+	t.Parallel()
 	helper, environ := buildHelper(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	suite := func(t *testing.T, level sandbox.Level) {
-		envtest.Suite(t, func(t *testing.T) env.Environment {
+		envtest.SuiteWith(t, func(t *testing.T) env.Environment {
 			return newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Environ: environ}, env.LocalOptions{Grace: 300 * time.Millisecond}).Local
-		})
+		}, envtest.Options{Parallel: true})
 	}
 	if os.Getenv("SUITE_IN_BUBBLEWRAP") != "" {
 		suite(t, sandbox.Workspace)
 		return
 	}
-	t.Run("workspace-weak", func(t *testing.T) { suite(t, sandbox.WorkspaceWeak) })
+	t.Run("workspace-weak", func(t *testing.T) {
+		t.Parallel()
+		suite(t, sandbox.WorkspaceWeak)
+	})
 	t.Run("workspace", func(t *testing.T) {
+		t.Parallel()
 		peer.Need(t, "bwrap")
 		cmd := exec.Command(os.Args[0], "-test.run=^TestL4_PassesTheSuite$", "-test.skip=/D3_Signal$|/D4_KillAsksFirst$|/D4_KillInsists$")
 		cmd.Env = append(os.Environ(), "SUITE_IN_BUBBLEWRAP=1")

@@ -29,6 +29,7 @@ var outliving = map[string]string{
 
 // Nothing that a command starts outlives the session, whatever it does to get away.
 func TestL12_Outlives(t *testing.T) {
+	t.Parallel()
 	p := needPrograms(t)
 	for _, c := range confinements() {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,6 +84,7 @@ func (w *world) fifo(name string) fifo {
 
 // The limits of files hold in the private directories too, and in a sandbox root cannot raise them.
 func TestL6_FilesInTheSandbox(t *testing.T) {
+	t.Parallel()
 	for level, dirs := range map[sandbox.Level]string{sandbox.Workspace: ". $TMPDIR $HOME $HOME/.cache /dev/shm", sandbox.WorkspaceWeak: ". $TMPDIR $HOME"} {
 		t.Run(string(level), func(t *testing.T) {
 			b := newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: needPrograms(t).helper},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // Files that start programs are read-only, whether they exist or not, for commands and for the file tools.
@@ -94,6 +95,7 @@ func TestL4_PlaceholdersOfAKilledHost(t *testing.T) {
 
 // A link at a protected place cannot be covered, so commands are refused.
 func TestL4_ProtectedLink(t *testing.T) {
+	peer.Need(t, "bwrap")
 	dir := t.TempDir()
 	if err := os.Symlink("elsewhere", filepath.Join(dir, ".mcp.json")); err != nil {
 		t.Fatal(err)

@@ -76,8 +76,8 @@ type mechanism interface {
 // probeTime limits the command that tries out a level. It takes milliseconds, and longer on a busy machine.
 const probeTime = 20 * time.Second
 
-// New returns a sandbox for commands in dir, after it has run a command in it. An error says what this machine lacks. The caller closes
-// the Sandbox after the env.Local.
+// New returns a sandbox for commands in dir, after it has run a command in it. An error that wraps errors.ErrUnsupported
+// says what this machine lacks. The caller closes the Sandbox after the env.Local.
 func New(dir string, o Options) (*Sandbox, error) {
 	level, err := ParseLevel(string(o.Level))
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // With the network, the helper keeps the machine's abstract Unix sockets from commands. Without it, the text for the model says that they are
 // there.
 func TestL4_AbstractSockets(t *testing.T) {
+	t.Parallel()
 	peer.Need(t, "curl")
 	abi, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	name := "attractor-test-" + filepath.Base(filepath.Dir(t.TempDir()))

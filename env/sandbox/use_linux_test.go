@@ -15,6 +15,7 @@ import (
 
 // Builds and tests work without a network, in each tool chain.
 func TestL4_ToolChains(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "go.mod"), "module example.com/m\n\ngo 1.24\n\nrequire github.com/google/uuid v1.6.0\n")
 	write(t, filepath.Join(dir, "m.go"), "package m\n\nimport \"github.com/google/uuid\"\n\nfunc New() string { return uuid.NewString() }\n")
@@ -74,6 +75,22 @@ func TestL4_Sockets(t *testing.T) {
 	b.succeeds(t, `! grep -q @ /proc/net/unix`)
 }
 
+// What is no socket is refused at every level, instead of opening more than it names.
+func TestL4_WrongSockets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "x")
+	for _, level := range []sandbox.Level{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceWeak} {
+		for _, name := range []string{"", "relative", file, file + ".missing"} {
+			s, err := sandbox.New(t.TempDir(), sandbox.Options{Level: level, AllowSockets: []string{name}, State: t.TempDir()})
+			if err == nil {
+				t.Errorf("%s: %q: there is a sandbox: %v", level, name, s.Close())
+			} else if !strings.Contains(err.Error(), "is not the absolute path of a Unix socket: ") || strings.Contains(err.Error(), "<nil>") {
+				t.Errorf("%s: %q: %v", level, name, err)
+			}
+		}
+	}
+}
+
 func TestL4_ReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	repository(t, dir)
@@ -116,6 +133,7 @@ func TestL4_LinkedRoot(t *testing.T) {
 
 // A workspace whose root or mounts cannot be confined is refused.
 func TestL4_UnfitRoots(t *testing.T) {
+	peer.Need(t, "bwrap")
 	home := t.TempDir()
 	for _, dir := range []string{"/", "/usr", "/proc", home, filepath.Dir(home)} {
 		o := sandbox.Options{Level: sandbox.Workspace, Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, State: t.TempDir()}
@@ -219,6 +237,7 @@ func TestL4_WorkspaceOfAnotherUser(t *testing.T) {
 
 // The sandbox's own files cannot be in a root. The error says what to set.
 func TestL4_TemporaryFilesInTheRoot(t *testing.T) {
+	peer.Need(t, "bwrap")
 	dir := t.TempDir()
 	temp := filepath.Join(dir, "tmp")
 	if err := os.Mkdir(temp, 0o755); err != nil {

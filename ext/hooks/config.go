@@ -95,7 +95,7 @@ type Parsed struct {
 	Hooks []Hook
 	// Mistakes lists what is wrong in the file, and what of it has no effect.
 	Mistakes []ext.Mistake
-	// Lost lists those of the mistakes by which a hook that could prevent something is not used.
+	// Lost lists the mistakes because of which a hook that could prevent something is not used.
 	Lost []ext.Mistake
 	// Disabled reports that the file turns hooks off: all of them in a file of the user's, and the project's in a file of the project.
 	Disabled bool
@@ -134,13 +134,13 @@ func (p *parser) mistake(line int, format string, args ...any) {
 	p.Mistakes = append(p.Mistakes, ext.Mistake{File: p.file.Name, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// lose is a mistake by which hooks that could prevent something are not used.
+// lose notes a mistake because of which hooks that could prevent something are not used.
 func (p *parser) lose(line int, format string, args ...any) {
 	p.mistake(line, format, args...)
 	p.Lost = append(p.Lost, p.Mistakes[len(p.Mistakes)-1])
 }
 
-// drop is a mistake by which a hook of an event is not used.
+// drop notes a mistake because of which a hook of an event is not used.
 func (p *parser) drop(event Event, line int, format string, args ...any) {
 	if event.guards() {
 		p.lose(line, format+", so the hook is not used", args...)

@@ -68,18 +68,19 @@ type Hooks struct {
 	end    context.CancelCauseFunc
 	beside sync.WaitGroup
 
-	mu      sync.Mutex
-	running int // beside the session
-	closed  bool
-	session Session
-	told    map[*Hook][]string
-	pending map[callKey]string // what hooks have said before a call, for its result
-	agents  map[string]agentInfo
+	mu       sync.Mutex // is never held while the host is called
+	running  int        // beside the session
+	busyTold bool       // the host knows that too many run
+	closed   bool
+	session  Session
+	told     map[*Hook][]string // warnings
+	pending  map[callKey]string // what hooks have said before a call, for its result
+	agents   map[string]agentInfo
 }
 
 type callKey struct{ session, call string }
 
-// New returns the hooks of a session. The caller must call End.
+// New returns the hooks of a session. The caller must call End, unless the session to which they are attached does.
 func New(o Options) *Hooks {
 	h := &Hooks{o: o, events: map[Event]bool{}, told: map[*Hook][]string{}, pending: map[callKey]string{}, agents: map[string]agentInfo{}}
 	for i := range o.Hooks {
@@ -180,10 +181,11 @@ func (h *Hooks) fill(o *occasion) map[string]any {
 		all["permission_mode"] = h.o.Mode()
 	}
 	h.mu.Lock()
-	if h.session != nil && o.agent.id != "" {
-		all["session_id"] = h.session.ID()
-	}
+	session := h.session
 	h.mu.Unlock()
+	if session != nil && o.agent.id != "" {
+		all["session_id"] = session.ID()
+	}
 	if id, _ := all["session_id"].(string); h.o.Transcript != nil {
 		all["transcript_path"] = h.o.Transcript(id)
 	}
@@ -253,17 +255,17 @@ func (h *Hooks) warn(hook *Hook, code, text string) {
 // Beside calls f while the session goes on. End ends the context of f and waits for it.
 func (h *Hooks) Beside(f func(ctx context.Context)) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return
-	}
-	if h.running == mostBeside {
-		if h.o.Warn != nil && len(h.told[nil]) == 0 {
-			h.told[nil] = []string{"busy"}
+	busy := h.running == mostBeside
+	warn := busy && !h.closed && !h.busyTold
+	h.busyTold = h.busyTold || warn
+	if busy || h.closed {
+		h.mu.Unlock()
+		if warn && h.o.Warn != nil {
 			h.o.Warn("hook_failed", fmt.Sprintf("%d hooks run beside the session, so no further ones are started until one of them has ended", mostBeside))
 		}
 		return
 	}
+	defer h.mu.Unlock()
 	h.running++
 	h.beside.Go(func() {
 		defer func() {

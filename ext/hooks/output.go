@@ -120,9 +120,9 @@ func plainText(event Event, text string, strict bool) (answer, error) {
 
 // answer returns what the JSON says.
 func (p *printed) answer(event Event) (a answer, err error) {
-	a = answer{reason: clean(p.Reason), replace: p.Specific.UpdatedMCPToolOutput, quiet: p.SuppressOutput}
+	a = answer{reason: clean(p.Reason), replace: given(p.Specific.UpdatedMCPToolOutput), quiet: p.SuppressOutput}
 	if a.replace == nil {
-		a.replace = p.Specific.UpdatedToolOutput
+		a.replace = given(p.Specific.UpdatedToolOutput)
 	}
 	if text := clean(p.SystemMessage); text != "" {
 		a.messages = append(a.messages, text)
@@ -152,6 +152,14 @@ func (p *printed) answer(event Event) (a answer, err error) {
 		}
 	}
 	return a, err
+}
+
+// given returns a member's value, or nil if it is missing or null, which many programs print for what they leave out.
+func given(value json.RawMessage) json.RawMessage {
+	if len(value) == 0 || string(value) == "null" {
+		return nil
+	}
+	return value
 }
 
 // permission adds what a hook for PreToolUse decides.
@@ -187,7 +195,7 @@ func (s *specific) request(a *answer) error {
 	}
 	a.reason = cmp.Or(clean(s.Decision.Message), a.reason)
 	a.updated = s.Decision.UpdatedInput
-	if len(s.Decision.UpdatedPermissions) > 0 {
+	if given(s.Decision.UpdatedPermissions) != nil {
 		a.unsupported = append(a.unsupported, "updatedPermissions")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -75,7 +76,7 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 	return r
 }
 
-// problemOf returns why the end of a command is none that a hook may have.
+// problemOf returns an error if a command has ended in a way that a hook must not. The codes 0 and 2 are the right ones.
 func problemOf(r *env.Result, stderr string) error {
 	said := ""
 	if text := strings.Join(strings.Fields(sanitize.Text(stderr)), " "); text != "" {
@@ -112,7 +113,7 @@ func (h *Hook) script(project string) string {
 		for _, name := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
 			word = strings.ReplaceAll(word, name, project)
 		}
-		words = append(words, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+		words = append(words, shquote.Words(word))
 	}
 	return strings.Join(words, " ")
 }

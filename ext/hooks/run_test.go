@@ -299,6 +299,38 @@ func TestM9_Async(t *testing.T) {
 	}
 }
 
+// A host that is told of a problem may call the hooks.
+func TestM9_WarnMayCallHooks(t *testing.T) {
+	var h *ran
+	warned := false
+	h = newHooks(t, hook(t, hooks.Notification, "true"), func(o *hooks.Options) {
+		o.Warn = func(string, string) {
+			warned = true
+			h.Notify("s", "permission_prompt", "the host shows a warning")
+		}
+	})
+	for range 17 {
+		h.Beside(func(ctx context.Context) { <-ctx.Done() })
+	}
+	if !warned {
+		t.Error("the host was not told that too many run")
+	}
+}
+
+// A null in the output of a hook is as good as nothing.
+func TestM9_NullReplacesNothing(t *testing.T) {
+	h := newHooks(t, hook(t, hooks.PostToolUse, `echo '{"hookSpecificOutput": {"updatedMCPToolOutput": null, "updatedToolOutput": null}}'`))
+	got, err := h.Middleware(func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("the output"), nil })(t.Context(),
+		&tool.Call{ID: "1", Name: "shell", Args: `{"command": "x"}`})
+	if err != nil || got.Content.Text() != "the output" {
+		t.Errorf("the result is %q, %v", got.Content.Text(), err)
+	}
+	h = newHooks(t, hook(t, hooks.PermissionRequest, `echo '{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedPermissions": null}}}'`))
+	if o, err := h.BeforeQuestion(t.Context(), request("shell", `{"command": "x"}`)); err != nil || o.Says != hooks.Allows || h.warned() != "" {
+		t.Errorf("%+v, %v, %s", o, err, h.warned())
+	}
+}
+
 // sorted returns words in order.
 func sorted(words []string) string {
 	slices.Sort(words)

@@ -139,6 +139,7 @@ type conversation struct {
 	steered int            // messages that were sent while it worked and that the model has not got
 	live    *render.Live
 	working atomic.Bool // on a message
+	end     func()      // ends the starts of servers; nil in tests
 }
 
 // front is a terminal as the conversation shows itself on it.
@@ -148,7 +149,7 @@ type front interface {
 	bell()
 	// keys returns the keys in what was typed.
 	keys(data []byte) []tty.Key
-	// discard discards what was typed and not read yet, but for so many bytes, which it returns.
+	// discard discards what was typed and not read yet. It returns how many bytes it could not discard, which are still to be read.
 	discard() (unread int)
 	// change acts on a new size, and on the end of a stop.
 	change(sig os.Signal)
@@ -249,8 +250,13 @@ func (p *program) say(text string) {
 	p.dirty = true
 }
 
-// warn shows what went wrong.
-func (p *program) warn(text string) { p.say(p.Style.Warning(render.Error(text))) }
+// warn shows what went wrong, without the secrets of the session that is open.
+func (p *program) warn(text string) {
+	if p.current != nil {
+		text = p.current.setup.Secrets.String(text)
+	}
+	p.say(p.Style.Warning(render.Error(text)))
+}
 
 // note shows what a command of the conversation has done.
 func (p *program) note(text string) { p.say(p.Style.Faint(text)) }

@@ -29,7 +29,9 @@ func commands() []command {
 		{"effort", "[LEVEL]", "list the levels of reasoning effort, or change to another one", true, (*program).chooseEffort},
 		{"mode", "[MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three", true, (*program).chooseMode},
 		{"compact", "", "replace the beginning of the conversation by a summary", true, (*program).compact},
-		{"diff", "", "show what the agent's calls have changed in files", true, (*program).diff},
+		{"diff", "", "show what the session has changed in files", true, (*program).diff},
+		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false, (*program).undo},
+		{"redo", "", "take the last /undo back", false, (*program).redo},
 		{"cost", "", "show the tokens used and what they cost, by model", true, (*program).cost},
 		{"resume", "[ID]", "list the sessions of this directory, or go on with another one", false, (*program).resume},
 		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false, (*program).fork},
@@ -79,7 +81,7 @@ func (p *program) help(string) {
 		b.WriteString(p.Style.Entry(strings.TrimSpace("/"+c.name+" "+c.arguments), c.about))
 	}
 	if p.current != nil && len(p.current.names) > 0 {
-		fmt.Fprintf(&b, "  and %s: /skills lists them\n", render.Count(len(p.current.names), "skill or command"))
+		fmt.Fprintf(&b, "  and %d more: /skills lists them\n", len(p.current.names))
 	}
 	b.WriteByte('\n')
 	for _, keys := range []string{
@@ -126,7 +128,7 @@ func (p *program) chooseModel(arguments string) {
 	}))
 }
 
-// told returns what follows a change: its text, or the error.
+// told returns a function that shows the error of a change, or a text if the change has worked.
 func (p *program) told(text func() string) func(error) {
 	return func(err error) {
 		if err != nil {
@@ -215,7 +217,8 @@ func (p *program) clear(string) {
 	c.Resume, c.Fork, c.Turn = "", "", 0
 	if p.current != nil {
 		provider, model, effort := p.current.setup.Model()
-		c.Dir, c.Provider, c.Model, c.Effort = p.current.setup.Local.WorkDir(), &provider, &model, &effort
+		c.Dir, c.Provider, c.Model, c.Effort = p.current.setup.Machine.WorkDir(), &provider, &model, &effort
+		c.EnvCommand = p.current.setup.EnvCommand()
 		c.Mode = p.current.setup.Mode()
 	}
 	p.change(c)
@@ -228,7 +231,7 @@ func (p *program) another() host.Config {
 		p.Config.Mode = ""
 	}
 	c := p.Config
-	c.Resume, c.Fork, c.Turn, c.Dir = "", "", 0, ""
+	c.Resume, c.Fork, c.Turn, c.Dir, c.EnvCommand = "", "", 0, "", nil
 	c.Provider, c.Model, c.Effort, c.Fallbacks = nil, nil, nil, nil
 	return c
 }
@@ -285,11 +288,15 @@ func (p *program) list(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, _ := filepath.Abs(cmp.Or(p.Config.Dir, "."))
+	here := p.Config.Dir
+	if len(p.Config.EnvCommand) > 0 { // it is a directory of another machine
+		here = ""
+	}
+	dir, _ := filepath.Abs(cmp.Or(here, "."))
 	var b strings.Builder
 	n := 0
 	for _, s := range all {
-		if s.Dir != dir || s.Parent != "" || s.Task == "" || n == mostListed {
+		if s.Home() != dir || s.Parent != "" || s.Task == "" || n == mostListed {
 			continue
 		}
 		n++

@@ -1,10 +1,12 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +34,7 @@ func (p *program) complete() {
 	case first && strings.HasPrefix(word, "/"):
 		p.completeFrom(word, p.commandNames(), " ")
 	case strings.HasPrefix(word, "@") && p.current != nil:
-		p.completeFrom(word, files(p.current.setup.Local.WorkDir(), word[1:]), "")
+		p.completeFile(word)
 	}
 }
 
@@ -102,16 +104,38 @@ func (p *program) completePrompt(word string) {
 	})
 }
 
-// files returns the names in a directory below another one that begin with a path, after an @. Hidden ones are left out unless the path asks for them.
-func files(below, path string) (found []string) {
-	dir, base := "", path
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		dir, base = path[:i+1], path[i+1:]
-	}
+// completeFile completes the name of a file after @. Another machine is asked for its files.
+func (p *program) completeFile(word string) {
+	dir, base := path.Split(word[1:])
 	if !filepath.IsLocal(filepath.FromSlash(dir + ".")) {
-		return nil
+		p.completeFrom(word, nil, "")
+		return
 	}
-	f, err := os.Open(filepath.Join(below, filepath.FromSlash(dir)))
+	if local := p.current.setup.Local; local != nil {
+		p.completeFrom(word, matching(dir, base, namesIn(filepath.Join(local.WorkDir(), filepath.FromSlash(dir)))), "")
+		return
+	}
+	machine := p.current.setup.Machine
+	var names []string
+	p.background(func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, promptTime)
+		defer cancel()
+		list, _ := machine.ReadDir(ctx, cmp.Or(dir, ".")) // nothing begins with the word if there is none
+		for _, info := range list {
+			names = append(names, shownName(info.Name, info.IsDir()))
+		}
+		return nil
+	}, func(error) {
+		if now, _ := p.editor.Word(); now == word && p.question == nil {
+			p.completeFrom(word, matching(dir, base, names), "")
+			p.dirty = true
+		}
+	})
+}
+
+// namesIn returns the names in a directory of this machine.
+func namesIn(dir string) (names []string) {
+	f, err := os.Open(dir)
 	if err != nil {
 		return nil
 	}
@@ -121,14 +145,25 @@ func files(below, path string) (found []string) {
 		return nil
 	}
 	for _, e := range entries {
-		name := e.Name()
-		if !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && !strings.HasPrefix(base, ".") {
-			continue
+		names = append(names, shownName(e.Name(), e.IsDir()))
+	}
+	return names
+}
+
+// shownName returns a name with a slash if it is that of a directory.
+func shownName(name string, isDir bool) string {
+	if isDir {
+		return name + "/"
+	}
+	return name
+}
+
+// matching returns the names in a directory that begin with base, after an @. Hidden ones are left out unless base asks for them.
+func matching(dir, base string, names []string) (found []string) {
+	for _, name := range names {
+		if strings.HasPrefix(name, base) && (!strings.HasPrefix(name, ".") || strings.HasPrefix(base, ".")) {
+			found = append(found, "@"+dir+name)
 		}
-		if e.IsDir() {
-			name += "/"
-		}
-		found = append(found, "@"+dir+name)
 	}
 	return found
 }

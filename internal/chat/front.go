@@ -137,9 +137,9 @@ func (f *rich) discard() (unread int) {
 
 // change acts on a new size, and on the end of a stop.
 func (f *rich) change(sig os.Signal) {
-	if isContinue(sig) {
+	if tty.Continued(sig) {
 		_ = f.terminal.Raw()
-		_ = f.screen.Draw("", nil, 0, 0)
+		f.screen.Forget() // others have written below it
 	}
 }
 

@@ -22,14 +22,14 @@ func (p *program) enterShown(text, shown string) bool {
 	}
 	if run, arguments, is := p.command(text); is {
 		p.remember(text)
-		p.echo(shown)
+		p.echo(shown, "")
 		run(p, arguments)
 		return true
 	}
 	switch {
 	case p.task != nil && p.task.starts && p.waiting == "": // it is sent when the session has begun
 		p.waiting = text
-		p.echo(shown)
+		p.echo(shown, "")
 		return true
 	case p.current == nil || p.task != nil && !p.task.steers:
 		p.hint = "not yet: " + p.doing()
@@ -44,7 +44,7 @@ func (p *program) enterShown(text, shown string) bool {
 		return false
 	}
 	p.remember(text)
-	p.echo(shown)
+	p.echo(shown, "")
 	if p.task != nil {
 		p.steer(text)
 		return true
@@ -61,10 +61,10 @@ func (p *program) doing() string {
 	return p.task.what
 }
 
-// echo shows what the person has sent.
-func (p *program) echo(shown string) {
-	lines := strings.Split(strings.TrimSpace(sanitize.Text(shown)), "\n")
-	p.say("\n" + p.Style.Bold("> "+strings.Join(lines, "\n  ")))
+// echo shows what the person has sent, and from where, unless that is empty.
+func (p *program) echo(shown, from string) {
+	lines := strings.ReplaceAll(strings.TrimSpace(sanitize.Text(shown)), "\n", "\n  ")
+	p.say("\n" + p.Style.Bold("> "+lines) + p.Style.Faint(from))
 }
 
 // remember keeps a line, without secrets, for the arrow keys.
@@ -88,6 +88,12 @@ func (p *program) submit(text string) {
 	})
 }
 
+// goOn works on the input that the end of another program has interrupted.
+func (p *program) goOn() {
+	p.note("The last message is not done yet. The agent goes on; Ctrl-C interrupts it.")
+	p.work(p.current, p.current.session.Continue)
+}
+
 // work has a session work on a message that submit gives it.
 func (p *program) work(c *conversation, submit func(ctx context.Context) (*agent.Result, error)) {
 	c.used = true
@@ -95,9 +101,26 @@ func (p *program) work(c *conversation, submit func(ctx context.Context) (*agent
 	c.working.Store(true)
 	p.start(t, func(ctx context.Context) func() {
 		result, err := submit(ctx)
+		tell := p.checked(ctx, c, result, err)
 		c.working.Store(false)
-		return func() { p.submitted(c, t, result, err) }
+		return func() { tell(); p.submitted(c, t, result, err) }
 	})
+}
+
+// checked runs the checks for the end of a turn and returns a function that shows their report.
+func (p *program) checked(ctx context.Context, c *conversation, result *agent.Result, failed error) (tell func()) {
+	if failed != nil {
+		return func() {}
+	}
+	report, err := c.setup.EndChecks(context.WithoutCancel(ctx), result)
+	return func() {
+		if report != nil {
+			p.note("checks: " + report.String())
+		}
+		if err != nil {
+			p.warn(err.Error())
+		}
+	}
 }
 
 // submitted goes on after a turn.
@@ -185,6 +208,18 @@ func (p *program) callsCommand(text string) bool {
 	return false
 }
 
+// otherCommands returns, by the names of commands of Claude Code and codex that do not exist here, what takes their place.
+func otherCommands() map[string]string {
+	shell := func(command string) string { return command + " in a shell" }
+	rules := "/mode, and " + shell("attractor rules check")
+	return map[string]string{
+		"agents": shell("attractor agents"), "approvals": rules, "checkpoint": "/undo or /fork", "config": shell("attractor config"),
+		"continue": "/resume", "export": shell("attractor sessions export"), "hooks": shell("attractor hooks"),
+		"memory": shell("attractor prompt --sources"), "new": "/clear", "permissions": rules, "plan": "/mode plan", "rewind": "/undo or /fork",
+		"settings": shell("attractor config"), "status": "/cost", "usage": "/cost",
+	}
+}
+
 // unknown says so if a line names a command that does not exist, and is not about a path.
 func (p *program) unknown(text string) bool {
 	name, ok := commandName(text)
@@ -198,11 +233,14 @@ func (p *program) unknown(text string) bool {
 	for _, c := range p.current.names {
 		known = append(known, c.Name)
 	}
-	near := nearest(name, known)
+	near, alone := nearest(name, known), strings.TrimSpace(text) == "/"+name
+	here, other := otherCommands()[name]
 	switch {
+	case alone && other:
+		p.hint = fmt.Sprintf("there is no /%s; here it is %s. A space in front sends it as text", name, here)
 	case len(near) > 0:
 		p.hint = fmt.Sprintf("there is no /%s; did you mean %s? A space in front sends it as text", render.Shorten(name, 30), strings.Join(near, " or "))
-	case strings.TrimSpace(text) == "/"+name:
+	case alone:
 		p.hint = fmt.Sprintf("there is no /%s; /help lists the commands. A space in front sends it as text", render.Shorten(name, 30))
 	default:
 		return false

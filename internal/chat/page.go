@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
@@ -13,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/sanitize"
 )
 
 // viewed is a session that a page shows and steers, too. A nil one is shown on the terminal only.
@@ -86,7 +84,7 @@ func (w worker) begin(text string, more []llm.Part) error {
 	case own:
 		return fmt.Errorf("%.40s is for the terminal; the commands here are those of files, skills and prompts", text)
 	}
-	p.say("\n" + p.Style.Bold("> "+strings.ReplaceAll(strings.TrimSpace(sanitize.Text(text)), "\n", "\n  ")) + p.Style.Faint(" (in the viewer)"))
+	p.echo(text, " (in the viewer)")
 	p.work(c, func(ctx context.Context) (*agent.Result, error) { return c.setup.Submit(ctx, c.session, text, more...) })
 	return nil
 }

@@ -9,9 +9,12 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -42,33 +45,55 @@ func (p *program) read(about string, read func(ctx context.Context, r journal.Re
 // maxDiffs bounds the bytes of diffs that /diff shows.
 const maxDiffs = 256 << 10
 
-// diff implements /diff.
+// diff implements /diff: it shows what attractor sessions diff shows, and what the calls say of files elsewhere. If nothing is recorded, it
+// shows all that the calls say.
 func (p *program) diff(string) {
-	style, secrets := p.Style, p.current.setup.Secrets
+	style, setup := p.Style, p.current.setup
 	p.read("what was changed", func(ctx context.Context, r journal.Reader) (string, error) {
-		var b strings.Builder
-		left := 0
-		err := agent.Project(ctx, r, func(ev agent.Event) {
-			e, ok := ev.(*agent.ToolCallEnd)
-			if !ok {
-				return
-			}
-			for _, c := range e.Changes {
-				if b.Len() > maxDiffs {
-					left++
-					continue
-				}
-				b.WriteString(diffText(style, c))
-			}
-		})
-		if left > 0 {
-			fmt.Fprintf(&b, "… and %s\n", render.Count(left, "more change"))
+		text, dir := "", setup.Machine.WorkDir()
+		diff, err := setup.Diff(ctx, r, checkpoint.DiffOptions{MaxBytes: maxDiffs})
+		switch {
+		case errors.Is(err, host.ErrNothing):
+			text, dir = oneLine(err.Error())+"; the calls say:\n", ""
+		case err != nil:
+			return "", err
+		case diff == nil:
+			dir = ""
+		default:
+			text = render.UnifiedDiff(style, sanitize.Text(setup.Secrets.String(diff.Text())))
 		}
-		if b.Len() == 0 {
-			return "no call has changed a file", err
+		own, err := ownDiffs(ctx, r, style, dir)
+		if text += setup.Secrets.String(own); text == "" {
+			text = "the session has changed nothing that is recorded"
 		}
-		return secrets.String(b.String()), err
+		return text, err
 	})
+}
+
+// ownDiffs returns what the calls of a session say that they have changed, which commands do not. What is in dir is left out; empty means nothing.
+func ownDiffs(ctx context.Context, r journal.Reader, style render.Style, dir string) (string, error) {
+	var b strings.Builder
+	left := 0
+	err := agent.Project(ctx, r, func(ev agent.Event) {
+		e, ok := ev.(*agent.ToolCallEnd)
+		if !ok {
+			return
+		}
+		for _, c := range e.Changes {
+			if dir != "" && strings.HasPrefix(c.Path, strings.TrimSuffix(dir, "/")+"/") {
+				continue
+			}
+			if b.Len() > maxDiffs {
+				left++
+				continue
+			}
+			b.WriteString(diffText(style, c))
+		}
+	})
+	if left > 0 {
+		fmt.Fprintf(&b, "… and %s\n", render.Count(left, "more change"))
+	}
+	return b.String(), err
 }
 
 // diffText returns a change of a file.

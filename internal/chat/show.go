@@ -52,10 +52,10 @@ func (p *program) endPartial() {
 	}
 }
 
-// recap shows how a session that is resumed has ended.
+// recap shows the last message and the last answer of a session that is resumed, without secrets.
 func (p *program) recap() {
 	const most = 300
-	turns := p.current.session.History()
+	turns, secrets := p.current.session.History(), p.current.setup.Secrets
 	var task, answer string
 	for _, t := range turns {
 		switch text := t.Message.Parts.Text(); {
@@ -68,9 +68,9 @@ func (p *program) recap() {
 	}
 	p.note(fmt.Sprintf("resumed, with %s", render.Count(len(turns), "turn")))
 	if task != "" {
-		p.note("> " + render.Shorten(task, most))
+		p.note("> " + render.Shorten(secrets.String(task), most))
 	}
-	if answer != "" {
-		p.note("  " + render.Shorten(answer, most))
+	if answer != "" { // as the model wrote it
+		p.note("  " + render.Shorten(secrets.String(answer), most))
 	}
 }

@@ -17,7 +17,7 @@ type task struct {
 	what   string // for the live line
 	began  time.Time
 	stop   func() // ends it in order, at once or soon
-	starts bool   // a session, to which what is typed meanwhile is sent
+	starts bool   // a session will begin, to which what is typed meanwhile is sent
 	steers bool   // what is typed meanwhile is for the model
 }
 
@@ -44,9 +44,25 @@ func (p *program) open(c host.Config, first string) {
 	c.Asker = p.approve
 	style := p.Style
 	p.start(&task{what: "starting", starts: true}, func(ctx context.Context) func() {
-		made, err := p.begin(ctx, c, style)
+		made, err := p.beginUnder(ctx, c, style)
 		return func() { p.opened(c, made, first, err) }
 	})
+}
+
+// beginUnder opens and starts a session, unless ctx ends before. MCP servers may go on starting after that, until the session is closed.
+func (p *program) beginUnder(ctx context.Context, c host.Config, style render.Style) (*conversation, error) {
+	life, end := context.WithCancel(p.ctx)
+	stop := context.AfterFunc(ctx, end)
+	made, err := p.begin(life, c, style)
+	if !stop() && err == nil {
+		err = errors.Join(context.Cause(ctx), made.close())
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	made.end = end
+	return made, nil
 }
 
 // begin opens and starts a session.
@@ -85,10 +101,15 @@ func (p *program) begin(ctx context.Context, c host.Config, style render.Style) 
 func (p *program) opened(c host.Config, made *conversation, first string, err error) {
 	switch {
 	case err == nil:
+		asked := !p.begun && first == "" && p.waiting == "" // by the command line, to go on
 		p.current, p.begun = made, true
 		made.view.Resize(p.Style.Width) // which may have changed meanwhile
 		if made.setup.Resumed {
 			p.recap()
+		}
+		if asked && !p.leaving && made.session.Status() != agent.StatusIdle {
+			p.goOn()
+			return
 		}
 		p.first(first)
 	case p.leaving:
@@ -100,6 +121,10 @@ func (p *program) opened(c host.Config, made *conversation, first string, err er
 	default:
 		p.warn(err.Error())
 		p.note("No session is open. /resume opens one of this directory, /clear begins a new one.")
+		if p.waiting != "" && p.editor.Empty() {
+			p.editor.Set(p.waiting)
+		}
+		p.waiting = ""
 	}
 }
 
@@ -132,14 +157,14 @@ func (p *program) change(c host.Config) {
 	p.close(func() { p.open(c, "") })
 }
 
-// close closes the session and calls then.
+// close closes the session and calls then, which opens another one unless the conversation ends.
 func (p *program) close(then func()) {
 	was := p.current
 	if was == nil {
 		then()
 		return
 	}
-	p.start(&task{what: "closing"}, func(context.Context) func() {
+	p.start(&task{what: "closing", starts: true}, func(context.Context) func() {
 		err := was.close()
 		return func() {
 			p.current = nil
@@ -161,6 +186,9 @@ func (c *conversation) close() error {
 		}
 	}
 	err = errors.Join(err, c.setup.Close())
+	if c.end != nil {
+		c.end()
+	}
 	if store := c.config.Store; store != nil && !c.used {
 		err = errors.Join(err, store.Remove(context.Background(), c.session.ID()))
 	}

@@ -19,10 +19,10 @@ import (
 )
 
 func newACP(t terminal) *cobra.Command {
-	f := new(sessionFlags)
+	f, dir := new(sessionFlags), ""
 	cmd := &cobra.Command{
 		Use:   "acp [flags]",
-		Short: "Be the agent of an editor",
+		Short: "Run sessions for an editor (Agent Client Protocol)",
 		Long: `Acp runs sessions for an editor that speaks the Agent Client Protocol (agentclientprotocol.com). The editor starts
 it, and they talk over standard input and output. Logs go to standard error.
 
@@ -55,21 +55,25 @@ Exit codes:
 			if err := f.readSettings(cmd.Flags(), false); err != nil {
 				return err
 			}
-			return f.serveACP(cmd.Context(), t, cmd.Flags().Changed)
+			return f.serveACP(cmd.Context(), t, dir, cmd.Flags().Changed)
 		},
 	}
 	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&dir, "dir", "", "with --env-command: begin sessions in this `directory` there (default: the one in which the command starts)")
 	return cmd
 }
 
 // serveACP serves the editor on the standard streams.
-func (f *sessionFlags) serveACP(ctx context.Context, t terminal, given func(string) bool) error {
+func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, given func(string) bool) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	config, err := f.config(given)
 	if err != nil {
 		return err
+	}
+	if config.Dir = dir; dir != "" && len(config.EnvCommand) == 0 {
+		return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of each session")
 	}
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)

@@ -93,26 +93,32 @@ func (e *editorProcess) send(line string) {
 	}
 }
 
+// message returns a request, or a notification if the id is 0.
+func (e *editorProcess) message(id int, method string, params any) string {
+	e.Helper()
+	m := map[string]any{"jsonrpc": "2.0", "method": method, "params": params}
+	if id != 0 {
+		m["id"] = id
+	}
+	line, err := json.Marshal(m)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return string(line)
+}
+
 // request sends a request and returns its id.
 func (e *editorProcess) request(method string, params any) string {
 	e.Helper()
 	e.n++
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": e.n, "method": method, "params": params})
-	if err != nil {
-		e.Fatal(err)
-	}
-	e.send(string(body))
+	e.send(e.message(e.n, method, params))
 	return fmt.Sprint(e.n)
 }
 
 // notify sends a notification.
 func (e *editorProcess) notify(method string, params any) {
 	e.Helper()
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
-	if err != nil {
-		e.Fatal(err)
-	}
-	e.send(string(body))
+	e.send(e.message(0, method, params))
 }
 
 // next reads a message. Updates are kept, and requests answered.
@@ -365,6 +371,7 @@ func TestN1_AdditionalDirectories(t *testing.T) {
 
 // The sessions of a directory are listed page by page, also those that other commands have begun, and deleted.
 func TestN1_List(t *testing.T) {
+	t.Parallel()
 	url, _ := serve(t, nil, say("Hello."))
 	h := newHome(t, url)
 	h.run(0, "run", "--yes", "a task of run")

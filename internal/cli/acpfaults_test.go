@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -128,6 +129,7 @@ func (e *editorProcess) gone(sleep string) {
 
 // A cancelled prompt ends with its command, even one that ignores signals, and the session goes on.
 func TestN1_CancelInACommand(t *testing.T) {
+	t.Parallel()
 	url, sleep := serveStubborn(t)
 	h := newHome(t, url)
 	e, session, prompt := busyEditor(t, h)
@@ -152,9 +154,10 @@ func TestN1_CancelEarly(t *testing.T) {
 	e := newEditor(t, h)
 	e.initialize()
 	session := e.open()
-	prompt := e.request("session/prompt", promptOf(session, "now"))
-	e.notify("session/cancel", map[string]any{"sessionId": session})
-	if got := e.stopped(e.response(prompt).Result); got != "cancelled" {
+	e.n++
+	e.send(e.message(e.n, "session/prompt", promptOf(session, "now")) + "\n" + // at once, so that the model cannot have answered
+		e.message(0, "session/cancel", map[string]any{"sessionId": session}))
+	if got := e.stopped(e.response(fmt.Sprint(e.n)).Result); got != "cancelled" {
 		t.Errorf("stop reason %q", got)
 	}
 	asks := 0
@@ -175,6 +178,7 @@ func TestN1_CancelEarly(t *testing.T) {
 // When the editor closes the connection, or the command gets a signal, in the middle of a command, nothing is left running and the session can be
 // resumed.
 func TestN1_EndInACommand(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*editorProcess){
 		"the input ends": func(e *editorProcess) { e.wait(0) },
 		"SIGTERM": func(e *editorProcess) {
@@ -199,6 +203,7 @@ func TestN1_EndInACommand(t *testing.T) {
 
 // A second signal kills what runs, and ends the command at once: the prompt gets no answer.
 func TestN1_SecondSignal(t *testing.T) {
+	t.Parallel()
 	url, sleep := serveStubborn(t)
 	e, _, _ := busyEditor(t, newHome(t, url))
 	ended := make(chan struct{})

@@ -32,16 +32,19 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		}
 	}
 	config := e.config
-	config.Dir, config.Resume, config.Asker, config.Servers = o.Dir, o.Resume, e.asker(o.Client), editorServers(o.Servers)
+	config.Resume, config.Asker, config.Servers = o.Resume, e.asker(o.Client), editorServers(o.Servers)
 	config.Interactive = true
-	config.AddDirs = slices.Concat(config.AddDirs, o.Dirs)
+	if o.Resume != "" && config.EnvCommand == nil { // --dir is for new sessions
+		config.Dir = ""
+	}
+	config.Here = host.Here{Dir: o.Dir, AddDirs: o.Dirs}
 	dirs := []string{o.Dir}
-	for _, dir := range config.AddDirs {
+	for _, dir := range slices.Concat(config.AddDirs, o.Dirs) {
 		if abs, err := filepath.Abs(dir); err == nil { // otherwise host.Open fails
 			dirs = append(dirs, abs)
 		}
 	}
-	config.Files = func(local env.Environment) env.Environment { return o.Client.Files(ctx, local, dirs...) }
+	config.Here.Files = func(local env.Environment) env.Environment { return o.Client.Files(ctx, local, dirs...) }
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
 	setup, err := host.Open(life, config)
@@ -300,14 +303,14 @@ func (e *editor) list(ctx context.Context, dir, cursor string) (page []acp.Liste
 	})
 	for _, s := range all {
 		at := s.Modified.UnixNano()
-		if s.Problem != "" || s.Parent != "" || s.Dir == "" || dir != "" && !sameDir(s.Dir, dir) || cursor != "" && (at > before || at == before && s.ID <= last) {
+		if s.Problem != "" || s.Parent != "" || s.Home() == "" || dir != "" && !sameDir(s.Home(), dir) || cursor != "" && (at > before || at == before && s.ID <= last) {
 			continue
 		}
 		if len(page) == listed {
 			return page, next, nil
 		}
 		next = strconv.FormatInt(at, 10) + ":" + s.ID
-		page = append(page, acp.Listed{ID: s.ID, Dir: s.Dir, Title: render.Shorten(render.OneLine(s.Task), 100), Updated: s.Modified.UTC().Format(time.RFC3339)})
+		page = append(page, acp.Listed{ID: s.ID, Dir: s.Home(), Title: render.Shorten(render.OneLine(s.Task), 100), Updated: s.Modified.UTC().Format(time.RFC3339)})
 	}
 	return page, "", nil
 }

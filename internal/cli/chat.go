@@ -89,7 +89,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if in == nil {
 		return fail(exitUsage, "chat needs a terminal; for a single task, run: attractor run")
 	}
-	if err := errors.Join(f.startFlags.check(f.noJournal), f.sessionFlags.check(), f.viewFlag.check(f.noJournal)); err != nil {
+	if err := errors.Join(f.checkIDs(flags.Changed), f.startFlags.check(f.noJournal), f.sessionFlags.check(), f.viewFlag.check(f.noJournal)); err != nil {
 		return err
 	}
 	config, err := f.sessionFlags.config(flags.Changed)
@@ -129,7 +129,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 		return hostError(err)
 	}
 	if ended.Session != "" {
-		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s\n", shortID(ended.Session))
+		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n", host.ShortID(ended.Session), f.serverFlag(flags.Changed))
 	}
 	if ended.Signal != nil {
 		return &exitError{code: signalCode(ended.Signal), err: errors.New("stopped by a signal")}

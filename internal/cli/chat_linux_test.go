@@ -140,6 +140,7 @@ func TestN3_Steering(t *testing.T) {
 
 // Ctrl-C at every point interrupts what runs, and twice in a row ends the conversation, in order: the session can be resumed and nothing is left running.
 func TestN3_CtrlC(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		turns []fakellm.Turn
 		reach func(s *screen, asked <-chan held)
@@ -213,6 +214,37 @@ func TestN3_CtrlCWhileStarting(t *testing.T) {
 	}
 }
 
+// A server that takes longer than the session takes to begin has its tools in the conversation.
+func TestM2_SlowServerInChat(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("Hello."))
+	h := chatHome(t, url)
+	config := filepath.Join(h.home, "servers.json")
+	slow := strings.Replace(servers(t, "slow=lab"), `"command": "`, `"command": "sh", "args": ["-c", "sleep 1; exec \"$0\"", "`, 1)
+	slow = strings.Replace(slow, `", "env"`, `"], "env"`, 1)
+	if err := os.WriteFile(config, []byte(slow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := onScreen(t, chatting(h, "--mcp", config), 80, 24)
+	s.expect(ready)
+	asked := 0
+	s.until("the server", func() bool {
+		text := s.all()
+		if strings.Contains(text, "could not be started") {
+			t.Fatal(text)
+		}
+		if strings.Count(text, "slow: ") == asked { // the last question is answered
+			s.send("/mcp")
+			asked++
+		}
+		return strings.Contains(text, "slow: connected")
+	})
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // Ctrl-C ends a compaction, which comes with the next message then.
 func TestN3_CtrlCWhileCompacting(t *testing.T) {
 	t.Parallel()
@@ -228,11 +260,13 @@ func TestN3_CtrlCWhileCompacting(t *testing.T) {
 		s.send("go on")
 		s.until("the answer", func() bool { return strings.Count(s.all(), "done · ") == i+1 })
 	}
+	s.gone("working · ")
 	s.send("/compact")
 	s.expect("compacting · ")
+	unheard := <-asked
 	s.press("C-c")
 	s.expect("compacted with the next message")
-	(<-asked).answer() // nobody hears it
+	unheard.answer()
 	s.send("/compact")
 	(<-asked).answer()
 	s.expect("compacted: a summary replaces ")
@@ -303,27 +337,34 @@ func TestN3_ClosedTerminal(t *testing.T) {
 	}
 }
 
-// A session that was killed goes on: in a new process, with what it has done.
+// A session that was killed goes on in a new process, with what it has done: by itself, or with a message that the command line gives.
 func TestN3_KilledAndResumed(t *testing.T) {
 	t.Parallel()
-	url, asked := gatedModel(t, 1, say("", touch("a")), say("Here I am again."), say("Yes."))
-	h := chatHome(t, url)
-	s := onScreen(t, chatting(h, "--yes"), 80, 24)
-	s.expect(ready)
-	s.send("make a")
-	<-asked // the file is made
-	s.killed()
-	s = onScreen(t, chatting(h, "--resume", h.sessions()[0].ID[:8]), 80, 24)
-	s.expect("> make a")
-	s.send("go on")
-	second := <-asked
-	if got := lastUser(second); !strings.Contains(got, "go on") {
-		t.Errorf("the model gets %q", got)
-	}
-	second.answer()
-	s.expect("Here I am again.")
-	if h.made() != "a" {
-		t.Errorf("made %q", h.made())
+	for name, prompt := range map[string][]string{"by itself": nil, "with a message": {"go on"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, asked := gatedModel(t, 1, say("", touch("a")), say("Here I am again."))
+			h := chatHome(t, url)
+			s := onScreen(t, chatting(h, "--yes"), 80, 24)
+			s.expect(ready)
+			s.send("make a")
+			<-asked // the file is made
+			s.killed()
+			s = onScreen(t, chatting(h, append([]string{"--continue"}, prompt...)...), 80, 24)
+			s.expect("> make a")
+			second := <-asked
+			if got := lastUser(second); got != strings.Join(prompt, "") && !strings.HasSuffix(got, "go on") {
+				t.Errorf("the model gets %q", got)
+			}
+			if got, want := strings.Contains(s.all(), "The last message is not done yet."), prompt == nil; got != want {
+				t.Errorf("it says that it goes on: %v, want %v", got, want)
+			}
+			second.answer()
+			s.expect("Here I am again.")
+			if h.made() != "a" {
+				t.Errorf("made %q", h.made())
+			}
+		})
 	}
 }
 
@@ -514,8 +555,8 @@ func TestN3_Commands(t *testing.T) {
 		t.Errorf("the model is %s", model)
 	}
 	s.send("/diff")
-	s.expect("created " + h.dir + "/new.txt")
-	s.expect("+ one")
+	s.expect("+++ b/new.txt")
+	s.expect("+one")
 	s.send("/cost")
 	s.expect("anthropic/nothing-like-it: ")
 	s.send("/hlep")
@@ -550,6 +591,7 @@ func TestN3_Sessions(t *testing.T) {
 	s.send("the first task")
 	s.expect("The first answer.")
 	s.expect("1 turn")
+	s.gone("working · ") // until then no command changes the session
 	first := h.sessions()[0].ID
 	s.send("/clear")
 	s.until("another session", func() bool { return strings.Count(s.all(), "claude-sonnet-5-5 · "+h.dir) == 2 })
@@ -557,6 +599,7 @@ func TestN3_Sessions(t *testing.T) {
 	s.until("the second session's answer", func() bool {
 		return strings.Count(s.all(), "The first answer.") == 2 && strings.Count(s.all(), "done · ") == 2
 	})
+	s.gone("working · ")
 	s.send("/resume")
 	s.expect("/resume ID goes on")
 	s.send("/resume " + first[:8])
@@ -564,6 +607,7 @@ func TestN3_Sessions(t *testing.T) {
 	s.send("more")
 	s.expect("The second answer.")
 	s.until("the end of the turn", func() bool { return strings.Count(s.all(), "done · ") == 3 })
+	s.gone("working · ")
 	s.send("/fork @2")
 	s.until("the fork", func() bool { return strings.Count(s.all(), "resumed, with 2 turns") == 2 })
 	s.send("otherwise")

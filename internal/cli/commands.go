@@ -31,7 +31,7 @@ func (f *extensionFlags) open(t terminal) (*host.Extensions, error) {
 		return nil, hostError(err)
 	}
 	for _, problem := range e.Problems {
-		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(problem.Error()))
+		warn(t.err, problem.Error())
 	}
 	return e, nil
 }

@@ -17,7 +17,7 @@ func TestM7_CommandsOfTheProgram(t *testing.T) {
 	h.put(".claude/commands/git/commit.md", "---\ndescription: Commits\nargument-hint: [message]\nmodle: x\n---\nCommit $1: !`echo ran`\n")
 	h.put(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills\n---\nFill.\n")
 	h.put(".agents/agents/reviewer.md", "---\nname: reviewer\ndescription: Reviews\ntools: Read, Grep\nmodel: haiku\n---\nReview.\n")
-	if out := h.run(0, "commands"); out.stdout != "" || !strings.Contains(out.stderr, "the skills pdf; the commands git:commit; the agents reviewer") {
+	if out := h.run(0, "commands"); out.stdout != "" || !strings.Contains(out.stderr, "skills: pdf; commands: git:commit; agents: reviewer") {
 		t.Errorf("untrusted: %q, %q", out.stdout, out.stderr)
 	}
 	out := h.run(0, "commands", "--trust-project")

@@ -69,7 +69,9 @@ func flagValues(cmd *cobra.Command) map[string]completions {
 		"profile":  func() []cobra.Completion { return host.ProfileNames() },
 		"effort":   func() []cobra.Completion { return knownEfforts() },
 		"sandbox":  func() []cobra.Completion { return sandbox.Levels() },
-		"on-limit": func() []cobra.Completion { return []string{"stop", "summarize"} },
+		"mode":     func() []cobra.Completion { return host.ModeNames() },
+		"input":    func() []cobra.Completion { return []string{inputText, inputJSON} },
+		"on-limit": func() []cobra.Completion { return host.LimitActionNames() },
 		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"fork":     func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"model": func() []cobra.Completion {
@@ -135,7 +137,15 @@ func knownEfforts() []string {
 	return all
 }
 
-// completeSessions completes arguments that are ids of sessions.
+// completeSession completes the first argument, which is the id of a session.
+func completeSession(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeSessions(cmd, given, "")
+}
+
+// completeSessions completes arguments that are all ids of sessions.
 func completeSessions(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return clean(sessionIDs(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -46,14 +47,14 @@ docs/configuration.md describes the settings, and which of them a project can ch
 				return err
 			}
 			if asJSON {
-				return maskedOut(t, func(t terminal) error { return printJSON(t, r) })
+				return printMaskedJSON(t, r)
 			}
 			return maskedOut(t, r.print)
 		},
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&dir, "dir", ".", "show the settings of sessions in this `directory`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: settings, files, and problems")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: settings, files, problems, and other_settings (of Claude Code, without an effect here)")
 	return cmd
 }
 
@@ -62,6 +63,7 @@ type settingsReport struct {
 	Settings []shownSetting `json:"settings"`
 	Files    []settingsFile `json:"files"`
 	Problems []string       `json:"problems"`
+	Other    []string       `json:"other_settings,omitempty"` // of Claude Code, which have no effect
 }
 
 // shownSetting is a setting with its value. A list has several values, also from several places.
@@ -110,6 +112,7 @@ func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport
 		r.Files = append(r.Files, settingsFile{name, host.PlaceUser, state})
 	}
 	r.Files = append(r.Files, settingsFile{p.SettingsFile(), host.PlaceProject, p.SettingsState()})
+	r.Other = host.OtherSettings(p, os.Getenv)
 	return r, nil
 }
 
@@ -139,7 +142,7 @@ func (r *settingsReport) print(t terminal) error {
 		if s.Origin == host.PlaceDefault {
 			from = "default"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, first(render.Shorten(strings.Join(s.Value, ", "), 80), "-"), render.OneLine(from))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, cmp.Or(render.Shorten(strings.Join(s.Value, ", "), 80), "-"), render.OneLine(from))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -153,8 +156,11 @@ func (r *settingsReport) print(t terminal) error {
 	for _, f := range r.Files {
 		fmt.Fprintf(t.out, "%s (%s): %s\n", render.OneLine(f.Name), map[host.Place]string{host.PlaceUser: "yours", host.PlaceProject: "the project's"}[f.Whose], render.OneLine(f.State))
 	}
+	for _, other := range r.Other {
+		fmt.Fprintln(t.out, render.OneLine(other))
+	}
 	for _, problem := range r.Problems {
-		fmt.Fprintf(t.err, "attractor: warning: %s\n", render.OneLine(problem))
+		warn(t.err, render.OneLine(problem))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/debuglog"
@@ -40,6 +39,6 @@ func openDebug(name string, t terminal) (*debuglog.Log, error) {
 // closeDebug closes a log. A failure does not change how the command ends.
 func closeDebug(log *debuglog.Log, t terminal) {
 	if err := log.Close(); err != nil {
-		fmt.Fprintln(t.err, "attractor: warning: "+render.Error("the debug log: "+err.Error()))
+		warn(t.err, "the debug log: "+err.Error())
 	}
 }

@@ -132,6 +132,7 @@ func TestN7_DebugNeedsAFile(t *testing.T) {
 
 // The recipes of the documentation work with the log of the demo.
 func TestN7_DebuggingDocs(t *testing.T) {
+	t.Parallel()
 	jq := peer.Need(t, "jq")
 	doc, err := os.ReadFile("../../docs/debugging.md")
 	if err != nil {

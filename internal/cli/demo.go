@@ -117,7 +117,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	if debug != nil {
 		opts.Logger = debug.Logger(secrets)
 		debuglog.Attach(&opts)
-		debug.Tell(func(text string) { fmt.Fprintln(t.err, "attractor: warning: "+text) })
+		debug.Tell(func(text string) { warn(t.err, text) })
 	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()

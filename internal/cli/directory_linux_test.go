@@ -20,6 +20,7 @@ func lines(text string) (all []string) {
 // The directory of a team that comes from Claude Code works in the command: what is listed is what a session has, in all profiles and both
 // dialects. Before the directory is trusted, its instructions count and the rest is told.
 func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
+	t.Parallel()
 	var turns []fakellm.Turn
 	for range 20 {
 		turns = append(turns, fakellm.Turn{Text: "done"})
@@ -33,17 +34,17 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 	for _, family := range host.ProfileNames() {
 		dialects = append(dialects, []string{"--profile", family}, []string{"--profile", family, "--native"})
 	}
-	const untrusted = "because the project is not trusted: the skills release, sql-migrations; "
+	const untrusted = "because the project is not trusted: skills: release, sql-migrations; "
 	for _, d := range dialects {
 		prompt, tools := h.run(0, append([]string{"prompt"}, d...)...), h.run(0, append([]string{"tools"}, d...)...)
 		has(t, prompt.stdout, "Amounts are whole cents", "Write short sentences")
-		has(t, prompt.stderr, untrusted+"the agents migrator, reviewer. To see the files and decide, run: attractor trust")
+		has(t, prompt.stderr, untrusted+"agents: migrator, reviewer. To see the files and decide, run: attractor trust")
 		if text := prompt.stdout + tools.stdout; strings.Contains(text, "sql-migrations") || strings.Contains(text, "migrator") || strings.Contains(text, "\nskill\n") {
 			t.Errorf("%v: skills or agents of an untrusted project: %s", d, text)
 		}
 	}
 	for _, list := range []string{"commands", "agents"} {
-		if out := h.run(0, list); out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, untrusted+"the commands explain, git:commit, review; the agents migrator, reviewer.") {
+		if out := h.run(0, list); out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, untrusted+"commands: explain, git:commit, review; agents: migrator, reviewer.") {
 			t.Errorf("%s: %+v", list, out)
 		}
 	}
@@ -51,7 +52,7 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 		t.Errorf("run: %+v", out)
 	}
 	out := h.run(0, "run", "--yes", "go")
-	has(t, out.stderr, "the hooks for PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; the rules Bash(sh check.sh). ")
+	has(t, out.stderr, "hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh check.sh). ")
 	if n := strings.Count(out.stderr, "attractor trust"); n != 1 || len(server.Requests()) != 1 {
 		t.Errorf("%d warnings, %d requests: %s", n, len(server.Requests()), out.stderr)
 	}

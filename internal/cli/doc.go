@@ -1,4 +1,4 @@
-// Package cli is the command attractor: its flags and what it prints. Package internal/host prepares the sessions. Programs that add
-// something to the command, such as traces, are a main function around Main. Each command is a file: run.go, demo.go, inspect.go (tools,
-// tool, prompt).
+// Package cli is the command attractor: its flags and what it prints. Package internal/host prepares the sessions. A program that adds
+// something to the command, such as traces, calls Program.Main with an Instrument. Most commands have a file of their own, such as run.go and
+// demo.go; inspect.go has tools, tool and prompt.
 package cli

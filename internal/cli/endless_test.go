@@ -25,15 +25,18 @@ type endlessAnswer struct {
 	endless.Answer
 }
 
-// endlessAnswers lists one delta for each form that an endless answer can have.
-var endlessAnswers = []endlessAnswer{
-	{"small text", endless.Answer{Kind: endless.Text, Delta: "forty bytes of text and forty bytes more"}},
-	{"small escaped text", endless.Answer{Kind: endless.Text, Delta: `a \"quoted\" line\n\tof forty bytes, or so\n`}},
-	{"huge text", endless.Answer{Kind: endless.Text, Delta: strings.Repeat(`text\n`, 1_500_000)}},
-	{"huge thinking", endless.Answer{Kind: endless.Thinking, Delta: strings.Repeat("think ", 1_500_000)}},
-	{"small thinking", endless.Answer{Kind: endless.Thinking, Delta: "forty bytes of text and forty bytes more"}},
-	{"arguments", endless.Answer{Kind: endless.Arguments, Delta: strings.Repeat("argument ", 10)}},
-	{"one line", endless.Answer{Kind: endless.Line, Delta: strings.Repeat("text ", 1_000_000)}},
+// endlessAnswers returns one delta for each form that an endless answer can have. It is no variable, because every command that the tests of
+// this package start is a process of this binary, which would make the huge ones first.
+func endlessAnswers() []endlessAnswer {
+	return []endlessAnswer{
+		{"small text", endless.Answer{Kind: endless.Text, Delta: "forty bytes of text and forty bytes more"}},
+		{"small escaped text", endless.Answer{Kind: endless.Text, Delta: `a \"quoted\" line\n\tof forty bytes, or so\n`}},
+		{"huge text", endless.Answer{Kind: endless.Text, Delta: strings.Repeat(`text\n`, 1_500_000)}},
+		{"huge thinking", endless.Answer{Kind: endless.Thinking, Delta: strings.Repeat("think ", 1_500_000)}},
+		{"small thinking", endless.Answer{Kind: endless.Thinking, Delta: "forty bytes of text and forty bytes more"}},
+		{"arguments", endless.Answer{Kind: endless.Arguments, Delta: strings.Repeat("argument ", 10)}},
+		{"one line", endless.Answer{Kind: endless.Line, Delta: strings.Repeat("text ", 1_000_000)}},
+	}
 }
 
 // endlessFormats lists a provider of each format, with the version in its URL.
@@ -103,9 +106,9 @@ var endlessAll = flag.Bool("endless.all", false, "in TestK11_EndlessAnswer, try 
 // the garbage collector, whose pace depends on how busy the machine is; BenchmarkK11_EndlessAnswer prints the figures of all forms.
 func TestK11_EndlessAnswer(t *testing.T) {
 	const limit = 160 << 20
-	bin := buildCommand(t)
+	bin, forms := buildCommand(t), endlessAnswers()
 	for i, form := range []string{"small escaped text", "huge text", "arguments", "one line"} {
-		a := endlessAnswers[slices.IndexFunc(endlessAnswers, func(a endlessAnswer) bool { return a.name == form })]
+		a := forms[slices.IndexFunc(forms, func(a endlessAnswer) bool { return a.name == form })]
 		var flags []string
 		if form == "small escaped text" {
 			flags = []string{"--json"}
@@ -127,7 +130,7 @@ func TestK11_EndlessAnswer(t *testing.T) {
 func BenchmarkK11_EndlessAnswer(b *testing.B) {
 	bin := buildCommand(b)
 	for provider := range endlessFormats {
-		for _, a := range endlessAnswers {
+		for _, a := range endlessAnswers() {
 			for _, flags := range [][]string{nil, {"--json"}} {
 				b.Run(fmt.Sprint(provider, " ", a.name, flags), func(b *testing.B) {
 					var peak int64

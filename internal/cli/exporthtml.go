@@ -29,7 +29,7 @@ you can read it, until you change its mode. Look through it before you give it a
 session has seen.`,
 		Example:           "  attractor sessions export 0192 --html session.html",
 		Args:              takes(sessionID()),
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !cmd.Flags().Changed("html") && cmd.Flags().Changed("max-output"):
@@ -70,13 +70,15 @@ func exportPage(ctx context.Context, t terminal, prefix, file string, outputs in
 	defer cancel()
 	stop := newStopper(t.err, cancel)
 	err = exportTo(ctx, t, dir, id, file, o)
-	if code := stop.stop(); code != 0 {
+	switch code := stop.stop(); {
+	case err == nil: // also if a signal came too late
+		return nil
+	case code != 0 && file == "-":
+		return &exitError{code: code, err: errors.New("stopped by a signal; the page is not complete")}
+	case code != 0:
 		return &exitError{code: code, err: errors.New("stopped by a signal; no file was written")}
 	}
-	if err != nil {
-		return fail(exitFailed, "%w", err)
-	}
-	return nil
+	return fail(exitFailed, "%w", err)
 }
 
 // exportTo writes the page to a file, or to standard output if its name is "-".

@@ -35,6 +35,16 @@ func (f *startFlags) config(c *host.Config) (err error) {
 	return err
 }
 
+// checkIDs returns an error for a flag that names no session, perhaps by a variable that is not set: a new session is not what its user wants.
+func (f *startFlags) checkIDs(given func(flag string) bool) error {
+	for _, id := range []struct{ flag, value string }{{"resume", f.resume}, {"fork", f.fork}} {
+		if given(id.flag) && id.value == "" {
+			return fail(exitUsage, "--%s needs the id of a session; to list sessions, run: attractor sessions list", id.flag)
+		}
+	}
+	return nil
+}
+
 // check returns an error if the flags contradict each other.
 func (f *startFlags) check(noJournal bool) error {
 	switch {
@@ -71,24 +81,26 @@ const (
 // sessionFlags holds the flags that every command which runs sessions has: for the provider, the model, permissions and limits.
 type sessionFlags struct {
 	provider, model, profile, baseURL, effort, instructions, onLimit string
-	maxRounds, maxTurns, budgetTokens, diffs                         int
+	maxRounds, maxTurns, budgetTokens, diffs, contextWindow          int
 	maxJournal, keepOutputs                                          int64
 	budgetUSD                                                        float64
 	lsp                                                              string
-	mode, debug                                                      string
+	mode, debug, envCommand                                          string
 	fallbacks, rules, mcp, addDirs, allowTools, denyTools            []string
 	yes, ask, readOnly, noJournal, native, trustProject, web         bool
+	noCheckpoints                                                    bool
 	noMCP, noHooks, strictHooks                                      bool
 	idleTimeout                                                      time.Duration
 	limits                                                           limitsFlag
 	sandbox                                                          sandboxFlags
+	checks                                                           host.Checks
 	settings                                                         *host.Settings // of the user; nil before readSettings
 }
 
 // register adds the flags.
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
-	flags.StringVar(&f.model, "model", "", "choose the model by `name` (default: the profile's)")
+	flags.StringVar(&f.model, "model", "", "choose the model by `name`; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
 	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
 	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(host.ProfileNames())+" (default: the provider's)")
 	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
@@ -102,16 +114,18 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before the session and its subagents spend more than this `amount` of US dollars")
 	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before the session and its subagents use more than `n` tokens")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
+	flags.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "do not record what is changed: attractor undo cannot take it back")
 	flags.Int64Var(&f.keepOutputs, "keep-outputs", defaultKeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
 	flags.Int64Var(&f.maxJournal, "max-journal", defaultMaxJournal, "end the session before its journal has more than this many `bytes`")
 	flags.IntVar(&f.diffs, "diffs", defaultDiffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
-	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(modeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
+	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(host.ModeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
 	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
 	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
 	flags.StringArrayVar(&f.allowTools, "allow-tool", nil, "allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor rules --help describes rules)")
 	flags.StringArrayVar(&f.denyTools, "deny-tool", nil, "deny what this `rule` matches; the model is not offered a tool that the name alone denies, such as shell or mcp__github; can be repeated")
 	flags.StringArrayVar(&f.addDirs, "add-dir", nil, "also let tools read and change files in this `directory`; a resumed session keeps it; can be repeated")
+	flags.StringVar(&f.envCommand, "env-command", "", "work where this `command` leads, such as 'docker exec -i box' or 'ssh host'; --dir and --add-dir are directories there; a resumed session keeps it; '' means this machine")
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
 	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
@@ -120,17 +134,11 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
 	flags.StringVar(&f.debug, "debug", "", debugHelp)
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
+	f.registerChecks(flags)
 	f.limits.register(flags)
 	f.sandbox.register(flags)
+	flags.IntVar(&f.contextWindow, "context-window", 0, "the context window of the model in `tokens`, as its server has it; the conversation is compacted before it is full; 0 means that of attractor models, or unknown")
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
-}
-
-// modeNames returns the values of --mode.
-func modeNames() (names []string) {
-	for _, m := range host.Modes() {
-		names = append(names, string(m))
-	}
-	return names
 }
 
 // chosenMode returns the mode that the flags choose, or "".

@@ -82,7 +82,7 @@ func listHooks(t terminal, c *host.ConfiguredHooks, asJSON bool) error {
 	add(c.List, "ready")
 	add(c.Untrusted, "needs trust")
 	for _, m := range c.Mistakes {
-		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(m.Error()))
+		warn(t.err, m.Error())
 	}
 	for _, file := range c.Off {
 		fmt.Fprintln(t.err, "attractor: hooks are turned off by disableAllHooks in "+render.OneLine(file))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -16,9 +17,17 @@ import (
 func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err error) {
 	c = host.Config{AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
 		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits,
-		Settings: f.settings}
+		Settings: f.settings, Checks: f.chosenChecks(), NoCheckpoints: f.noCheckpoints}
+	if c.Checkpoints, err = host.UserCheckpoints(os.Getenv); err != nil {
+		c.Checkpoints = "" // as without a place for sessions
+	}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
 		return c, err
+	}
+	if given("env-command") {
+		if c.EnvCommand, err = splitWords(f.envCommand); err != nil {
+			return c, fail(exitUsage, "--env-command: %w", err)
+		}
 	}
 	fallbacks, err := f.fallbackModels()
 	if err != nil {
@@ -43,12 +52,34 @@ func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err 
 	choose("native", func() { c.Native = &f.native }, func() { d.Native = f.native })
 	choose("profile", func() { c.Profile = f.profile }, func() { d.Profile = f.profile })
 	choose("base-url", func() { c.BaseURL = f.baseURL }, func() { d.BaseURL = f.baseURL })
+	window := host.Window{Tokens: f.contextWindow, Provider: f.provider, Model: f.model}
+	choose("context-window", func() { c.ContextWindow = &window }, func() { d.ContextWindow = window })
 	choose("fallback", func() { c.Fallbacks = fallbacks }, func() { d.Fallbacks = fallbacks })
 	if f.noJournal {
 		return c, nil
 	}
 	c.Store, err = sessionStore()
 	return c, err
+}
+
+// serverFlag returns --base-url as it was given, with a space in front, or "". A session does not keep the URL, so the command that continues it
+// has to name it: without it, the conversation would go to the vendor. A URL with a password is not repeated.
+func (f *sessionFlags) serverFlag(given func(flag string) bool) string {
+	if !given("base-url") {
+		return ""
+	}
+	if u, err := url.Parse(f.baseURL); err != nil || u.User != nil {
+		return " --base-url URL"
+	}
+	return " --base-url " + host.ShellWord(f.baseURL)
+}
+
+// windowFlag returns --context-window as it was given, with a space in front, or "". A session keeps the window of a model that the catalog lacks only.
+func (f *sessionFlags) windowFlag(given func(flag string) bool) string {
+	if !given("context-window") {
+		return ""
+	}
+	return " --context-window " + strconv.Itoa(f.contextWindow)
 }
 
 // fallbackModels returns the models that --fallback names, nil where it is not given.
@@ -83,12 +114,13 @@ func hostError(err error) error {
 		hint string
 	}{
 		{host.ErrFallback, exitAccess, ""},
-		{host.ErrNoKey, exitAccess, "\nFor a server that needs no key, pass --provider and --base-url. For a demo without a key, run: attractor demo"},
+		{host.ErrNoKey, exitAccess, "\nFor a model server of your own, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
 		{host.ErrNoServer, exitAccess, ", or pass --base-url"},
 		{host.ErrNoProvider, exitAccess, "; pass one with --provider"},
 		{host.ErrNoModel, exitUsage, "; pass one with --model"},
 		{host.ErrNoSession, exitUsage, "; to list sessions, run: attractor sessions list"},
 		{host.ErrNoStore, exitUsage, ", or pass --no-journal"},
+		{host.ErrUnreachable, exitFailed, ""},
 		{host.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
 		{host.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
 		{host.ErrConfig, exitUsage, ""},
@@ -133,12 +165,4 @@ func readSession(ctx context.Context, prefix string, read func(journal.Reader) e
 		return fail(exitFailed, "%w", err)
 	}
 	return errors.Join(read(r), r.Close())
-}
-
-// shortID returns the beginning of a UUID, which usually identifies a session.
-func shortID(id string) string {
-	if len(id) > 8 && strings.Count(id, "-") == 4 {
-		return id[:8]
-	}
-	return id
 }

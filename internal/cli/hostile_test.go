@@ -243,6 +243,7 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 
 // The demo runs git, but only in the repository that it has made, even if the environment names another.
 func TestI2_DemoInAHostileCheckout(t *testing.T) {
+	t.Parallel()
 	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")
 	f.makeRepo(repo, trap{config: "[core]\nfsmonitor = PROGRAM\n[diff]\nexternal = PROGRAM"})

@@ -213,7 +213,7 @@ func TestN1_N2_N3_OneSessionInEveryHost(t *testing.T) {
 		t.Errorf("the sessions: %+v", list)
 	}
 	shown := v.run(0, "sessions", "show", v.id).stdout
-	for _, want := range []string{"look at it", "see a line of the page", "only in this directory", "carry on", "on in the editor", "and in chat", "All is done."} {
+	for _, want := range []string{"look at it", "see a line of the page", "only in this directory", "carry on", "on in the editor", "All is done."} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("sessions show has no %q:\n%s", want, shown)
 		}
@@ -371,14 +371,12 @@ func (v *travel) inProgram() {
 func (v *travel) inChatAgain() {
 	v.Helper()
 	s := onScreen(v.T, v.command("chat", "--resume", v.id[:8]), 120, 50)
-	s.expect("plan · gpt-6-sol")
-	v.gone()
-	for _, want := range []string{"resumed, with ", "> on in the editor"} { // the newest input
+	for _, want := range []string{"resumed, with ", "> on in the editor", "The last message is not done yet."} { // the newest input
 		s.expect(want)
 	}
-	s.send("and in chat")
 	s.expect("1. Write the last file.")
-	v.told("and in chat", "plan mode")
+	v.gone()
+	v.told("outcome is unknown", "plan mode")
 	s.expect("Allow it?")
 	s.send("y")
 	s.expect("carried-out")

@@ -49,28 +49,34 @@ func exampleHost(t *testing.T) string {
 	return strings.TrimPrefix(strings.ReplaceAll(code, "\n\t", "\n"), "\n")
 }
 
-// documented compares a transcript with the block of that name, without what differs from run to run.
+// documented compares a transcript with the block of that name in docs/hosts.md, without what differs from run to run.
 func documented(t *testing.T, name, got string) {
 	t.Helper()
-	const file = "../../docs/hosts.md"
+	begin := "<!-- transcript " + name + " -->\n```text\n"
+	if name == "host" {
+		begin = "<!-- the example in agent/example_host_test.go -->\n```go\n"
+	}
+	documentedIn(t, "../../docs/hosts.md", begin, got)
+}
+
+// documentedIn compares a transcript with the block of a file that begins with a text, without what differs from run to run.
+func documentedIn(t *testing.T, file, begin, got string) {
+	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin, end := "<!-- transcript "+name+" -->\n```text\n", "```\n<!-- end -->\n"
-	if name == "host" {
-		begin = "<!-- the example in agent/example_host_test.go -->\n```go\n"
-	}
+	const end = "```\n<!-- end -->\n"
 	head, rest, found := strings.Cut(string(data), begin)
 	was, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatalf("%s has no transcript of %s", file, name)
+		t.Fatalf("%s has no block that begins with %s", file, begin)
 	}
 	diff := cmp.Diff(steady(was), steady(got))
 	switch {
 	case diff == "":
 	case !*update:
-		t.Errorf("the transcript of %s in %s is another one; go test ./internal/cli -run HostsDocs -update rewrites it: %s", name, file, diff)
+		t.Errorf("the transcript in %s after %s is another one; go test ./internal/cli -run %s -update rewrites it: %s", file, begin, t.Name(), diff)
 	default:
 		if err := os.WriteFile(file, []byte(head+begin+got+end+tail), 0o644); err != nil {
 			t.Fatal(err)
@@ -86,6 +92,7 @@ func steady(text string) string {
 		`[\d.]+k? tokens in( \(\d+% cached\))?, \d+ out`:               "TOKENS",
 		`\$\d+(\.\d+)?`: "COST",
 		`"ask":"[^"]*"`: "ASK",
+		`"duration":\d+|"cost_usd":[\d.e-]+|Wall time: [\d.]+ seconds`: "FIGURE",
 	} {
 		text = regexp.MustCompile(from).ReplaceAllString(text, to)
 	}

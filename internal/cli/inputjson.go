@@ -57,7 +57,8 @@ func (c *client) listen(setup *host.Setup, view *view) (url string) {
 	return c.viewer.show(page)
 }
 
-// run runs the session until the client has enough of it. Without a program it is over with the prompt. A plain prompt is no command.
+// run runs the session until the client ends it. Without a program at standard input, the session ends with the prompt. A plain prompt is no
+// command.
 func (c *client) run(ctx context.Context, session *agent.Session, t terminal, prompt string, plain bool, images []llm.Part) (*agent.Result, error) {
 	c.conversation.PlainPrompt = plain
 	if !c.program {
@@ -76,7 +77,7 @@ func (c *client) run(ctx context.Context, session *agent.Session, t terminal, pr
 // ended says where the session can be seen when the page has ended with it.
 func (c *client) ended(t terminal, id string) {
 	if c != nil && c.viewer != nil {
-		fmt.Fprintf(t.err, "To see the session in a browser again, run: attractor view %s\n", shortID(id))
+		fmt.Fprintf(t.err, "To see the session in a browser again, run: attractor view %s\n", host.ShortID(id))
 	}
 }
 

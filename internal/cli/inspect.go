@@ -44,7 +44,7 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 		return p, hostError(err)
 	}
 	for _, problem := range problems {
-		fmt.Fprintln(t.err, "attractor: warning:", problem)
+		warn(t.err, problem.Error())
 	}
 	return p, nil
 }

@@ -73,6 +73,7 @@ func TestN4_LiveLineOnATerminal(t *testing.T) {
 
 // A pipe gets no live line, no diff and no Markdown that is rendered, and neither does a terminal that is dumb, read aloud, or looked at by nobody.
 func TestN4_NoLiveLine(t *testing.T) {
+	t.Parallel()
 	h, open := gated(t, "cat gate")
 	cmd := h.on("TERM=xterm-256color", "run", "--yes", "the task")
 	go open()
@@ -160,6 +161,7 @@ func TestN4_ASecondSignalErasesTheLine(t *testing.T) {
 
 // Text of the model, a command or a file acts on no terminal, also as Markdown, in diffs and in the live line.
 func TestN4_HostileTextOnAScreen(t *testing.T) {
+	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\a\x1b[5;5H\u202e\u009b2J &#27;[2J &#x9b;2J &#8238; [x](\x1b[2J \"\x1b[2J\") `\x1b[2J`"
 	url, _ := serve(t, nil, say(hostile+"\n\n|a|b|\n|-|-|\n|"+hostile+"|"+hostile+"|\n", use("write_file", map[string]any{"file_path": "a" + hostile[:12], "content": hostile}),
 		use("shell", map[string]any{"command": "sleep 1 # " + hostile})), fakellm.Turn{Text: "# " + hostile + "\n```\n" + hostile + "\n```\n"})

@@ -49,6 +49,7 @@ func TestN4_Screens(t *testing.T) {
 
 // A terminal that becomes narrower or wider keeps one live line, which fits, and the text above it.
 func TestN4_Resize(t *testing.T) {
+	t.Parallel()
 	h, open := gatedIn(t, t.TempDir(), "cat gate; echo "+strings.Repeat("long ", 40), strings.Repeat("- a line\n", 60))
 	s := onScreen(t, keptOpen(h.command("run", "--yes", "the task")), 120, 24)
 	s.expect("cat gate; echo")
@@ -75,7 +76,8 @@ func TestN4_Suspend(t *testing.T) {
 	shell.Path = peer.Need(t, "bash")
 	shell.Args = append([]string{"bash", "--norc", "-i", "-c", `"$@"; echo "stopped with $?"; read; fg; echo "ended with $?"; read`, "-", run.Path}, run.Args[1:]...)
 	s := onScreen(t, &shell, 80, 24)
-	s.expect("shell cat gate ·")
+	// A second later its process has started. One that is stopped between fork and exec keeps the kernel from stopping its parent.
+	s.until("a command that runs", func() bool { return regexp.MustCompile(`shell cat gate · [1-9]`).MatchString(s.text()) })
 	s.press("C-z")
 	s.expect("stopped with 148")
 	s.press("Enter")

@@ -69,7 +69,11 @@ func fail(code int, format string, args ...any) error {
 
 // execute runs the command line and returns the exit code.
 func execute(args []string, t terminal) int {
-	root := newRoot(t)
+	return run(newRoot(t), args, t.err)
+}
+
+// run runs a command line, prints its error, and returns the exit code.
+func run(root *cobra.Command, args []string, stderr io.Writer) int {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil {
@@ -79,12 +83,12 @@ func execute(args []string, t terminal) int {
 	if !errors.As(err, &coded) {
 		coded = &exitError{code: exitFailed, err: err}
 	}
-	if text := coded.Error(); text != "" {
-		fmt.Fprintln(t.err, "attractor: "+render.Error(environmentSecrets().String(text)))
+	if text := strings.TrimSpace(err.Error()); text != "" { // which may join others to the coded one
+		fmt.Fprintln(stderr, root.Name()+": "+render.Error(environmentSecrets().String(text)))
 	}
 	var broken *agent.HostError
 	if errors.As(err, &broken) { // a bug in this program: a report needs the stack
-		fmt.Fprintln(t.err, plainStack(broken.Stack))
+		fmt.Fprintln(stderr, plainStack(broken.Stack))
 	}
 	return coded.code
 }
@@ -104,7 +108,7 @@ func newRoot(t terminal) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(cmd, fmt.Errorf("unknown command %q", args[0]))
+				return usage(cmd, unknownCommand(cmd, args[0]))
 			}
 			if version {
 				return printVersion(t)
@@ -122,7 +126,8 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newViewer(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t),
+	root.SetHelpFunc(foldedHelp(t, root.HelpFunc()))
+	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t), newFleet(),
 		newCompletion(t), newVersion(t)} {
 		strict(cmd)
 		complete(cmd, flagValues(cmd))
@@ -131,23 +136,29 @@ func newRoot(t terminal) *cobra.Command {
 	return root
 }
 
-// newHelp returns the command help. Cobra's own shows the help of attractor for a command that does not exist.
-func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Show the help of a command",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			about, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return usage(cmd.Root(), fmt.Errorf("unknown command %q", strings.Join(args, " ")))
-			}
-			return about.Help()
-		},
+// unknownCommand returns the error for a word that is no command of parent, with the commands that it resembles.
+func unknownCommand(parent *cobra.Command, name string) error {
+	parent.SuggestionsMinimumDistance = 2
+	if near := parent.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; do you mean %s?", name, orList(near))
 	}
+	if strings.ContainsAny(name, " \n") && !parent.HasParent() {
+		return fmt.Errorf(`unknown command %q; a task needs run in front of it: attractor run "..."`, name)
+	}
+	return fmt.Errorf("unknown command %q", name)
 }
 
-// strict makes wrong arguments of a command and its subcommands usage errors.
+// strict makes wrong arguments of a command and its subcommands usage errors. A command that only groups others gets a RunE that shows its help.
 func strict(cmd *cobra.Command) {
+	if cmd.HasSubCommands() && !cmd.Runnable() {
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(cmd, unknownCommand(cmd, args[0]))
+			}
+			return cmd.Help()
+		}
+	}
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(cmd *cobra.Command, given []string) error {
 			if err := args(cmd, given); err != nil {
@@ -163,7 +174,7 @@ func strict(cmd *cobra.Command) {
 
 // usage returns an error about the command line.
 func usage(cmd *cobra.Command, err error) error {
-	return fail(exitUsage, "%w\nRun '%s --help' for usage.", plainFlagError(err), cmd.CommandPath())
+	return fail(exitUsage, "%w\nRun '%s --help' for usage.", otherFlagError(cmd, plainFlagError(err)), cmd.CommandPath())
 }
 
 // plainFlagError returns an error that says what the value of a flag must be. The parser's own text names its Go function.

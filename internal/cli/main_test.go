@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/internal/parallel"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
@@ -41,20 +41,8 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(syscall.SIGHUP) { // by nohup: programs that are started from here must not inherit that
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	flag.Parse()
-	if !isFlagSet("test.parallel") { // most tests wait for processes and timers
-		if err := flag.Set("test.parallel", "8"); err != nil {
-			panic(err)
-		}
-	}
+	parallel.Tests(8)
 	orphans.Verify(m.Run)
-}
-
-// isFlagSet reports whether a flag was set on the command line of the tests.
-func isFlagSet(name string) bool {
-	found := false
-	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
 }
 
 // attractor returns the command in a clean environment, without a terminal. It is killed after three minutes.
@@ -117,99 +105,6 @@ func unusedURL(t *testing.T) string {
 	}
 	defer l.Close()
 	return "http://" + l.Addr().String()
-}
-
-func TestH_ExitCodesAndMessages(t *testing.T) {
-	t.Parallel() // two of them wait for all retries
-	url, _ := serve(t, nil, fakellm.Turn{Text: "The answer."})
-	loop, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "true"})), say("", use("shell", map[string]any{"command": "true"})))
-	refusing, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}})
-	silent, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultHang}}, fakellm.Turn{Text: "x"})
-	torn, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultCut, After: 1}}, fakellm.Turn{Text: "The answer, whole this time."})
-	broken := map[int]fakellm.Fault{}
-	for n := range 10 {
-		broken[n] = fakellm.Fault{Kind: fakellm.FaultEnd}
-	}
-	alwaysTorn, _ := serve(t, broken, fakellm.Turn{Text: "never whole"})
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	key := "ANTHROPIC_API_KEY=sk-secret-key"
-	tests := []struct {
-		name   string
-		args   []string
-		env    []string
-		stdin  string
-		code   int
-		stdout string
-		stderr []string // all of them
-	}{
-		{name: "no arguments", code: 0, stdout: "attractor run"},
-		{name: "help", args: []string{"run", "--help"}, code: 0, stdout: "Exit codes:"},
-		{name: "version", args: []string{"version"}, code: 0, stdout: "attractor "},
-		{name: "an unknown command", args: []string{"walk"}, code: 2, stderr: []string{`unknown command "walk"`}},
-		{name: "an unknown flag", args: []string{"run", "--bogus", "x"}, code: 2, stderr: []string{"--bogus", "--help"}},
-		{name: "a bad flag value", args: []string{"run", "--max-rounds", "many", "x"}, code: 2, stderr: []string{"many"}},
-		{name: "no prompt", args: []string{"run", "--yes"}, code: 2, stderr: []string{"prompt is empty"}},
-		{name: "an empty prompt on stdin", args: []string{"run", "--yes", "-"}, stdin: " \n", code: 2, stderr: []string{"prompt is empty"}},
-		{name: "no permission mode without a terminal", args: []string{"run", "x"}, env: []string{key}, code: 2, stderr: []string{"--yes", "--read-only"}},
-		{name: "two permission modes", args: []string{"run", "--yes", "--read-only", "x"}, env: []string{key}, code: 2, stderr: []string{"cannot be used together"}},
-		{name: "no key", args: []string{"run", "--yes", "x"}, code: 4, stderr: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_COMPATIBLE_BASE_URL", "attractor demo"}},
-		{name: "no key for the provider", args: []string{"run", "--yes", "--provider", "gemini", "x"}, code: 4, stderr: []string{"GEMINI_API_KEY or GOOGLE_API_KEY", "GEMINI_BASE_URL", "attractor demo"}},
-		{name: "several keys", args: []string{"run", "--yes", "x"}, env: []string{key, "OPENAI_API_KEY=sk-secret-key"}, code: 4, stderr: []string{"anthropic, openai", "--provider"}},
-		{name: "a compatible server without its URL", args: []string{"run", "--yes", "--provider", "openai-compatible", "x"}, env: []string{key}, code: 4, stderr: []string{"OPENAI_COMPATIBLE_BASE_URL"}},
-		{name: "a compatible server without a model", args: []string{"run", "--yes", "--provider", "openai-compatible", "--base-url", url + "/v1", "x"}, code: 2, stderr: []string{"--model"}},
-		{name: "a compatible server that needs no key", args: []string{"run", "--yes", "--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "m", "x"}, code: 0, stdout: "The answer.\n"},
-		{name: "an unknown provider", args: []string{"run", "--yes", "--provider", "acme", "x"}, env: []string{key}, code: 2, stderr: []string{`"acme"`, "anthropic"}},
-		{name: "an unknown profile", args: []string{"run", "--yes", "--profile", "acme", "x"}, env: []string{key}, code: 2, stderr: []string{`"acme"`, "anthropic"}},
-		{name: "a missing directory", args: []string{"run", "--yes", "--dir", "/does/not/exist", "x"}, env: []string{key}, code: 2, stderr: []string{"/does/not/exist"}},
-		{name: "a directory that is a file", args: []string{"run", "--yes", "--dir", file, "x"}, env: []string{key}, code: 2, stderr: []string{file}},
-		{name: "missing instructions", args: []string{"run", "--yes", "--instructions", "@/none", "x"}, env: []string{key}, code: 2, stderr: []string{"/none"}},
-		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key}, code: 2, stderr: []string{"--base-url must be"}},
-		{name: "an answer", args: []string{"run", "--yes", "--base-url", url, "what", "is", "it"}, env: []string{key}, code: 0,
-			stdout: "The answer.\n", stderr: []string{"done", "1 turn", "tokens"}},
-		{name: "flags after the prompt", args: []string{"run", "what is it", "--base-url=" + url, "--yes"}, env: []string{key}, code: 0, stdout: "The answer.\n"},
-		{name: "a prompt that begins with a dash", args: []string{"run", "--yes", "--base-url", url, "--", "--verbose does nothing"}, env: []string{key}, stdout: "The answer.\n"},
-		{name: "a prompt on stdin", args: []string{"run", "--read-only", "--base-url", url, "-"}, env: []string{key}, stdin: "what is it", stdout: "The answer.\n"},
-		{name: "a refused key", args: []string{"run", "--yes", "--base-url", refusing, "x"}, env: []string{key}, code: 4, stderr: []string{"401", "API key"}},
-		{name: "a limit", args: []string{"run", "--yes", "--max-rounds", "1", "--base-url", loop, "x"}, env: []string{key}, code: 3, stderr: []string{"max_tool_rounds"}},
-		{name: "a timeout that is over at once", args: []string{"run", "--yes", "--timeout", "1ns", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
-		{name: "a negative limit", args: []string{"run", "--yes", "--max-turns", "-1", "x"}, env: []string{key}, code: 2, stderr: []string{"negative"}},
-		{name: "an unknown limit", args: []string{"run", "--yes", "--limit", "threads=3", "x"}, env: []string{key}, code: 2, stderr: []string{"processes, memory, file-size and open-files"}},
-		{name: "limits of commands", args: []string{"run", "--yes", "--json", "--limit", "processes=64,open-files=50", "--base-url", url, "x"}, env: []string{key}, stdout: ", 50 open files\","},
-		{name: "limits of a tool's command", args: []string{"tool", "--limit", "open-files=50", "shell", `{"command":"ulimit -n"}`}, stdout: "50\n"},
-		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout", "attractor run --resume "}},
-		{name: "a torn answer", args: []string{"run", "--yes", "--base-url", torn, "x"}, env: []string{key}, code: 0,
-			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
-		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"}, env: []string{key}, code: 1,
-			stderr: []string{"attempt 6", "stream"}},
-		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL(t), "x"}, env: []string{key}, code: 1,
-			stderr: []string{"attempt 6", "cannot reach"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			cmd := attractor(t, tt.args...)
-			cmd.Env = append(cmd.Env, tt.env...)
-			cmd.Stdin = strings.NewReader(tt.stdin)
-			got := runCommand(t, cmd)
-			if got.code != tt.code {
-				t.Errorf("exit code %d, want %d", got.code, tt.code)
-			}
-			if tt.code != 0 && got.stdout != "" || !strings.Contains(got.stdout, tt.stdout) {
-				t.Errorf("stdout %q, want %q", got.stdout, tt.stdout)
-			}
-			for _, want := range tt.stderr {
-				if !strings.Contains(got.stderr, want) {
-					t.Errorf("stderr does not say %q:\n%s", want, got.stderr)
-				}
-			}
-			if strings.Contains(got.stdout+got.stderr, "sk-secret-key") {
-				t.Errorf("the key is in the output:\n%s", got.stderr)
-			}
-		})
-	}
 }
 
 // A run with several rounds, one of them with three calls, changes files and prints every event to standard output.
@@ -281,6 +176,7 @@ func TestH_ReadOnly(t *testing.T) {
 
 // A signal ends attractor with the signal's exit code, and no process remains even if one ignores TERM.
 func TestH_SignalsLeaveNoProcess(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		sig  syscall.Signal
@@ -343,7 +239,50 @@ func TestH_ClosedPipeAborts(t *testing.T) {
 	}
 }
 
+// A second signal ends the command even if nobody reads what it prints, as behind 2>&1 and a pager.
+func TestH_SecondSignalWithoutAReader(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say(strings.Repeat("words and words\n", 1<<16)))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := attractor(t, "run", "--base-url", url, "--yes", "--dir", t.TempDir(), "talk")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	for lines := bufio.NewReaderSize(r, 16); ; { // what follows does not fit into the pipe
+		if line, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		} else if strings.HasPrefix(line, "words") {
+			break
+		}
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+		if code := cmd.ProcessState.ExitCode(); code != 130 && code != 143 { // signals that come together may come in any order
+			t.Errorf("exit code %d, want 130 or 143", code)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the command goes on after two signals")
+		r.Close()
+		<-ended
+	}
+}
+
 func TestH_Demo(t *testing.T) {
+	t.Parallel()
 	peer.Need(t, "git")
 	dir := filepath.Join(t.TempDir(), "new")
 	got := runCommand(t, attractor(t, "demo", "--dir", dir))

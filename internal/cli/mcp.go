@@ -43,8 +43,6 @@ members. A tool is called mcp__SERVER__TOOL, also in permission rules.`,
   attractor mcp tools files
   attractor mcp call files read_text_file '{"path": "README.md"}'
   attractor mcp login github`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newMCPList(t), newMCPTools(t), newMCPPrompts(t), newMCPCall(t), newMCPLogin(t), newMCPLogout(t))
 	return cmd
@@ -106,9 +104,9 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(c
 	if err != nil {
 		return hostError(err)
 	}
-	tellAbandoned(t, setup.Local)
+	tellAbandoned(t, setup.Local.Abandoned)
 	for _, text := range setup.Warnings() {
-		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(setup.Secrets.String(text)))
+		warn(t.err, setup.Secrets.String(text))
 	}
 	err = use(ctx, setup)
 	var stopped *exitError
@@ -204,7 +202,7 @@ func newMCPTools(t terminal) *cobra.Command {
 		Short: "List the tools of MCP servers",
 		Long: "Tools starts the servers, or the named one, and prints the tools as a model gets them. Tools that have changed are accepted by that: " +
 			"rules that allow calls of them count again. The exit code is 1 if a server has failed.",
-		Args: takesAtMostOne,
+		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *host.ServerSetup) error {
 				defs, changed := []llm.ToolDefinition{}, changedTools(s) // before they are shown
@@ -252,7 +250,7 @@ func newMCPPrompts(t terminal) *cobra.Command {
   attractor run "/mcp__SERVER__PROMPT first-argument NAME=value"
 
 The exit code is 1 if a server has failed.`,
-		Args: takesAtMostOne,
+		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), t, strings.Join(args, ""), func(ctx context.Context, s *host.ServerSetup) error {
 				list := []listedPrompt{}
@@ -312,14 +310,6 @@ func (f *mcpFlags) printPrompts(t terminal, list []listedPrompt) error {
 			}
 			fmt.Fprintf(t.out, "      %s (string%s): %s\n", render.OneLine(a.Name), optional, render.OneLine(a.Description))
 		}
-	}
-	return nil
-}
-
-// takesAtMostOne checks that a command gets no argument or one.
-func takesAtMostOne(_ *cobra.Command, given []string) error {
-	if len(given) > 1 {
-		return fmt.Errorf("unexpected argument %q", given[1])
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ for line in sys.stdin:
 
 // A project's server runs in the session's sandbox, with the hosts that its configuration names, and the user's on the host.
 func TestM12_WhereServersRun(t *testing.T) {
+	t.Parallel()
 	python := peer.Need(t, "python3")
 	peer.Need(t, "bwrap")
 	h := newHome(t, "http://127.0.0.1:1")

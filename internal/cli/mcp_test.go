@@ -215,7 +215,7 @@ func TestM2_RunWithServers(t *testing.T) {
 			texts = append(texts, ev.Text)
 		}
 	}
-	has(t, strings.Join(texts, "\n"), "the server old: the type sse", "because the project is not trusted: the MCP servers ours.", "run: attractor trust")
+	has(t, strings.Join(texts, "\n"), "the server old: the type sse", "because the project is not trusted: MCP servers: ours.", "run: attractor trust")
 	has(t, strings.Join(texts, "\n"), "the MCP server dead could not be started", "The MCP server lab logged: the echo is weak")
 	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "an echo") }) {
 		t.Errorf("what is no warning is shown: %q", texts)
@@ -235,6 +235,7 @@ func TestM2_RunWithServers(t *testing.T) {
 
 // A required server that does not start prevents the session, before the model is called.
 func TestM2_RequiredServer(t *testing.T) {
+	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
 	h.own(`{"mcpServers": {"dead": {"command": "no-such-program", "required": true}}}`)

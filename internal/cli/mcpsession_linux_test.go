@@ -95,6 +95,7 @@ func TestM2_ResumeWithoutServers(t *testing.T) {
 
 // A whole session of the command with both reference servers from npm, which are those of a project.
 func TestM5_RunWithReferenceServers(t *testing.T) {
+	t.Parallel()
 	everything, filesystem := peer.Need(t, "mcp-server-everything"), peer.Need(t, "mcp-server-filesystem")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -167,6 +168,7 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 
 // The result of a server's tool is masked, cleaned, cut and kept like any other: the model reads the rest with read_output.
 func TestM1_ResultsPassTheDoors(t *testing.T) {
+	t.Parallel()
 	long := "\x1b[31mred\x1b[0m \u202eleft\n" + strings.Repeat("one of many lines\n", 20_000) + "needle\n" + strings.Repeat("one of many lines\n", 20_000)
 	id := regexp.MustCompile(`id "?([\w-]+)`)
 	var said []string

@@ -37,6 +37,10 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 				}
 				return printJSON(t, models)
 			}
+			if len(models) == 0 {
+				fmt.Fprintf(t.err, "No model of %s is listed here. Each that its server has can be used, without known limits and prices: attractor run --provider %[1]s --model NAME\n", provider)
+				return nil
+			}
 			return printModels(t, models)
 		},
 	}

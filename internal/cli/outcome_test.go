@@ -25,12 +25,52 @@ func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 		if !strings.Contains(out.stderr, want.check) {
 			t.Errorf("%d: %s", status, out.stderr)
 		}
-		_, id, ok := strings.Cut(strings.TrimSpace(out.stderr), "To continue the session, run: attractor run --resume ")
+		_, rest, ok := strings.Cut(strings.TrimSpace(out.stderr), "To continue the session, run: attractor ")
 		if !ok {
 			t.Fatalf("%d: %s", status, out.stderr)
 		}
-		if again := h.run(0, "run", "--yes", "--base-url", url, "--resume", id); again.stdout != "done\n" {
+		if again := h.run(0, append(strings.Fields(rest), "--yes")...); again.stdout != "done\n" {
 			t.Errorf("%d, resumed: %q, %s", status, again.stdout, again.stderr)
+		}
+	}
+}
+
+// A server of the user's own is reached with its address alone, and the command that continues a session names it: a session does not keep the
+// URL, and without it the conversation would go elsewhere.
+func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
+	missing := map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 404}}
+	for name, flags := range map[string]struct {
+		provider, path, check string
+	}{
+		"ollama":            {"ollama", "", "Check the name of the model (ollama list), and the server's address (OLLAMA_HOST or --base-url)."},
+		"a vendor's format": {"openai-compatible", "/v1", "for openai and openai-compatible it ends in /v1."},
+	} {
+		url, _ := serve(t, missing, say("done"))
+		h := newHome(t, url)
+		out := h.run(exitFailed, "run", "--yes", "--provider", flags.provider, "--model", "m", "--base-url", url+flags.path, "do it")
+		_, rest, ok := strings.Cut(strings.TrimSpace(out.stderr), "To continue the session, run: attractor ")
+		if !ok || !strings.Contains(out.stderr, flags.check) || !strings.HasSuffix(rest, " --base-url "+url+flags.path) {
+			t.Fatalf("%s: %s", name, out.stderr)
+		}
+		if again := h.run(0, append(strings.Fields(rest), "--yes")...); again.stdout != "done\n" {
+			t.Errorf("%s, resumed: %q, %s", name, again.stdout, again.stderr)
+		}
+	}
+	h := newHome(t, "")
+	if out := h.run(0, "models", "--provider", "ollama"); out.stdout != "" || !strings.Contains(out.stderr, "--provider ollama --model NAME") {
+		t.Errorf("models of ollama: %q, %q", out.stdout, out.stderr)
+	}
+}
+
+func TestJ11_PasswordsOfURLsAreNotRepeated(t *testing.T) {
+	given := func(string) bool { return true }
+	for url, want := range map[string]string{
+		"http://gpu.lan:8000/v1":    " --base-url http://gpu.lan:8000/v1",
+		"http://gpu.lan/v1?a=1&b=2": " --base-url 'http://gpu.lan/v1?a=1&b=2'",
+		"http://me:word@gpu.lan/v1": " --base-url URL",
+	} {
+		if got := (&sessionFlags{baseURL: url}).serverFlag(given); got != want {
+			t.Errorf("%s: %q", url, got)
 		}
 	}
 }

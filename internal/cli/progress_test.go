@@ -17,6 +17,7 @@ import (
 
 // A call's line shows how a command ended and which files the call changed. Both come from the result's structure, not from its text.
 func TestJ4_ProgressShowsOutcomes(t *testing.T) {
+	t.Parallel()
 	shell := func(command string, more ...any) fakellm.Turn {
 		args := map[string]any{"command": command}
 		for i := 0; i < len(more); i += 2 {

@@ -106,6 +106,9 @@ func (f *rulesFlags) check(ctx context.Context, t terminal, command string) (err
 		return hostError(err)
 	}
 	tellIgnored(t, set)
+	if line := project.UnusedRules(f.dir, os.Getenv); line != "" {
+		warn(t.err, render.OneLine(line))
+	}
 	c := checker{t, set, env.Protect(local, env.DefaultProtection()), f.json || command == "-"}
 	if command == "-" {
 		return c.lines(ctx, t.in)
@@ -116,7 +119,7 @@ func (f *rulesFlags) check(ctx context.Context, t terminal, command string) (err
 // tellIgnored warns about rules that have no effect.
 func tellIgnored(t terminal, set *rules.Set) {
 	for _, w := range set.Warnings() {
-		fmt.Fprintf(t.err, "attractor: warning: %s\n", render.OneLine(w))
+		warn(t.err, render.OneLine(w))
 	}
 }
 
@@ -179,17 +182,6 @@ func (c *checker) lines(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// verdictName returns the word for a verdict.
-func verdictName(v tool.Verdict) string {
-	switch v {
-	case tool.Allow:
-		return "allow"
-	case tool.Ask:
-		return "ask"
-	}
-	return "deny"
-}
-
 // decide decides about one call and prints the decision.
 func (c *checker) decide(ctx context.Context, q rules.Query) (tool.Verdict, error) {
 	req, err := q.Request()
@@ -204,9 +196,9 @@ func (c *checker) decide(ctx context.Context, q rules.Query) (tool.Verdict, erro
 			Decision string `json:"decision"`
 			Rule     string `json:"rule"`
 			Reason   string `json:"reason"`
-		}{verdictName(d.Verdict), d.Rule, d.Reason})
+		}{d.Verdict.String(), d.Rule, d.Reason})
 	}
-	text := verdictName(d.Verdict)
+	text := d.Verdict.String()
 	if d.Rule != "" {
 		text += ": " + d.Rule
 	}

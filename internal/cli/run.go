@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type runFlags struct {
 	json         bool
 	input        string
 	typed        bool // the prompt is on the command line
+	reads        bool // what is on standard input belongs to the prompt or to the session
 	timeout      time.Duration
 	// answerTimeout bounds the wait for a client's answers.
 	answerTimeout time.Duration
@@ -39,7 +41,7 @@ type runFlags struct {
 // runHelp returns the long help of run.
 func runHelp() string {
 	return `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
-If the prompt is -, run reads it from standard input. A prompt /NAME with arguments uses the command or skill of
+If the prompt is -, run reads it from standard input; a - after a prompt adds what is there to it. A prompt /NAME with arguments uses the command or skill of
 that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
@@ -67,12 +69,15 @@ With --input json, a program keeps the session open: it sends one JSON object pe
 the prompt is optional. The session ends when standard input does and all is done, with the exit code for the
 last prompt. docs/protocol.md describes it.
 
+With --env-command 'docker exec -i box' or 'ssh host', files and commands are those of the container or the machine to
+which the command leads. docs/remote.md describes it.
+
 With --view, a page in a browser shows the session and can steer it, and its questions can be answered there as well,
 also without a terminal. The URL is printed on standard error. docs/viewer.md describes it.
 
 Exit codes:
   0      the task is done
-  1      the session failed, the model refused, or the answer is incomplete
+  1      the session failed, the model refused, the answer is incomplete, or --check did not verify it
   2      the command line is wrong
   3      a limit or the timeout was reached
   4      there is no API key, or the provider rejected it
@@ -87,14 +92,17 @@ func newRun(t terminal) *cobra.Command {
 		Long:  runHelp(),
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
-  git diff | attractor run --read-only -
+  git diff | attractor run --read-only "review this change" -
   printf '%s\n' '{"type":"user","text":"fix the test"}' | attractor run --input json --yes
   attractor run --continue "and now the documentation"
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := ""
-			if err := f.checkInput(args); err != nil {
+			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed)); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {
+				return fail(exitUsage, "--output-schema needs the name of a file")
 			}
 			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON { // a resumed session may continue without one
 				var err error
@@ -108,7 +116,7 @@ func newRun(t terminal) *cobra.Command {
 			if err := f.readSettings(cmd.Flags(), f.resumes()); err != nil {
 				return err
 			}
-			f.typed = len(args) > 0 && args[0] != "-"
+			f.typed, f.reads = len(args) > 0 && args[0] != "-", f.input == inputJSON || endsInDash(args)
 			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
 		},
 	}
@@ -216,19 +224,16 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	tellOpened(t, setup)
 	tellPlan(t, setup)
-	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c, live: live}
+	if !f.reads && !tellUnread(t) {
+		defer tellUnread(t) // what was slow to arrive
+	}
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c, live: live,
+		server: f.serverFlag(given) + f.windowFlag(given)}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
 		perm.bell, perm.line.typed = live.bell, live.typed
 	}
 	return r.run(ctx, prompt)
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // runner runs one session and shows it.
@@ -242,8 +247,9 @@ type runner struct {
 	commands bool
 	images   []llm.Part // of the first prompt
 	input    *inputLine // of the console; nil if nobody is asked
-	client   *client    // with --input json
+	client   *client    // with --input json or --view; nil without
 	live     *liveLine  // nil without one
+	server   string     // the flag for the server of --base-url; "" without
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -275,12 +281,14 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		return errors.Join(r.stopper.or(r.refusal(err)), closeErr)
 	}
 	view.onFailure(session.Abort)
-	r.stopper.began(func() { r.StopCommand(); session.Abort() }, func() error { r.live.stop(); return r.KillNow() })
+	r.stopper.began(func() { r.StopCommand(); session.Abort() }, func() error { err := r.KillNow(); r.live.stop(); return err })
 	result, err := r.work(ctx, session, prompt)
+	report, checkErr := r.endChecks(ctx, result, err)
 	if result == nil { // no input was begun
 		result = &agent.Result{Reason: agent.ReasonCompleted}
 	}
-	closeErr := errors.Join(closeAll(session), r.Close())
+	closeErr := errors.Join(checkErr, closeAll(session))
+	closeErr = errors.Join(closeErr, r.checkAgain(ctx, report, view), r.Close())
 	r.live.stop()
 	r.client.ended(r.terminal, r.Options.ID)
 	if code := r.stopper.stop(); code != 0 {
@@ -299,7 +307,10 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	if err := view.answer(result); err != nil {
 		return fail(exitFailed, "cannot write the answer: %w", err)
 	}
-	return r.ended(result)
+	if err := r.ended(result); err != nil {
+		return err
+	}
+	return r.verified(report)
 }
 
 // refusal returns why the session did not start.
@@ -315,10 +326,10 @@ func (r *runner) refusal(err error) error {
 
 // ended returns an error if the input ended before the task was done, although nothing failed.
 func (r *runner) ended(result *agent.Result) error {
-	why := first(result.Finish.Raw, string(result.Finish.Reason))
+	why := cmp.Or(result.Finish.Raw, string(result.Finish.Reason))
 	switch {
 	case result.Reason.Limit():
-		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished%s", result.Reason, r.howToGoOn())
+		return fail(exitLimit, "stopped at the limit %s%s; the task may be unfinished%s", result.Reason, limitFlag(result.Reason), r.howToGoOn())
 	case result.Reason == agent.ReasonInterrupted:
 		return fail(exitFailed, "the last input was interrupted, so the task is not finished%s", r.howToGoOn())
 	case result.Reason == agent.ReasonRefused:
@@ -329,6 +340,21 @@ func (r *runner) ended(result *agent.Result) error {
 		return fail(exitFailed, "the model's last answer was cut off (%s), so the task is not finished%s", why, r.howToGoOn())
 	}
 	return nil
+}
+
+// limitFlag returns the flag that sets a limit, in parentheses, and whether it counts what the session has used before.
+func limitFlag(limit agent.Reason) string {
+	switch limit {
+	case agent.ReasonMaxToolRounds:
+		return " (--max-rounds)"
+	case agent.ReasonMaxTurns:
+		return " (--max-turns, of the whole session: raise it to go on)"
+	case agent.ReasonBudgetTokens:
+		return " (--budget-tokens, of the whole session: raise it to go on)"
+	case agent.ReasonBudgetUSD:
+		return " (--budget-usd, of the whole session: raise it to go on)"
+	}
+	return ""
 }
 
 // refused returns the error of a session that could not start, with its exit code. It is a usage error if only the options can be wrong.
@@ -363,7 +389,7 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 	case prompt == "":
 		return session.Continue(ctx)
 	case !r.commands:
-		return session.Submit(ctx, prompt, r.images...)
+		return session.Submit(ctx, prompt, agent.Attach(r.images...))
 	default:
 		result, err = r.Submit(ctx, session, prompt, r.images...)
 	}
@@ -377,7 +403,7 @@ func (r *runner) howToGoOn() string {
 	if r.Options.Journal == nil {
 		return ""
 	}
-	return "\nTo continue the session, run: attractor run --resume " + shortID(r.Options.ID)
+	return "\nTo continue the session, run: attractor run --resume " + host.ShortID(r.Options.ID) + r.server
 }
 
 // outcome returns the session's error with its exit code.
@@ -394,13 +420,51 @@ func (r *runner) outcome(err error) error {
 	case errors.Is(err, errTimeout):
 		return fail(exitLimit, "%w (--timeout); the task may be unfinished%s", err, r.howToGoOn())
 	case errors.Is(err, agent.ErrFull):
-		return fail(exitLimit, "%w\nTo continue the session, run attractor run --resume, with a higher --max-journal if the journal is full.", err)
+		return fail(exitLimit, "%w\nIf the journal is full, resume with a higher --max-journal.%s", err, r.howToGoOn())
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
 	case errors.Is(err, llm.ErrNotFound):
-		return fail(exitFailed, "%w\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1.%s", err, r.howToGoOn())
+		return fail(exitFailed, "%w%s%s", err, notFoundHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
-		return fail(exitFailed, "%w%s", err, r.howToGoOn())
+		return fail(exitFailed, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	}
 	return fail(exitFailed, "%w", err)
+}
+
+// notFoundHint returns a line that says what to do about a model or a URL that the server does not have.
+func notFoundHint(err error) string {
+	if kind, ok := localServer(err); ok {
+		return "\nCheck the name of the model (" + kind.Name + " list), and the server's address (" + kind.BaseURLVar + " or --base-url)."
+	}
+	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
+}
+
+// localServer returns the kind of the provider whose call failed, if its servers are the user's own.
+func localServer(err error) (providers.Kind, bool) {
+	var failed *llm.Error
+	if !errors.As(err, &failed) {
+		return providers.Kind{}, false
+	}
+	kind, err := providers.Find(failed.Provider)
+	return kind, err == nil && kind.Local
+}
+
+// modelHint returns a line that says what to do about a failed model call, or "".
+func modelHint(err error) string {
+	switch {
+	case errors.Is(err, llm.ErrQuota):
+		return "\nThe account at the provider has no money or quota left. --fallback names another model that takes over."
+	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
+		return "\nTry again later. --fallback names another model that takes over."
+	case errors.Is(err, llm.ErrNetwork):
+		if kind, ok := localServer(err); ok {
+			return "\nCheck that the server runs, and its address (" + kind.BaseURLVar + " or --base-url)."
+		}
+		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."
+	case errors.Is(err, llm.ErrTimeout):
+		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
+	case errors.Is(err, llm.ErrContextLength):
+		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger one, or go back: attractor run --fork ID@TURN."
+	}
+	return ""
 }

@@ -67,6 +67,7 @@ func TestL4_RunInASandbox(t *testing.T) {
 
 // Flags of the sandbox without a sandbox, and unknown levels, are errors.
 func TestL4_SandboxFlags(t *testing.T) {
+	peer.Need(t, "bwrap")
 	h := newHome(t, unusedURL(t))
 	for _, c := range []struct{ want, flags string }{
 		{"there is no sandbox level \"strict\"; the levels are off, read-only, workspace, workspace-weak", "--sandbox strict"},
@@ -95,6 +96,7 @@ func TestL4_NoBubblewrap(t *testing.T) {
 
 // A command in a sandbox with --allow-host reaches that host and no other. Without the helper, attractor does not start.
 func TestL4_RunWithAllowedHosts(t *testing.T) {
+	t.Parallel()
 	bwrap, curl := peer.Need(t, "bwrap"), peer.Need(t, "curl")
 	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello") }))
 	web.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"os"
 
 	"github.com/attractor-go/attractor/internal/host"
-	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -20,18 +17,25 @@ func environmentSecrets() *secret.Masker {
 // tellUnmasked warns about secrets that cannot be masked.
 func tellUnmasked(t terminal, unmasked []error) {
 	for _, err := range unmasked {
-		fmt.Fprintln(t.err, "attractor: warning: "+render.Error(err.Error()))
+		warn(t.err, err.Error())
 	}
 }
 
-// maskedOut calls print with a terminal whose standard output is masked.
+// maskedOut calls print with a terminal whose standard output is masked. What was printed before an error is shown whole.
 func maskedOut(t terminal, print func(terminal) error) error {
 	w := environmentSecrets().Writer(t.out)
-	t.out = io.Writer(w)
-	if err := print(t); err != nil {
-		return err
+	t.out = w
+	err := print(t)
+	if flushErr := w.Flush(); err == nil {
+		err = flushErr
 	}
-	return w.Flush()
+	return err
+}
+
+// printMaskedJSON prints a value as printJSON does, without the secrets of the environment.
+func printMaskedJSON(t terminal, value any) error {
+	t.out = inForm(t.out, sanitize.JSON)
+	return maskedOut(t, func(t terminal) error { return printJSON(t, value) })
 }
 
 // plainStack returns a stack trace as a person should see it.

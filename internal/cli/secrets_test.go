@@ -4,6 +4,9 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +27,7 @@ func TestL7_TheCommandMasks(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("the token is "+value+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat f; cat f >&2"})), fakellm.Turn{Text: "It says " + value + "."})
+		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat f; cat f >&2; cp f g"})), fakellm.Turn{Text: "It says " + value + "."})
 		run := func(args ...string) string {
 			cmd := attractor(t, args...)
 			cmd.Dir = dir
@@ -51,12 +54,8 @@ func TestL7_TheCommandMasks(t *testing.T) {
 			t.Fatal(ids, err)
 		}
 		id := strings.TrimSuffix(filepath.Base(ids[0]), ".jsonl")
-		for _, sub := range []string{"list", "show", "events", "export", "replay"} {
-			args := []string{"sessions", sub, id}
-			if sub == "list" {
-				args = args[:2]
-			}
-			shown += run(args...)
+		for _, args := range [][]string{{"list"}, {"list", "--json"}, {"show", id}, {"events", id}, {"export", id}, {"replay", id}, {"diff", id}, {"diff", id, "--json"}} {
+			shown += run(append([]string{"sessions"}, args...)...)
 		}
 		shown += run("tool", "read_file", `{"file_path":"f"}`) + run("prompt")
 		if at := strings.Index(shown, value); at >= 0 {
@@ -69,5 +68,18 @@ func TestL7_PanicsAreMasked(t *testing.T) {
 	t.Setenv("SERVICE_TOKEN", "canary-host-secret-7f3a9c")
 	if got := plainStack("panic: canary-host-secret-7f3a9c\n"); got != "panic: [secret SERVICE_TOKEN]\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// What was printed before an error is shown to its end, although it could have been the beginning of a secret.
+func TestL7_MaskedOutputBeforeAnError(t *testing.T) {
+	t.Setenv("SERVICE_TOKEN", "canary-host-secret-7f3a9c")
+	var out strings.Builder
+	err := maskedOut(terminal{out: &out}, func(t terminal) error {
+		fmt.Fprint(t.out, "it begins with canary-host")
+		return fs.ErrInvalid
+	})
+	if !errors.Is(err, fs.ErrInvalid) || out.String() != "it begins with canary-host" {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -29,8 +30,6 @@ directory, run: attractor run --continue
 
 An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_HOME/attractor/sessions, or in
 ~/.local/state/attractor/sessions if XDG_STATE_HOME is not set. Each is a file of JSON lines.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	read := func(ctx context.Context, id string, run func(context.Context, terminal, journal.Reader) error) error {
 		return readSession(ctx, id, func(r journal.Reader) error {
@@ -42,11 +41,11 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 		})
 	}
 	one := func(use, short string, run func(context.Context, terminal, journal.Reader) error) *cobra.Command {
-		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
+		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()), ValidArgsFunction: completeSession, RunE: func(cmd *cobra.Command, args []string) error {
 			return read(cmd.Context(), args[0], run)
 		}}
 	}
-	cmd.AddCommand(newSessionsList(t), newSessionsRm(),
+	cmd.AddCommand(newSessionsList(t), newSessionsDiff(t), newSessionsRm(t),
 		one("show", "Show a session and its turns, with the turn numbers for run --fork", ofMasked(showSession)),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
 		newSessionsExport(t, func(ctx context.Context, id string) error { return read(ctx, id, ofMasked(exportSession)) }),
@@ -69,7 +68,7 @@ func sessionID() argument {
 // tellTorn warns if a journal's end is broken and was ignored.
 func tellTorn(t terminal, r journal.Reader) {
 	if torn := journal.TornEnd(r); torn != nil {
-		fmt.Fprintf(t.err, "attractor: warning: %v; they are left out. If the session is not running, attractor run --resume cuts them off.\n", torn)
+		warn(t.err, torn.String()+"; they are left out. If the session is not running, attractor run --resume cuts them off.")
 	}
 }
 
@@ -89,7 +88,7 @@ func newSessionsList(t terminal) *cobra.Command {
 				return fail(exitFailed, "%w", err)
 			}
 			if asJSON {
-				return printJSON(t, sessions)
+				return printMaskedJSON(t, sessions)
 			}
 			return maskedOut(t, func(t terminal) error { return printSessions(t, sessions) })
 		},
@@ -114,17 +113,17 @@ func printSessions(t terminal, sessions []host.Summary) error {
 		case s.Locked:
 			task = fmt.Sprintf("(running, process %d) %s", s.PID, task)
 		case s.Parent != "":
-			task = "(subagent of " + shortID(s.Parent) + ") " + task
+			task = "(subagent of " + host.ShortID(s.Parent) + ") " + task
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(shortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Dir), task)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(host.ShortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Where()), task)
 	}
 	return errors.Join(w.Flush(), out.Flush())
 }
 
-func newSessionsRm() *cobra.Command {
+func newSessionsRm(t terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm <id>...",
-		Short:             "Remove sessions",
+		Short:             "Remove sessions, and what was recorded of their changes",
 		Args:              takesSome(sessionID()),
 		ValidArgsFunction: completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -141,8 +140,14 @@ func newSessionsRm() *cobra.Command {
 					return err
 				}
 			}
-			if err := dir.Remove(cmd.Context(), ids...); err != nil {
+			err = dir.Remove(cmd.Context(), ids...)
+			if errors.Is(err, journal.ErrLocked) {
+				return fail(exitFailed, "%w; end it first", err)
+			} else if err != nil {
 				return fail(exitFailed, "%w", err)
+			}
+			if err := host.ReleaseCheckpoints(cmd.Context(), os.Getenv, dir); err != nil {
+				warn(t.err, "what was recorded of the changes of removed sessions is still there: "+err.Error())
 			}
 			return nil
 		},
@@ -169,11 +174,15 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	}
 	row("session", h.ID)
 	row("directory", state.Dir())
+	if place := host.WorkplaceOf(state.Notes); place != nil {
+		row("environment", place.String())
+	}
 	row("model", state.Model+" ("+state.Provider+")")
 	row("effort", state.Effort)
 	row("state", stateWord(state, writer))
 	row("parent", h.Parent)
 	row("fork of", h.ForkOf)
+	row("checks", checksWord(state))
 	row("usage", spent(state.Usage, state.Cost))
 	for _, c := range state.Children {
 		row("subagent "+c.ID, fmt.Sprintf("%s · %s · session %s", c.Status, render.Shorten(c.Task, 60), c.Session))
@@ -215,7 +224,7 @@ func stateWord(s *agent.State, writer string) string {
 	case writer != "":
 		return "running in " + writer
 	case s.Input != nil:
-		return "interrupted; to continue it, run: attractor run --resume " + shortID(s.Header.ID)
+		return "interrupted; to continue it, run: attractor run --resume " + host.ShortID(s.Header.ID)
 	case s.Last == nil:
 		return "no input yet"
 	}

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // notifyOfEnd relays the signals that end a session, which come from terminals and service managers. SIGHUP stays ignored if it was
@@ -28,12 +29,14 @@ func signalCode(sig os.Signal) int {
 	return exitFailed
 }
 
-// stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what runs and exits at a second one.
+// stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what runs and exits at a second one. It never
+// waits for whoever reads what it says: a reader that is paused, such as less behind 2>&1, must not keep the process alive.
 type stopper struct {
 	out        io.Writer
 	signals    chan os.Signal
 	quit, done chan struct{}
 	once       sync.Once
+	saying     sync.WaitGroup // what is being written to out
 
 	mu   sync.Mutex
 	code int          // the exit code for the first signal; 0 before
@@ -68,21 +71,37 @@ func (e *stopper) handle(sig os.Signal) {
 	switch {
 	case e.code == 0:
 		e.code = signalCode(sig)
-		fmt.Fprintln(e.out, "\nattractor: stopping; a second signal stops at once")
+		e.saying.Go(func() { fmt.Fprintln(e.out, "\nattractor: stopping; a second signal stops at once") })
 		e.end()
 	case sig == syscall.SIGHUP && e.code == signalCode(sig):
 		// A terminal that goes away sends it to the leader of its session and to the process group in front.
 	default:
 		if e.kill != nil {
 			if err := e.kill(); err != nil {
-				fmt.Fprintln(e.out, "attractor:", err)
+				e.lastWords(err)
 			}
 		}
 		os.Exit(e.code)
 	}
 }
 
-// began says what the signals do from now on. If the first one has come already, began calls end.
+// lastWordsTime bounds how long a process that exits waits until its last error is written.
+const lastWordsTime = time.Second
+
+// lastWords writes an error before the process exits.
+func (e *stopper) lastWords(err error) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		fmt.Fprintln(e.out, "attractor:", err)
+	}()
+	select {
+	case <-said:
+	case <-time.After(lastWordsTime):
+	}
+}
+
+// began sets what the signals do from now on. If the first one has come already, began calls end.
 func (e *stopper) began(end func(), kill func() error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -91,9 +110,15 @@ func (e *stopper) began(end func(), kill func() error) {
 	}
 }
 
-// stop stops listening and returns the exit code, 0 if there was no signal.
+// stop stops listening and returns the exit code, 0 if there was no signal. Until what the stopper says is written, a second signal counts.
 func (e *stopper) stop() int {
 	e.once.Do(func() {
+		e.mu.Lock()
+		said := e.code != 0
+		e.mu.Unlock()
+		if said {
+			e.saying.Wait()
+		}
 		close(e.quit)
 		<-e.done
 		if e.code == signalCode(syscall.SIGHUP) {

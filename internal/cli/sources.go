@@ -10,7 +10,7 @@ import (
 
 // tellMistake returns a function that tells of a mistake in a document.
 func tellMistake(t terminal) func(instructions.Mistake) {
-	return func(m instructions.Mistake) { fmt.Fprintln(t.err, "attractor: warning:", m) }
+	return func(m instructions.Mistake) { warn(t.err, m.String()) }
 }
 
 // printSources lists the documents of a prompt in their order, with what becomes of each.

@@ -35,11 +35,10 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 		Example: `  attractor trust                    show the project of the current directory, and decide
   attractor trust --list             list the decisions
   attractor trust --revoke ~/src/x   forget a decision`,
+		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			switch {
-			case len(args) > 1:
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
 			case list && (revoke || len(args) > 0):
 				return usage(cmd, errors.New("--list takes no directory, and cannot be used together with --revoke"))
 			case asJSON && !list:
@@ -69,7 +68,7 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 func tellUntrusted(t terminal, s *host.Setup) {
 	p := s.Project
 	if line := p.Untrusted(); line != "" && !s.TellsUnused() {
-		fmt.Fprintf(t.err, "attractor: warning: %s; to see it and decide, run: attractor trust %s\n", render.OneLine(line), render.OneLine(host.ShellWord(p.Root)))
+		warn(t.err, render.OneLine(line)+"; to see it and decide, run: attractor trust "+render.OneLine(host.ShellWord(p.Root)))
 	}
 }
 
@@ -91,7 +90,7 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, e := range entries {
 		if e.Problem != "" {
-			fmt.Fprintf(t.err, "attractor: warning: %s\n", render.OneLine(e.Problem))
+			warn(t.err, render.OneLine(e.Problem))
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%s\tfiles: %d\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, render.OneLine(e.Root))

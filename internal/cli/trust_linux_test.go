@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -38,7 +39,7 @@ func (h *home) put(name, content string) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		h.Fatal(err)
 	}
-	if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
+	if err := peer.WriteProgram(name, []byte(content)); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -68,7 +69,7 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 	}
 	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(\u001b[31mgo test:*)"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./check.sh"}]}]}}`)
 	h.put("check.sh", "echo one\n")
-	warned("the project is not trusted: the hooks for Stop; the rules ")
+	warned("the project is not trusted: hooks: Stop; rules: ")
 	warned("", "--trust-project")
 	if list := h.decisions(); len(list) != 0 {
 		t.Errorf("--trust-project has kept %+v", list)
@@ -90,16 +91,16 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 		t.Errorf("%q", out.stdout)
 	}
 	h.put("check.sh", "echo one\necho \u202etwo\x1b[2J\n")
-	warned("the project has changed since you decided about it (check.sh): the hooks for Stop; the rules ")
+	warned("the project has changed since you decided about it (check.sh): hooks: Stop; rules: ")
 	if screen := h.onTerminal(0, "n\n", "trust"); !strings.Contains(screen, `+echo \u{202e}two\u{1b}[2J`) || !strings.Contains(screen, "  changed check.sh") || strings.Contains(screen, "changed .claude") {
 		t.Errorf("%s", screen)
 	}
-	warned("you have declined to trust the project: the hooks for Stop")
+	warned("you have declined to trust the project: hooks: Stop")
 	if list := h.decisions(); len(list) != 1 || list[0].State != trust.Declined || list[0].Files != 2 {
 		t.Errorf("%+v", list)
 	}
 	h.run(0, "trust", "--revoke")
-	warned("the project is not trusted: the hooks for Stop; the rules ")
+	warned("the project is not trusted: hooks: Stop; rules: ")
 	if out := h.run(exitFailed, "trust", "--revoke"); !strings.Contains(out.stderr, "no decision") || !strings.Contains(out.stderr, "--list") {
 		t.Errorf("%q", out.stderr)
 	}

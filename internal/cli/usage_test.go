@@ -48,6 +48,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"cannot work in /nope: no such file or directory", []string{"run", "--add-dir", "/nope", "x"}},
 		{"there is no tool Bsh; did you mean Bash?", []string{"run", "--allow-tool", "Bsh", "x"}},
 		{`--deny-tool: "Bash(" is not a rule`, []string{"run", "--deny-tool", "Bash(", "x"}},
+		{"looks like a list of rules", []string{"run", "--deny-tool", "Bash(rm *), Bash(curl *)", "x"}},
 		{"cannot read the image", []string{"run", "--image", "/nope", "x"}},
 		{"is not a PNG, JPEG, GIF or WebP image", []string{"run", "--image", list, "x"}},
 		{"prompt is empty", []string{"run"}},
@@ -64,6 +65,25 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{`--timeout must be a duration such as 90s or 10m, not "5"`, []string{"run", "--timeout", "5", "x"}},
 		{`unexpected argument "x"`, []string{"models", "x"}},
 		{`unexpected argument "x"`, []string{"sessions", "show", "a", "x"}},
+		{`unexpected argument "x"`, []string{"sessions", "diff", "a", "1", "x"}},
+		{"--resume needs the id of a session", []string{"run", "--resume", "", "x"}},
+		{"--resume needs the id of a session", []string{"run", "--resume", ""}},
+		{"--fork needs the id of a session", []string{"run", "--fork", "", "x"}},
+		{"--output-schema needs the name of a file", []string{"run", "--output-schema", "", "x"}},
+		{`unexpected argument "x"`, []string{"undo", "a", "1", "x"}},
+		{`unexpected argument "x"`, []string{"view", "a", "x"}},
+		{`unexpected argument "x"`, []string{"trust", "a", "x"}},
+		{`unexpected argument "x"`, []string{"mcp", "tools", "a", "x"}},
+		{`unknown command "chek"; do you mean check?`, []string{"rules", "chek"}},
+		{`unknown command "lst"; do you mean list?`, []string{"mcp", "lst"}},
+		{`unknown command "sevre"`, []string{"env", "sevre"}},
+		{`a task needs run in front of it: attractor run "..."`, []string{"fix the test"}},
+		{"here it is attractor run", []string{"-p", "fix the test"}},
+		{"here it is --resume of attractor run and attractor chat", []string{"-r", "3f2c"}},
+		{"it is a flag of attractor run and attractor chat", []string{"--continue"}},
+		{"--budget-usd must be a number from 0 on, not NaN", []string{"run", "--budget-usd", "nan", "x"}},
+		{"--budget-usd must be a number from 0 on, not +Inf", []string{"run", "--budget-usd", "inf", "x"}},
+		{"--check-rounds cannot be negative", []string{"run", "--mode", "yolo", "--check-rounds", "-1", "x"}},
 	} {
 		out := h.run(exitUsage, c.args...)
 		if !strings.Contains(out.stderr, c.want) || strings.Contains(out.stderr, "terminal") || out.stdout != "" {
@@ -143,7 +163,7 @@ func TestI17_VersionAndCompletion(t *testing.T) {
 			t.Errorf("%s: %.200q, %q", shell, out.stdout, out.stderr)
 		}
 	}
-	for args, want := range map[string]string{"run --provider ": "anthropic\n", "run --profile ": "gemini\n", "run --effort ": "high\n", "tools --profile ": "openai\n",
+	for args, want := range map[string]string{"run --provider ": "anthropic\n", "run --profile ": "gemini\n", "run --effort ": "high\n", "run --mode ": "plan\n", "run --on-limit ": "summarize\n", "tools --profile ": "openai\n",
 		"run --model ": "claude-opus-5-5\n", "completion ": "fish\n", "ses": "sessions\t", "sessions ": "export\t"} {
 		words := strings.Split(args, " ")
 		if out := h.run(0, append([]string{"__complete"}, words...)...); !strings.Contains(out.stdout, want) {

@@ -73,7 +73,7 @@ func (v *view) show(ev agent.Event) {
 		return
 	}
 	if w, ok := ev.(*agent.Warning); ok && v.warnings != nil {
-		fmt.Fprintln(v.warnings, "attractor: warning: "+render.Error(w.Text))
+		warn(v.warnings, w.Text)
 	}
 	if v.failure() == nil {
 		v.fail(writeEvent(v.events, ev))

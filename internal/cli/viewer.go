@@ -34,8 +34,8 @@ runs elsewhere, forward the port: ssh -L 7070:127.0.0.1:7070 <machine> attractor
 		Example: `  attractor view                 all sessions
   attractor view 7d0c            the session whose id begins with 7d0c
   attractor view --port 7070     always on the same port`,
-		Args:              func(_ *cobra.Command, args []string) error { return atMostOne(args) },
-		ValidArgsFunction: completeSessions,
+		Args:              takesUpTo(1),
+		ValidArgsFunction: completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if port < 0 || port > maxPort {
 				return usage(cmd, fmt.Errorf("--port must be from 1 to %d, or 0 for any that is free, not %d", maxPort, port))
@@ -58,21 +58,14 @@ runs elsewhere, forward the port: ssh -L 7070:127.0.0.1:7070 <machine> attractor
 	return cmd
 }
 
-// atMostOne returns an error for more than one argument.
-func atMostOne(args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("unexpected argument %q", args[1])
-	}
-	return nil
-}
-
 // viewerOptions returns what the page shows: the sessions of a store.
 func viewerOptions(store journal.Store, m *secret.Masker) web.Options {
 	return web.Options{Store: store, Masker: m, Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
 		found, err := host.List(ctx, store, limit)
 		all := make([]web.Summary, len(found))
 		for i, s := range found {
-			all[i] = web.Summary(s)
+			all[i] = web.Summary{Entry: s.Entry, Dir: s.Where(), Provider: s.Provider, Model: s.Model, Task: s.Task, Created: s.Created, Parent: s.Parent,
+				ForkOf: s.ForkOf, Problem: s.Problem}
 		}
 		return all, err
 	}}

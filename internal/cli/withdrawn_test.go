@@ -36,7 +36,7 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 				defer keyboard.Close()
 				person := newConsole(in, io.Discard)
 				ctx, cancel := context.WithCancelCause(t.Context())
-				go cancel(c.end)
+				time.AfterFunc(time.Millisecond, func() { cancel(c.end) }) // when the question is on the screen
 				question := host.Question{Request: tool.Request{Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"}}}
 				if answer, err := person.approve(ctx, question); err == nil || answer.Verdict == tool.Allow {
 					t.Fatalf("the question that was withdrawn is answered with %+v, %v", answer, err)

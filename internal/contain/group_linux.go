@@ -104,20 +104,51 @@ func (t group) members() ([]member, error) {
 	return list, err
 }
 
-// execTries limits the looks, a millisecond apart, at a process that may be executing a new program. Its environment is then empty for some
-// microseconds.
-const execTries = 5
+// execTime limits how long find looks, every millisecond, at processes that may be executing a new program. Their environment and their command line
+// are then empty, for microseconds, or for as long as a busy machine does not let them go on. It is less than settleTime, in which KILL is repeated.
+const execTime = 250 * time.Millisecond
+
+// emptyLooks limits the looks at a process with a command line and no environment: it may have got its environment between two reads, and even be
+// executing a further program.
+const emptyLooks = 4
 
 // environSize is larger than most environments.
 const environSize = 16 << 10
 
+// emptyLists is how many lists of processes must have no member: one that is forked while they are listed is in no list, and its parent may have
+// ended before it is looked at.
+const emptyLists = 2
+
 // find calls visit for each of the tree's processes until it returns false, several at a time.
 func (t group) find(visit func(member) bool) error {
-	pids, err := processIDs()
-	for try := 0; err == nil && len(pids) > 0 && try < execTries; try++ {
-		if try > 0 {
-			time.Sleep(time.Millisecond) // one pause for all of them: there may be many at a time
+	var found atomic.Bool
+	looked := map[int]bool{}
+	deadline := time.Now().Add(execTime)
+	for range emptyLists {
+		pids, err := processIDs()
+		if err != nil {
+			return err
 		}
+		pids = slices.DeleteFunc(pids, func(pid int) bool { return looked[pid] })
+		for _, pid := range pids {
+			looked[pid] = true
+		}
+		err = t.findAmong(pids, deadline, func(m member) bool {
+			found.Store(true)
+			return visit(m)
+		})
+		if err != nil || found.Load() {
+			return err
+		}
+	}
+	return nil
+}
+
+// findAmong is find for some processes. It looks again at those of which it is not clear what they are, at most until the deadline.
+func (t group) findAmong(pids []int, deadline time.Time, visit func(member) bool) error {
+	pids, err := t.look(pids, visit)
+	for err == nil && len(pids) > 0 && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond) // one pause for all of them: there may be many at a time
 		pids, err = t.look(pids, visit)
 	}
 	return err
@@ -213,20 +244,21 @@ func marked(pid int, mark string, buf []byte) answer {
 	if err := syscall.Stat(dir, &info); err != nil || int(info.Uid) != os.Geteuid() {
 		return no
 	}
-	environ, err := readProc(dir+"/environ", buf)
-	if err != nil {
-		return no // it has ended, or nobody may read its environment
-	}
-	if len(environ) > 0 {
-		if hasMark(environ, mark) {
+	for range emptyLooks {
+		environ, err := readProc(dir+"/environ", buf)
+		switch {
+		case err != nil:
+			return no // it has ended, or nobody may read its environment
+		case hasMark(environ, mark):
 			return yes
+		case len(environ) > 0:
+			return no
 		}
-		return no
+		if line, err := readProc(dir+"/cmdline", buf); err == nil && len(line) == 0 {
+			return unclear
+		}
 	}
-	if line, err := readProc(dir+"/cmdline", buf); err != nil || len(line) > 0 {
-		return no
-	}
-	return unclear
+	return no
 }
 
 // hasMark reports whether the mark is among those in a process's environment, inner and outer ones.

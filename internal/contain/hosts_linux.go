@@ -67,14 +67,22 @@ func (h *host) hold() {
 		if err != nil {
 			continue
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isThere(f) {
 			h.lock = f
 			return
 		}
-		if f.Close() != nil { // another process was faster: it holds the lock and removes the file
-			continue
-		}
+		f.Close() // another process was faster: it holds the lock and removes the file, or has done so
 	}
+}
+
+// isThere reports whether a file still has its name.
+func isThere(f *os.File) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(opened, named)
 }
 
 // release releases the lock, and removes its file if no command can be left.
@@ -173,9 +181,9 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	for _, m := range members {
 		errs = append(errs, m.signal(syscall.SIGTERM))
 	}
-	began := time.Now()
-	for len(members) > 0 && err == nil && time.Since(began) < grace+settleTime {
-		if time.Since(began) >= grace {
+	killed := false // at least once, however long a look takes
+	for began := time.Now(); len(members) > 0 && err == nil && !(killed && time.Since(began) >= grace+settleTime); {
+		if killed = time.Since(began) >= grace; killed {
 			for _, m := range members {
 				errs = append(errs, m.signal(syscall.SIGKILL))
 			}
@@ -189,7 +197,10 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	if len(members) > 0 {
 		return lines, fmt.Errorf("processes of a host that has ended are still running after SIGKILL: %s", strings.Join(describeAll(members, nil), "; "))
 	}
-	return lines, os.Remove(h.file.Name())
+	if err = os.Remove(h.file.Name()); errors.Is(err, os.ErrNotExist) {
+		err = nil // the host has ended in order after we had opened its file
+	}
+	return lines, err
 }
 
 // members returns the processes of this user whose mark names the host.

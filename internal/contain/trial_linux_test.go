@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // childUse returns what the processes that this one has started and waited for have used. Every process adds page faults.
@@ -98,6 +100,7 @@ func TestK2_ATrialLeavesNothing(t *testing.T) {
 
 // A trial of namespaces is certain only of a process that nothing restricts. Each wrapper takes something away.
 func TestK2_ATrialIsNotCertainOfARestrictedProcess(t *testing.T) {
+	peer.Need(t, "setpriv")
 	const inside = "ATTRACTOR_TEST_TRIAL"
 	if os.Getenv(inside) != "" {
 		t.Logf("the trial says: %v.", new(pidns).try(readMountinfo, capTrace, unix.CAP_SETPCAP))

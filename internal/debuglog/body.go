@@ -16,7 +16,7 @@ const (
 	maxData   = 1 << 10   // of a string that is base64, as an image is
 )
 
-// body returns a body without secrets: a JSON value, or a text if it is none. Long strings in it are shortened.
+// body returns a body without secrets: a JSON value, or a text if the body is not JSON. Long strings in it are shortened.
 func (t *transport) body(data []byte, cut bool) any {
 	if len(data) == 0 {
 		return nil
@@ -88,8 +88,9 @@ func shortLiteral(literal []byte) []byte {
 
 // isBase64 reports whether a string is base64, perhaps as a data URL.
 func isBase64(text []byte) bool {
-	if _, data, ok := bytes.Cut(text[:min(len(text), 200)], []byte(";base64,")); ok {
-		text = text[len(text[:min(len(text), 200)])-len(data):]
+	const mark = ";base64,"
+	if at := bytes.Index(text[:min(len(text), 200)], []byte(mark)); at >= 0 {
+		text = text[at+len(mark):]
 	}
 	for _, c := range text {
 		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' && c != '=' && c != '-' && c != '_' {

@@ -39,7 +39,7 @@ const (
 	editLabel   = "Change it: "
 )
 
-// maxTries limits how often a question is repeated because the answer was none.
+// maxTries limits how often a question is repeated because the answer was not understood.
 const maxTries = 5
 
 // Keep keeps rules for later sessions and returns the name of the file.

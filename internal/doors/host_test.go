@@ -144,11 +144,6 @@ func shell(script string) llm.ToolCall {
 	return llmtest.Call("shell", map[string]string{"command": script})
 }
 
-// save returns a call that writes a file.
-func save(name, content string) llm.ToolCall {
-	return llmtest.Call("write_file", map[string]string{"file_path": name, "content": content})
-}
-
 // write writes a file in a directory, and read reads one.
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -319,6 +320,20 @@ func TestI2_E6_UnknownForms(t *testing.T) {
 		}, git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
 		{"an index too large", func(w *tree) { w.must(os.Truncate(filepath.Join(w.dir, ".git/index"), 10<<30)) },
 			git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
+		{"an index with an absolute path, which the hash of its tree hides", func(w *tree) {
+			w.put("below/file", "2")
+			w.commit("two")
+			data, err := os.ReadFile(filepath.Join(w.dir, ".git/index"))
+			w.must(err)
+			for _, name := range []string{"a", "below/file"} { // in the order of their names
+				flags := string(rune(len(name)))
+				if !bytes.Contains(data, []byte(flags+name+"\x00")) {
+					w.Fatalf("%s is not in the index", name)
+				}
+				data = bytes.Replace(data, []byte(flags+name+"\x00"), []byte(flags+"/"+name[1:]+"\x00"), 1)
+			}
+			w.must(os.WriteFile(filepath.Join(w.dir, ".git/index"), data, 0o644))
+		}, git.Snapshot{Branch: "main", Subjects: []string{"two", "one"}}},
 		{"a shallow history", func(w *tree) {
 			w.put("a", "2")
 			w.commit("two")

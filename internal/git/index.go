@@ -127,7 +127,9 @@ func parseEntry(data string, idLen int, version uint32, before string) (e indexE
 	if end < 0 || len(kept)+end > maxPath || len(kept)+end == 0 {
 		return e, 0, errUnknown
 	}
-	e.path = kept + data[n:n+end]
+	if e.path = kept + data[n:n+end]; e.path[0] == '/' { // git has none: paths lead from the top
+		return e, 0, errUnknown
+	}
 	if n += end + 1; version < 4 {
 		n = (n + 7) &^ 7
 	}

@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 
 	"github.com/attractor-go/attractor/env"
@@ -11,9 +13,8 @@ import (
 // them. gitDir is the directory of the work tree, commonDir that of all its work trees.
 func Links(ctx context.Context, e env.Environment, gitDir, commonDir string) (paths []string, err error) {
 	r := &repository{env: e, gitDir: gitDir, commonDir: commonDir, budget: maxRead}
-	if _, err := e.Stat(ctx, path.Join(gitDir, "index")); err != nil {
-		_, err := r.readIndex(ctx)
-		return nil, err
+	if _, err := e.Stat(ctx, path.Join(gitDir, "index")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nothing was ever added, and there may be no configuration either
 	}
 	if err := r.configure(ctx); err != nil {
 		return nil, err

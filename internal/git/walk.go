@@ -140,12 +140,12 @@ func (c *counting) compareFiles(ctx context.Context, f folder, list []env.Entry)
 // compareFile reports whether a file differs from its entry of the index. A file that has vanished since the directory was listed is left
 // to unseen.
 func (c *counting) compareFile(ctx context.Context, dir env.Dir, i int, name string) bool {
-	info, err := dir.Stat(ctx, name)
+	node, err := dir.Lstat(ctx, name)
 	if err != nil {
 		return false
 	}
 	c.seen[i] = true
-	differs, err := c.differs(ctx, i, info)
+	differs, err := c.differs(ctx, i, node.Info)
 	if err != nil {
 		c.stop(err)
 	}

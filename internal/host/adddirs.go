@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
 )
 
@@ -30,6 +32,9 @@ func (s *Setup) chooseDirs(c *Config, was *agent.State) error {
 			d.had = nil // by another program
 		}
 	}
+	if c.elsewhere() {
+		return d.chooseFar(c, s.moved)
+	}
 	for _, dir := range d.had {
 		real, err := realDir(dir)
 		if err == nil && real != dir {
@@ -48,6 +53,22 @@ func (s *Setup) chooseDirs(c *Config, was *agent.State) error {
 			return err
 		}
 		d.add(real)
+	}
+	return nil
+}
+
+// chooseFar adds directories of another machine, where they are looked for when that is reached. After a move those from before are left.
+func (d *furtherDirs) chooseFar(c *Config, moved bool) error {
+	if !moved {
+		d.list = slices.Clone(d.had)
+	}
+	for _, dir := range c.AddDirs {
+		if !path.IsAbs(dir) {
+			return fail(ErrConfig, "the further directory %s is not an absolute path; with a command for the environment, it has to be one of that machine", names.Shown(dir))
+		}
+		if dir = path.Clean(dir); !slices.Contains(d.list, dir) {
+			d.list = append(d.list, dir)
+		}
 	}
 	return nil
 }
@@ -92,7 +113,7 @@ func (s *Setup) tellDirs(ctx context.Context) error {
 		return err
 	}
 	text := ""
-	if s.Resumed {
+	if prompted := !s.Resumed && env.ConfinementOf(s.Machine).Writable != nil; !prompted { // a shell there does not confine, so the prompt says nothing
 		var added []string
 		for _, dir := range d.list {
 			if !slices.Contains(d.had, dir) {

@@ -17,7 +17,7 @@ import (
 func (s *Setup) openAgents(c *Config) {
 	s.Agents = OpenAgents(s.Project, c.getenv)
 	s.warnAll("agents", s.Agents.Problems)
-	s.unused.add("the agents", s.Agents.Untrusted, s.Agents.Why)
+	s.unused.add("agents", s.Agents.Untrusted, s.Agents.Why)
 	if len(s.Agents.List) == 0 {
 		return
 	}
@@ -121,17 +121,23 @@ func (s *Setup) modelFor(model, effort string) (id, level string, known bool) {
 // findModel returns the id of a model that a file names: that of the provider, or one of Claude Code's names for the newest model of a size.
 func findModel(client *llm.Client, provider, model string) (id string, known bool) {
 	model = strings.TrimSuffix(strings.TrimPrefix(model, provider+"/"), "[1m]")
-	switch model {
-	case "", "inherit", "default":
+	if model == "" || model == "inherit" || model == "default" {
 		return "", true
+	}
+	facts, known := lookUp(client, provider, newestOf(provider, model))
+	return facts.ID, known
+}
+
+// newestOf returns the newest model of a provider with one of Claude Code's names for sizes: sonnet, opus, haiku or fable. It returns any other
+// name, and one of which the provider has no model, as it is.
+func newestOf(provider, name string) string {
+	switch name {
 	case "sonnet", "opus", "haiku", "fable":
 		for _, m := range catalog.New().List(provider) {
-			if strings.HasPrefix(m.ID, "claude-"+model+"-") {
-				return m.ID, true
+			if strings.HasPrefix(m.ID, "claude-"+name+"-") {
+				return m.ID
 			}
 		}
-		return "", false
 	}
-	facts, known := lookUp(client, provider, model)
-	return facts.ID, known
+	return name
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,11 +62,7 @@ func OpenCommands(project *Project, getenv func(string) string) *CommandFiles {
 			c.add(f, ext.ParseCommand, "")
 		}
 	}
-	codex := getenv("CODEX_HOME")
-	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); !filepath.IsAbs(codex) {
-		codex = filepath.Join(home, ".codex")
-	}
-	if filepath.IsAbs(codex) {
+	if codex := codexDir(getenv); codex != "" {
 		for _, f := range userFiles(filepath.Join(codex, codexPrompts), problem) {
 			c.add(f, ext.ParsePrompt, codexPrompts+":")
 		}
@@ -137,19 +132,6 @@ const (
 	maxExtDepth = 8
 )
 
-// userPlaces returns the directories in the home directory that places name.
-func userPlaces(places []string, getenv func(string) string) (dirs []string) {
-	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-	for _, place := range places {
-		if claude := getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(claude) && strings.HasPrefix(place, ".claude/") {
-			dirs = append(dirs, filepath.Join(claude, path.Base(place)))
-		} else if home != "" {
-			dirs = append(dirs, filepath.Join(home, filepath.FromSlash(place)))
-		}
-	}
-	return dirs
-}
-
 // userFiles reads the Markdown and TOML files in one of the user's directories. The files may be symbolic links, and so may the directory.
 func userFiles(dir string, problem func(error)) (files []extFile) {
 	read := func(name string) {
@@ -197,7 +179,7 @@ func (p *Project) extFiles(places []string, getenv func(string) string) (files [
 	own := userPlaces(places, getenv)
 	for _, place := range places {
 		dir := filepath.Join(p.Root, filepath.FromSlash(place))
-		if slices.ContainsFunc(own, func(o string) bool { return sameFile(o, dir) }) {
+		if slices.ContainsFunc(own, func(o string) bool { return p.isOwn(o, dir) }) {
 			continue
 		}
 		for i := range p.Files {

@@ -51,7 +51,7 @@ func (s *Setup) Commands() []Command {
 func (s *Setup) openCommands(c *Config) {
 	s.readFiles = func() *CommandFiles { return OpenCommands(s.Project, c.getenv) }
 	s.untrusted = s.Project.untrustedCommands(c.getenv)
-	s.unused.add("the commands", s.untrusted, s.Project.because())
+	s.unused.add("commands", s.untrusted, s.Project.because())
 }
 
 // readCommands reads the files of commands, once. Sessions in which nobody uses a command do not read them.
@@ -165,7 +165,11 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 	}
 	const asText = ". To send the line as text, begin it with a space"
 	if slices.Contains(s.untrusted, name) {
-		return fail(ErrConfig, "the command /%s is not used, because %s; to see it and decide, run: attractor trust%s", name, s.Project.because(), asText)
+		decide := "; to see it and decide, run: attractor trust"
+		if s.far != nil {
+			decide = ""
+		}
+		return fail(ErrConfig, "the command /%s is not used, because %s%s%s", name, s.Project.because(), decide, asText)
 	}
 	for _, problem := range s.unusable {
 		var m ext.Mistake
@@ -197,14 +201,14 @@ func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string,
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return session.Submit(ctx, text, more...)
+		return session.Submit(ctx, text, agent.Attach(more...))
 	}
 	restore, err := s.changeModel(ctx, session, c)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	return session.Submit(ctx, text, append(parts, more...)...)
+	return session.Submit(ctx, text, agent.Attach(parts...), agent.Attach(more...))
 }
 
 // changeModel gives a session the model and the effort of a command, as far as its provider has them. restore gives it back what it had.
@@ -225,10 +229,11 @@ func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Comm
 	return func() error {
 		s.choosing.Lock()
 		defer s.choosing.Unlock()
-		err := session.Set(context.WithoutCancel(ctx), s.chosen.from(during)) // which may have been chosen since
-		if errors.Is(err, agent.ErrClosed) {                                  // by a signal, for instance
+		back := s.withSaid(session, s.chosen.from(during), s.chosen) // which may have been chosen since
+		err := session.Set(context.WithoutCancel(ctx), back)
+		if errors.Is(err, agent.ErrClosed) { // by a signal, for instance
 			return nil
 		}
 		return err
-	}, session.Set(ctx, during.from(s.chosen))
+	}, session.Set(ctx, s.withSaid(session, during.from(s.chosen), during))
 }

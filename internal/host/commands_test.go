@@ -249,7 +249,7 @@ func TestM7_UntrustedCommands(t *testing.T) {
 	if err := b.submit("/do"); err == nil || !strings.Contains(err.Error(), "the command /do is not used, because the project is not trusted; to see it and decide, run: attractor trust") {
 		t.Error(err)
 	}
-	if len(b.told) != 1 || !b.warned("the commands do; the agents a. To see", "attractor trust") {
+	if len(b.told) != 1 || !b.warned("commands: do; agents: a. To see", "attractor trust") {
 		t.Errorf("warnings: %q", b.told)
 	}
 	if err := b.submit("/mine"); err != nil || !strings.Contains(b.sent(), "Mine") {

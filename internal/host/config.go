@@ -23,6 +23,8 @@ import (
 type Config struct {
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
+	// ID names a new session. Empty means a new UUID.
+	ID string
 	// Resume is the id of the session to resume, or a prefix of it. Fork is the same for a session to fork after the turn Turn; 0 means after
 	// its last. At most one of the two is set.
 	Resume, Fork string
@@ -30,10 +32,14 @@ type Config struct {
 	// Continue resumes the newest session of Dir that has an input and that nobody has open. Resume and Fork are empty then.
 	Continue bool
 
-	// Dir is the working directory. Empty means the resumed session's, or the current one.
+	// Dir is the working directory. Empty means the resumed session's, or the current one. With an EnvCommand it is a directory over there, and
+	// empty means the one in which the command's shell starts.
 	Dir string
-	// Files wraps the environment of the directory, as the files of an editor do. What protects files is outside of it. Nil adds nothing.
-	Files func(env.Environment) env.Environment
+	// EnvCommand is a command of this machine that runs another one where the session's files and commands are, such as docker exec -i box or
+	// ssh host. Nil means the resumed session's, or none. Empty, it means this machine.
+	EnvCommand []string
+	// Here has what counts only for a session on this machine.
+	Here Here
 	// Provider, Model and Effort choose the model. Nil means the resumed session's. For a new session it means the provider whose key is in
 	// the environment, and its profile's model and effort.
 	Provider, Model, Effort *string
@@ -51,6 +57,9 @@ type Config struct {
 	Web bool
 	// BaseURL is the URL of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
+	// ContextWindow is that of a model, which counts if the session begins or goes on with the model. Nil means the resumed session's for a model
+	// that the catalog lacks, else the Defaults'.
+	ContextWindow *Window
 	// IdleTimeout bounds every silence of the model.
 	IdleTimeout time.Duration
 	// Instructions are appended to the system prompt of a new session.
@@ -71,6 +80,8 @@ type Config struct {
 	// AllowTools and DenyTools hold permission rules of the user's for this session. The model is not offered a tool that a rule without a
 	// pattern denies.
 	AllowTools, DenyTools []string
+	// Checks decide whether an input is done.
+	Checks Checks
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
 	// MCP names files of MCP servers, besides the user's own and the project's. Servers holds further ones, as an editor brings them: they
@@ -85,6 +96,11 @@ type Config struct {
 	NoHooks, StrictHooks bool
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
+
+	// Checkpoints is the directory of the user's checkpoints, see [UserCheckpoints]: the session's changes can be taken back. Empty means none,
+	// and that others do not know of the session. NoCheckpoints records nothing, and only says that the session uses its directory.
+	Checkpoints   string
+	NoCheckpoints bool
 
 	// Instrument adds what observes a session to its options, such as spans, right before the session starts. The masker knows the session's
 	// secrets. Nil adds nothing.
@@ -104,12 +120,22 @@ type Config struct {
 	Getenv func(string) string
 
 	client           *http.Client // of the providers; nil without Debug
-	continued, inUse string       // the directory of Continue, and which newer session of it is open elsewhere
+	continued, inUse string       // the directory of Continue, and which newer session of it another process has open
+}
+
+// Here has what an editor chooses about the machine that it runs on. A session on another machine uses none of it.
+type Here struct {
+	// Dir and AddDirs count as Config.Dir and Config.AddDirs do. Config.Dir takes precedence.
+	Dir     string
+	AddDirs []string
+	// Files wraps the environment of the directory, as the files of an editor do. What protects files is outside of it. Nil adds nothing.
+	Files func(env.Environment) env.Environment
 }
 
 // Defaults holds choices for new sessions.
 type Defaults struct {
 	Provider, Model, Effort, Profile, BaseURL string
+	ContextWindow                             Window
 	Native                                    bool
 	Fallbacks                                 []agent.FallbackModel
 	Mode                                      Mode // also for a resumed session that was not in plan mode
@@ -135,20 +161,26 @@ func (c *Config) Check(ctx context.Context) error {
 	if err := c.lastSession(ctx); err != nil {
 		return err
 	}
+	if err := c.checkToolRules(); err != nil {
+		return err
+	}
+	from, err := c.from(ctx)
+	if err != nil || c.elsewhere() || from != "" && c.EnvCommand == nil { // the session may work on another machine
+		return err
+	}
 	for _, dir := range c.AddDirs {
 		if err := checkDir(dir); err != nil {
 			return fail(ErrConfig, "a further directory: %w", err)
 		}
 	}
-	if err := c.checkToolRules(); err != nil {
-		return err
-	}
-	from, err := c.from(ctx)
-	if err != nil || from != "" && c.Dir == "" { // the session has its own directory
-		return err
+	if c.writesFiles() {
+		return checkNewDir(c.Dir)
 	}
 	return checkDir(cmp.Or(c.Dir, "."))
 }
+
+// elsewhere reports whether the session works on another machine.
+func (c *Config) elsewhere() bool { return len(c.EnvCommand) > 0 }
 
 func (c *Config) getenv(name string) string {
 	if c.Getenv == nil {
@@ -157,11 +189,11 @@ func (c *Config) getenv(name string) string {
 	return c.Getenv(name)
 }
 
-func value(s *string) string {
-	if s == nil {
-		return ""
+func value[T any](v *T) (zero T) {
+	if v == nil {
+		return zero
 	}
-	return *s
+	return *v
 }
 
 // reaches reports whether a provider is the chosen one or is configured in the environment.
@@ -192,14 +224,6 @@ func (c *Config) useDefaults() {
 		c.Fallbacks = d.Fallbacks
 	}
 	c.Profile, c.BaseURL = cmp.Or(c.Profile, d.Profile), cmp.Or(c.BaseURL, d.BaseURL)
-}
-
-// place completes the directory: that of the resumed session, if there is one, or the current one.
-func (c *Config) place(was *agent.State) {
-	if was != nil {
-		c.Dir = cmp.Or(c.Dir, was.Dir())
-	}
-	c.Dir = cmp.Or(c.Dir, ".")
 }
 
 // fillIn completes the configuration with the settings of the resumed session, if there is one.

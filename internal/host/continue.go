@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -10,21 +11,22 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// lastSession makes a configuration with Continue one that resumes the newest session of its directory. It does nothing if that was done.
+// lastSession makes a configuration with Continue one that resumes the newest session of its directory, or of its directory on another
+// machine. It does nothing if that was done.
 func (c *Config) lastSession(ctx context.Context) error {
 	if !c.Continue {
 		return nil
 	}
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
-		return cannotWork(c.Dir, err)
-	}
-	if err := checkDir(dir); err != nil {
-		return err
-	}
-	found, busy, err := newest(ctx, c.Store, dir)
+	dir, is, err := c.ofDir()
 	if err != nil {
 		return err
+	}
+	found, busy, err := newest(ctx, c.Store, dir, is)
+	if err != nil {
+		return err
+	}
+	if c.elsewhere() { // the session knows its machine
+		c.EnvCommand = found.Environment.Command
 	}
 	c.Resume, c.Dir, c.Continue, c.continued = found.ID, "", false, dir
 	if busy != nil {
@@ -33,9 +35,35 @@ func (c *Config) lastSession(ctx context.Context) error {
 	return nil
 }
 
-// newest returns the newest session that began in a directory and has an input, and that nobody has open. A subagent is no such session.
-// Busy is the newest one that is open, if it is newer. Only the beginnings of journals are read, of the newest sessions first.
-func newest(ctx context.Context, store journal.Store, dir string) (found Summary, busy *Summary, err error) {
+// ofDir returns the directory whose newest session is to be continued, and a function that reports whether a session belongs to it. With an
+// EnvCommand, the sessions behind it do, and with a Dir only those in that directory. Without a command, a session on another machine belongs to the
+// directory of this machine in which it began.
+func (c *Config) ofDir() (dir string, is func(*Summary) bool, err error) {
+	if c.elsewhere() {
+		place := Workplace{Command: c.EnvCommand, Dir: c.Dir}
+		return place.String(), func(s *Summary) bool {
+			return s.Environment != nil && slices.Equal(s.Environment.Command, c.EnvCommand) && (c.Dir == "" || path.Clean(c.Dir) == path.Clean(s.Dir))
+		}, nil
+	}
+	if dir, err = filepath.Abs(c.Dir); err != nil {
+		return "", nil, cannotWork(c.Dir, err)
+	}
+	if err := checkDir(dir); err != nil {
+		return "", nil, err
+	}
+	want, real := realPath(dir), map[string]string{}
+	return dir, func(s *Summary) bool {
+		home := s.Home()
+		if _, known := real[home]; !known {
+			real[home] = realPath(home)
+		}
+		return real[home] == want && (c.EnvCommand == nil || s.Environment == nil)
+	}, nil
+}
+
+// newest returns the newest session of a directory that has an input and that nobody has open. Subagents do not count. Busy is the newest
+// session that somebody has open, if it is newer than that. It reads only the beginnings of journals, the newest first.
+func newest(ctx context.Context, store journal.Store, dir string, is func(*Summary) bool) (found Summary, busy *Summary, err error) {
 	if store == nil {
 		return found, nil, fail(ErrNoStore, "there is no session to continue: sessions are not kept")
 	}
@@ -44,7 +72,6 @@ func newest(ctx context.Context, store journal.Store, dir string) (found Summary
 		return found, nil, err
 	}
 	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
-	want, real := realPath(dir), map[string]string{}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return found, nil, err
@@ -53,11 +80,8 @@ func newest(ctx context.Context, store journal.Store, dir string) (found Summary
 		if s.Parent != "" || s.Task == "" || s.Dir == "" { // those of a damaged journal are not known
 			continue
 		}
-		if _, known := real[s.Dir]; !known {
-			real[s.Dir] = realPath(s.Dir)
-		}
 		switch {
-		case real[s.Dir] != want:
+		case !is(&s):
 		case !s.Locked:
 			return s, busy, nil
 		case busy == nil:
@@ -88,7 +112,7 @@ func realPath(name string) string {
 
 // checkContinued returns an error if the session to continue has been moved to another directory since it began.
 func (c *Config) checkContinued(was *agent.State) error {
-	if c.continued == "" || was == nil || realPath(was.Dir()) == realPath(c.continued) {
+	if c.continued == "" || was == nil || c.elsewhere() || WorkplaceOf(was.Notes) != nil || realPath(was.Dir()) == realPath(c.continued) {
 		return nil
 	}
 	return fail(ErrConfig, "the newest session of %s is %s, which works in %s now; to continue it there, resume it by its id", c.continued, c.Resume, was.Dir())

@@ -46,14 +46,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	elsewhere, _ := b.submit(other, "the task of elsewhere")
 	b.touch(elsewhere, 4)
 	start := func() (*agent.Session, func()) {
-		setup, err := host.Open(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		session, err := setup.Start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		setup, session := b.begin(c)
 		return session, func() {
 			if err := errors.Join(session.Close(), setup.Close()); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/trust"
 )
 
 // OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
@@ -43,8 +44,12 @@ func openDirs(dir string, limits env.Limits, confine sandbox.Options, roots, rea
 	return local, box, nil
 }
 
-// openProject reads what the project of the session's directory brings.
+// openProject reads what the project of the session's directory brings. That of another machine is read when that is reached.
 func (s *Setup) openProject(c *Config) error {
+	if c.elsewhere() {
+		s.Project = &Project{Snapshot: &trust.Snapshot{}, Trusted: true}
+		return nil
+	}
 	if err := checkDir(c.Dir); err != nil {
 		return err
 	}
@@ -56,17 +61,20 @@ func (s *Setup) openProject(c *Config) error {
 	return err
 }
 
-// openDir opens the directory of the session.
+// openDir opens the directory of the session, unless that is on another machine, and protects its files.
 func (s *Setup) openDir(c *Config) (err error) {
-	if s.Local, s.box, err = openDirs(c.Dir, c.Limits, c.Sandbox, s.dirs.list, s.readable); err != nil {
-		return err
+	files, protection := s.Machine, env.DefaultProtection()
+	if s.far == nil {
+		if s.Local, s.box, err = openDirs(c.Dir, c.Limits, c.Sandbox, s.dirs.list, s.readable); err != nil {
+			return err
+		}
+		s.Machine, s.here = s.Local, s.Local.WorkDir()
+		if files, protection = s.Machine, s.box.Protection(); c.Here.Files != nil {
+			files = c.Here.Files(files)
+		}
+	} else {
+		s.far.protect(&protection)
 	}
-	o := &s.Options
-	var files env.Environment = s.Local
-	if c.Files != nil {
-		files = c.Files(files)
-	}
-	protection := s.box.Protection()
 	if state, err := StateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}
@@ -74,10 +82,24 @@ func (s *Setup) openDir(c *Config) (err error) {
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
 		protection.Ask = append(protection.Ask, filepath.ToSlash(dir))
 	}
-	if o.Env = env.Protect(files, protection); c.Mode == ModeReadOnly {
-		o.Env = env.ReadOnly(files)
+	if s.Options.Env = env.Protect(files, protection); c.Mode == ModeReadOnly {
+		s.Options.Env = env.ReadOnly(files)
 	}
 	return nil
+}
+
+// boxed reports whether a sandbox confines the commands.
+func (s *Setup) boxed() bool { return s.box != nil && s.box.Level() != sandbox.Off }
+
+// systemPrompt renders the system prompt of the session.
+func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, error) {
+	if s.far == nil {
+		return SystemPrompt(ctx, s.Local.WorkDir(), o)
+	}
+	if s.far.reader != nil {
+		o.Env = reader{env.Base{Environment: env.ReadOnly(s.far.reader)}, env.ConfinementOf(o.Env)}
+	}
+	return agent.SystemPrompt(ctx, o), nil
 }
 
 // SystemPrompt renders the system prompt of a session in a directory. The project's documents begin at the root of the repository, which may

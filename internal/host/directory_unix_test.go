@@ -91,6 +91,7 @@ func contains(t *testing.T, what, text string, parts ...string) {
 // A directory that a team has written for Claude Code works in all profiles and both dialects, once it is trusted: instructions, skills, commands,
 // agents and hooks. What they do is the same. Only the tools have other names.
 func TestM6_M10_ATeamsDirectory(t *testing.T) {
+	t.Parallel()
 	golden, err := os.ReadFile("testdata/team.hooks")
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +176,8 @@ func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 			if got := strings.Join(s.outputs(), "\n"); strings.Contains(got, "by hand") || strings.Contains(got, "linter") || s.read("docs/new.md") != "fine\n" || s.read("hooks.log") != "-" {
 				t.Errorf("the results are %s, hooks got %s", got, s.read("hooks.log"))
 			}
-			const want = "untrusted: These parts of the project are not used, because the project is not trusted: the skills release, sql-migrations; the commands explain, git:commit, review; " +
-				"the agents migrator, reviewer; the hooks for PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; the rules Bash(sh check.sh). To see the files and decide, run: attractor trust "
+			const want = "untrusted: These parts of the project are not used, because the project is not trusted: skills: release, sql-migrations; commands: explain, git:commit, review; " +
+				"agents: migrator, reviewer; hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh check.sh). To see the files and decide, run: attractor trust "
 			if got := s.warned(); len(got) != 1 || got[0] != want+host.ShellWord(s.dir) {
 				t.Errorf("warnings: %q", got)
 			}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -21,17 +20,13 @@ import (
 // imported.
 func Documents(ctx context.Context, profile string, getenv func(string) string) instructions.Options {
 	o := instructions.Options{Refuse: secretDocument}
-	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-	o.User, o.UserMistakes = instructions.ReadUser(ctx, home, userDocuments(home, profile, getenv)...)
+	o.User, o.UserMistakes = instructions.ReadUser(ctx, homeDir(getenv), userDocuments(profile, getenv)...)
 	return o
 }
 
 // userDocuments returns the files of a user's documents. The first of a group counts.
-func userDocuments(home, profile string, getenv func(string) string) (groups [][]string) {
-	add := func(dir, below string, names ...string) {
-		if dir == "" && home != "" {
-			dir = filepath.Join(home, below)
-		}
+func userDocuments(profile string, getenv func(string) string) (groups [][]string) {
+	add := func(dir string, names ...string) {
 		if dir == "" {
 			return
 		}
@@ -40,18 +35,18 @@ func userDocuments(home, profile string, getenv func(string) string) (groups [][
 		}
 		groups = append(groups, names)
 	}
-	config := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) { // the XDG specification requires an absolute path
-		config = ""
+	if config, err := configDir(getenv); err == nil { // without a home directory there is none
+		add(config, "AGENTS.md")
 	}
-	add(config, ".config", filepath.Join("attractor", "AGENTS.md"))
 	switch profile {
 	case "anthropic":
-		add(getenv("CLAUDE_CONFIG_DIR"), ".claude", "CLAUDE.md")
+		add(claudeDir(getenv), "CLAUDE.md")
 	case "openai":
-		add(getenv("CODEX_HOME"), ".codex", "AGENTS.override.md", "AGENTS.md")
+		add(codexDir(getenv), "AGENTS.override.md", "AGENTS.md")
 	case "gemini":
-		add("", ".gemini", "GEMINI.md")
+		if home := homeDir(getenv); home != "" {
+			add(filepath.Join(home, ".gemini"), "GEMINI.md")
+		}
 	}
 	return groups
 }
@@ -69,7 +64,9 @@ func (s *Setup) openDocuments(ctx context.Context, c *Config) error {
 	o := &s.Options
 	d := Documents(ctx, o.Profile.Name, c.getenv)
 	d.Refuse, d.Reads, d.Warn = s.refusesDocument, s.reads, s.warnOnce("instructions")
-	if roots := git.Roots(s.Local.WorkDir()); slices.ContainsFunc(roots, func(root string) bool { return root != s.Local.WorkDir() }) {
+	if s.far != nil {
+		d.Env = s.far.documents()
+	} else if roots := git.Roots(s.Local.WorkDir()); slices.ContainsFunc(roots, func(root string) bool { return root != s.Local.WorkDir() }) {
 		var err error
 		if s.reader, err = env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Containment: env.ContainGroup, Roots: roots}); err != nil {
 			return cannotWork(s.Local.WorkDir(), err)
@@ -89,8 +86,8 @@ func (s *Setup) refusesDocument(file string) string {
 	if why != "" || s.Rules == nil {
 		return why
 	}
-	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly, Paths: []string{file}}, Dir: s.Local.WorkDir()}
-	if d := s.Rules.Decide(context.Background(), s.Local, req); d.Verdict == tool.Deny {
+	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly, Paths: []string{file}}, Dir: s.Machine.WorkDir()}
+	if d := s.Rules.Decide(context.Background(), s.Machine, req); d.Verdict == tool.Deny {
 		return fmt.Sprintf("the rule %s denies it", d.Rule)
 	}
 	return ""

@@ -25,8 +25,12 @@ var (
 	ErrNoStore = errors.New("no store of sessions")
 	// ErrServer says that a required MCP server cannot be used.
 	ErrServer = errors.New("no MCP server")
+	// ErrUnreachable says that the machine on which the session works cannot be reached.
+	ErrUnreachable = errors.New("no environment")
 	// ErrRefused says that something which a command runs is not permitted.
 	ErrRefused = errors.New("not permitted")
+	// ErrNothing says that a session has changed nothing that could be taken back.
+	ErrNothing = errors.New("nothing to take back")
 	// ErrJournal says that the session's journal cannot be opened.
 	ErrJournal = errors.New("no journal")
 )

@@ -38,9 +38,9 @@ func OpenExtensions(c Config) (*Extensions, error) {
 	slices.SortFunc(e.Commands, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	e.Problems = slices.Concat(skills.Problems, files.Problems, agents.Problems)
 	var u unused
-	u.add("the skills", skills.Untrusted, skills.Why)
-	u.add("the commands", files.Untrusted, files.Why)
-	u.add("the agents", agents.Untrusted, agents.Why)
+	u.add("skills", skills.Untrusted, skills.Why)
+	u.add("commands", files.Untrusted, files.Why)
+	u.add("agents", agents.Untrusted, agents.Why)
 	if text := u.text(c.Dir); text != "" {
 		e.Unused, e.Problems = true, append(e.Problems, errors.New(text))
 	}

@@ -143,6 +143,7 @@ func TestL1_DeniedChanges(t *testing.T) {
 // Hooks, rules and the question decide in this order. What a hook allows skips the question of the built-in rules, but no rule. A rule that
 // denies counts in all modes.
 func TestL11_Order(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mode            host.Mode
 		before, request host.Stance

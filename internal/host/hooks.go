@@ -34,23 +34,18 @@ type ConfiguredHooks struct {
 
 // projectHooks lists the files of a project that may have hooks.
 func projectHooks() []string {
-	return []string{".attractor/hooks.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json"}
+	return slices.Concat([]string{".attractor/hooks.json"}, projectClaudeSettings(), []string{".codex/hooks.json"})
 }
 
-// userHooks lists the user's files that may have hooks: hooks.json beside the file of UserServers, settings.json in $CLAUDE_CONFIG_DIR or
-// ~/.claude, and hooks.json in $CODEX_HOME or ~/.codex.
+// userHooks lists the user's files that may have hooks: their own, and those for Claude Code and codex.
 func userHooks(getenv func(string) string) (files []string) {
-	if servers, err := UserServers(getenv); err == nil {
-		files = append(files, filepath.Join(filepath.Dir(servers), "hooks.json"))
+	config, err := configDir(getenv)
+	if err != nil {
+		config = "" // without a home directory there is none
 	}
-	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-	for _, place := range [][3]string{{"CLAUDE_CONFIG_DIR", ".claude", "settings.json"}, {"CODEX_HOME", ".codex", "hooks.json"}} {
-		dir := getenv(place[0])
-		if !filepath.IsAbs(dir) { // a relative one would make files of a project the user's
-			dir = filepath.Join(home, place[1])
-		}
-		if filepath.IsAbs(dir) {
-			files = append(files, filepath.Join(dir, place[2]))
+	for _, place := range [][2]string{{config, "hooks.json"}, {claudeDir(getenv), "settings.json"}, {codexDir(getenv), "hooks.json"}} {
+		if dir, name := place[0], place[1]; dir != "" {
+			files = append(files, filepath.Join(dir, name))
 		}
 	}
 	return files
@@ -96,7 +91,7 @@ func (c *ConfiguredHooks) projects(project *Project, own []string) (all []hooks.
 	for _, name := range projectHooks() {
 		file := filepath.Join(project.Root, filepath.FromSlash(name))
 		f := project.File(name)
-		if f == nil || slices.ContainsFunc(own, func(o string) bool { return sameFile(o, file) }) {
+		if f == nil || slices.ContainsFunc(own, func(o string) bool { return project.isOwn(o, file) }) {
 			continue
 		}
 		parsed := hooks.Parse(ext.File{Name: file, Data: f.Data, Origin: ext.Project})
@@ -201,14 +196,14 @@ func (s *Setup) openHooks(c *Config) error {
 	if c.StrictHooks && len(configured.Lost) > 0 {
 		return fail(ErrConfig, "hooks that must not fail cannot be used: %w", configured.Lost[0])
 	}
-	s.unused.add("the hooks for", configured.unused(), configured.Why)
+	s.unused.add("hooks", configured.unused(), configured.Why)
 	if len(configured.List) == 0 {
 		return nil
 	}
-	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.Local.WorkDir()}}
-	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.Project.Root, Dir: s.Local.WorkDir(), Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
+	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.here}}
+	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here, Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}
-	conditions := &ruleCache{dirs: ruleDirs(s.Local, c.getenv, s.mayRead()), env: s.Options.Env}
+	conditions := &ruleCache{dirs: s.ruleDirs(c), env: s.Options.Env}
 	o.Applies = conditions.applies
 	for i := range configured.List {
 		h := &configured.List[i]
@@ -299,7 +294,7 @@ func (s *Setup) startHooks(ctx context.Context, session *agent.Session) error {
 	return err
 }
 
-// listenForHooks lets the hooks hear of the events and questions of the session.
+// listenForHooks passes the events and questions of the session to the hooks.
 func (s *Setup) listenForHooks() {
 	h, o := s.hooks.Hooks, &s.Options
 	if h.Has(hooks.SessionStart, hooks.Notification) {
@@ -332,7 +327,12 @@ func (s *Setup) closeHooks() error {
 
 // KillNow sends KILL to the session's commands and hooks and does not wait. It is for a program that is about to exit.
 func (s *Setup) KillNow() error {
-	err := s.Local.KillNow()
+	var err error
+	if s.far != nil {
+		err = s.far.killNow()
+	} else {
+		err = s.Local.KillNow()
+	}
 	if s.hooks != nil {
 		err = errors.Join(err, s.hooks.own.killNow())
 	}

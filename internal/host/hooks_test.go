@@ -86,7 +86,7 @@ func (w *watched) dialect(d dialect) host.Config {
 	if d.profile == "openai" {
 		c.BaseURL += "/v1"
 	}
-	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k", "GEMINI_API_KEY", "k")
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k", "GEMINI_API_KEY", "k", "HOME", w.TempDir())
 	return c
 }
 
@@ -157,6 +157,7 @@ func plain(t *testing.T, log, dir string) (lines []string) {
 
 // Hooks of a project get, decide and add the same in all profiles and both dialects, if the project is trusted, and nothing otherwise.
 func TestM9_SameInAllDialects(t *testing.T) {
+	t.Parallel()
 	var first []string
 	for _, d := range dialects() {
 		t.Run(fmt.Sprintf("%s native %v", d.profile, d.native), func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestM9_Untrusted(t *testing.T) {
 		if _, result := w.submit(c, "go", w.see); result.Text != "done" || w.read("log") != "-" {
 			t.Errorf("%s: %+v, log %s", name, result, w.read("log"))
 		}
-		if got := w.warned(); !c.NoHooks && (len(got) != 1 || !strings.Contains(got[0], "the hooks for PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit") || !strings.Contains(got[0], "attractor trust")) {
+		if got := w.warned(); !c.NoHooks && (len(got) != 1 || !strings.Contains(got[0], "hooks: PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit") || !strings.Contains(got[0], "attractor trust")) {
 			t.Errorf("%s: warned of %q", name, got)
 		}
 	}
@@ -260,6 +261,12 @@ func TestM9_RelativeDirectoriesOfUsers(t *testing.T) {
 	}
 	if c := host.OpenHooks(project, getenv); len(c.List) != 0 || len(c.Untrusted) != 2 {
 		t.Errorf("used %v, untrusted %v", c.List, c.Untrusted)
+	}
+	for profile, name := range map[string]string{"anthropic": ".claude/CLAUDE.md", "openai": ".codex/AGENTS.md"} {
+		put(t, dir, name, "x")
+		if o := host.Documents(t.Context(), profile, getenv); len(o.User) != 0 {
+			t.Errorf("%s: documents of the user: %+v", profile, o.User)
+		}
 	}
 }
 

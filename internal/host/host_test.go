@@ -70,6 +70,20 @@ func variables(pairs ...string) func(string) string {
 	}
 }
 
+// begin opens and starts a session.
+func (b *bench) begin(c host.Config) (*host.Setup, *agent.Session) {
+	b.Helper()
+	setup, err := host.Open(context.Background(), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	session, err := setup.Start(context.Background())
+	if err != nil {
+		b.Fatal(errors.Join(err, setup.Close()))
+	}
+	return setup, session
+}
+
 // submit runs a session with a task, or continues it if the task is empty. It returns the session's id and result.
 func (b *bench) submit(c host.Config, task string, change ...func(*agent.Options)) (string, *agent.Result) {
 	b.Helper()

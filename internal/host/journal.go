@@ -21,7 +21,9 @@ func (s *Setup) openJournal(ctx context.Context, c *Config) (*agent.State, error
 		return nil, err
 	}
 	s.Resumed = from != ""
-	o.ID = uuid.NewString()
+	if o.ID = c.ID; o.ID == "" {
+		o.ID = uuid.NewString()
+	}
 	switch {
 	case c.Resume != "":
 		o.ID = from

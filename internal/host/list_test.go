@@ -86,3 +86,23 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 		t.Errorf("%d problems, %d tasks and %d locked sessions in %+v", problems, tasks, locked, got)
 	}
 }
+
+// The store of sessions is in the home directory that the program names, not in that of the process.
+func TestN8_StateOfTheNamedHome(t *testing.T) {
+	home := t.TempDir()
+	if state, err := host.StateDir(variables("HOME", home)); err != nil || state != filepath.Join(home, ".local", "state") {
+		t.Errorf("%s, %v", state, err)
+	}
+	if state, err := host.StateDir(variables()); err == nil || err.Error() != "set XDG_STATE_HOME or HOME" {
+		t.Errorf("%s, %v", state, err)
+	}
+}
+
+// What names a session can be passed to commands: ids that are no UUIDs may begin alike.
+func TestH_ShortIDs(t *testing.T) {
+	for id, want := range map[string]string{"0192f0a1-7b3c-7000-8000-000000000001": "0192f0a1", "fix-login-1": "fix-login-1", "x": "x"} {
+		if got := host.ShortID(id); got != want {
+			t.Errorf("ShortID(%q) = %q, want %q", id, got, want)
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/tool"
@@ -42,7 +41,7 @@ func (s *Setup) openLanguageServers(c *Config) error {
 	for i := range list {
 		list[i].Refused = s.refuseLanguageServer(c, &list[i])
 	}
-	s.Languages = lsp.New(lsp.Options{Env: s.Local, Servers: list, Warn: func(err error) { s.warnings.add("lsp", err.Error()) }})
+	s.Languages = lsp.New(lsp.Options{Env: s.Machine, Servers: list, Warn: func(err error) { s.warnings.add("lsp", err.Error()) }})
 	o := &s.Options
 	o.Closers = append(o.Closers, s.Languages)
 	// It is outside of the gate and of hooks, which may change files after a call.
@@ -84,7 +83,7 @@ func (s *Setup) languageServers(c *Config) ([]lsp.Server, error) {
 		for i := range list {
 			unused = append(unused, list[i].Name)
 		}
-		s.unused.add("the language servers", unused, s.Project.because())
+		s.unused.add("language servers", unused, s.Project.because())
 	}
 	list, shadowed := lsp.Merge(append(lists, lsp.Defaults())...)
 	s.warnAll("lsp_config", shadowed)
@@ -121,12 +120,15 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 // refuseLanguageServer returns why a server must not be started, or "". A server reads a project's build files, and some run programs of
 // the project. In a sandbox all may, because commands can do that too.
 func (s *Setup) refuseLanguageServer(c *Config, server *lsp.Server) string {
-	const remedy = "; let it run in a sandbox with --sandbox workspace, or pass --trust-project"
+	remedy, decide := "; let it run in a sandbox with --sandbox workspace, or pass --trust-project", ", or run: attractor trust"
+	if s.far != nil {
+		remedy, decide = "; pass --trust-project", ""
+	}
 	switch {
-	case s.box.Level() != sandbox.Off || c.TrustProject:
+	case s.boxed() || c.TrustProject:
 		return ""
 	case !s.Project.Trusted:
-		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s, or run: attractor trust", s.Project.because(), remedy)
+		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.because(), remedy, decide)
 	case server.RunsProject && s.Project.Empty():
 		return "it may run programs of the project without a sandbox, and nobody has said that they trust the project" + remedy
 	}

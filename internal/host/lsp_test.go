@@ -100,6 +100,7 @@ func goplsInPath(t *testing.T) {
 // Without a sandbox a server starts only in a project that somebody has trusted. In a sandbox the user's always do, and the project's own
 // servers only with trust.
 func TestM11_WhichServersStart(t *testing.T) {
+	t.Parallel()
 	const server = `": {"command": "sh", "args": ["-c", "touch started"], "extensionToLanguage": {".txt": "text"}}`
 	const mine, ours = `{"mine` + server + `}`, `{"ours` + server + `}`
 	const refused = "the language server mine does not start: "
@@ -113,11 +114,11 @@ func TestM11_WhichServersStart(t *testing.T) {
 		"empty":        {},
 		"nobody asked": {chosen: "auto", lsp: refused + "it may run programs of the project without a sandbox, and nobody has said that they trust the project"},
 		"untrusted": {chosen: "auto", project: ours, lsp: refused + "it reads the project's build files without a sandbox, and ",
-			untrusted: "the language servers ours. To see the files"},
+			untrusted: "language servers: ours. To see the files"},
 		"trusted":              {chosen: "auto", project: ours, change: func(c *host.Config) { c.TrustProject = true }, started: true, lsp: "mine is off"},
 		"the project's":        {chosen: "ours", project: ours, change: func(c *host.Config) { c.TrustProject = true }, started: true, lsp: "ours is off"},
 		"by name":              {chosen: "mine", change: func(c *host.Config) { c.TrustProject = true }, started: true, lsp: "mine is off"},
-		"untrusted in sandbox": {chosen: "auto", project: ours, change: boxed(t), started: true, lsp: "mine is off", untrusted: "the language servers ours"},
+		"untrusted in sandbox": {chosen: "auto", project: ours, change: boxed(t), started: true, lsp: "mine is off", untrusted: "language servers: ours"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSkillful(t)

@@ -37,19 +37,6 @@ func UserServers(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "mcp.json"), err
 }
 
-// configDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else ~/.config/attractor.
-func configDir(getenv func(string) string) (string, error) {
-	config := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) { // the XDG specification requires an absolute path
-		home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-		if home == "" {
-			return "", errors.New("set XDG_CONFIG_HOME or HOME")
-		}
-		config = filepath.Join(home, ".config")
-	}
-	return filepath.Join(config, "attractor"), nil
-}
-
 // OpenServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
 // a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
 func OpenServers(dir string, project *Project, given []mcp.Server, files []string, getenv func(string) string) (*Servers, error) {
@@ -121,7 +108,7 @@ func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
 // placeOf returns the directory in which a server's process runs. One of the project stays in the project.
 func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
 	if s.Origin != mcp.Project {
-		home := cmp.Or(r.getenv("HOME"), r.getenv("USERPROFILE"))
+		home := homeDir(r.getenv)
 		switch rest, below := strings.CutPrefix(s.Dir, "~/"); {
 		case s.Dir == "":
 			return r.unplaced(s)
@@ -155,7 +142,7 @@ func (r *serverReader) variables(origin mcp.Origin) func(string) (string, error)
 		value := r.getenv(name)
 		switch {
 		case value == "" && name == "CLAUDE_PROJECT_DIR" && r.project != nil: // which files for Claude Code use
-			return r.project.Root, nil
+			return cmp.Or(r.project.here, r.project.Root), nil
 		case value == "":
 			return "", mcp.ErrUnset
 		case origin == mcp.Project && looksSecret(name, value) && r.project.Decision.State != trust.Trusted:
@@ -219,6 +206,8 @@ func (r *serverReader) projects() []mcp.Server {
 // because returns why a project has no effect, as the end of a sentence about it.
 func (p *Project) because() string {
 	switch {
+	case p.here != "":
+		return "the project is on another machine, where its files can neither start nor allow anything"
 	case p.Unknown != nil:
 		return "it cannot be known whether you trust the project (" + p.Unknown.Error() + ")"
 	case len(p.Problems) > 0:

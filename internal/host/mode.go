@@ -32,16 +32,28 @@ const (
 // Modes returns the modes between which a session can change.
 func Modes() []Mode { return []Mode{ModeAsk, ModeAcceptEdits, ModePlan, ModeFull} }
 
+// ModeNames returns the names of Modes.
+func ModeNames() (names []string) {
+	for _, m := range Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
 // ParseMode returns the mode with a name.
 func ParseMode(name string) (Mode, error) {
 	if slices.Contains(Modes(), Mode(name)) {
 		return Mode(name), nil
 	}
-	var all []string
-	for _, m := range Modes() {
-		all = append(all, string(m))
+	if here, ok := otherModes()[name]; ok {
+		return "", fmt.Errorf("there is no mode %q; here it is %s (docs/coming-from)", name, here)
 	}
-	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(all, ", "))
+	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(ModeNames(), ", "))
+}
+
+// otherModes returns, by the names of Claude Code's modes that do not exist here, what takes their place.
+func otherModes() map[string]Mode {
+	return map[string]Mode{"default": ModeAsk, "acceptEdits": ModeAcceptEdits, "bypassPermissions": ModeFull}
 }
 
 // asks reports whether a person is asked about calls in the mode.

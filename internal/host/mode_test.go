@@ -106,15 +106,8 @@ func TestN8_ModesOnResume(t *testing.T) {
 			if config.Mode = c.was; c.was == "left" {
 				config.Mode = host.ModePlan
 			}
-			setup, err := host.Open(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			session, err := setup.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = session.Submit(t.Context(), "the task")
+			setup, session := b.begin(config)
+			_, err := session.Submit(t.Context(), "the task")
 			if c.was == "left" {
 				err = errors.Join(err, setup.SetMode(t.Context(), host.ModeAcceptEdits))
 			}

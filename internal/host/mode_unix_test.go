@@ -75,6 +75,7 @@ esac`,
 
 // Every mode does with every kind of call what it promises. Rules and hooks that deny count in all modes.
 func TestN8_ModesDecide(t *testing.T) {
+	t.Parallel()
 	for m, mode := range append(host.Modes(), host.ModeReadOnly) {
 		t.Run(string(mode), func(t *testing.T) {
 			b := newTeam(t, modeFiles)

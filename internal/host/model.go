@@ -51,7 +51,7 @@ func (s *Setup) Models() (list []Model) {
 		model = facts.ID
 	}
 	if !slices.ContainsFunc(list, func(m Model) bool { return m.Provider == provider && m.ID == model }) {
-		list = slices.Insert(list, 0, Model{Provider: provider, ID: model})
+		list = slices.Insert(list, 0, Model{Provider: provider, ID: model, Window: s.window(provider, model)})
 	}
 	return list
 }
@@ -73,6 +73,7 @@ func (s *Setup) SetModel(ctx context.Context, provider, model string) error {
 	if next.model = strings.TrimSpace(model); next.model == "" {
 		return fail(ErrNoModel, "the model has no name")
 	}
+	next.model = newestOf(next.provider, next.model)
 	if _, err := s.Options.Client.Provider(next.provider); err != nil {
 		return s.unreachable(next.provider)
 	}
@@ -110,7 +111,7 @@ func (s *Setup) choose(ctx context.Context, next chosen) error {
 		o := &s.Options
 		o.Provider, o.Model, o.Effort = next.provider, next.model, next.effort
 		s.change = agent.Settings{Provider: &next.provider, Model: &next.model, Effort: &next.effort}
-	} else if err := s.session.Set(ctx, next.from(s.chosen)); err != nil {
+	} else if err := s.session.Set(ctx, s.withSaid(s.session, next.from(s.chosen), next)); err != nil {
 		return fmt.Errorf("cannot use the model %s of %s: %w", next.model, next.provider, err)
 	}
 	s.chosen = next

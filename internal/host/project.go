@@ -22,7 +22,8 @@ type Project struct {
 	// Unknown says why the user's decision cannot be known.
 	Unknown error
 
-	chosen bool // the user has said that the project is trusted, so it is not just that it has nothing to trust
+	here   string // the directory of this machine for what runs here, if the project is on another machine
+	chosen bool   // the user has said that the project is trusted, so it is not just that it has nothing to trust
 }
 
 // TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
@@ -67,7 +68,7 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 
 // Untrusted returns a line that says which files have no effect and why, or "" if all have the effect that their user has decided on.
 func (p *Project) Untrusted() string {
-	if p.Trusted || p.Unknown == nil && p.Decision.State == trust.Declined {
+	if p.Trusted || p.here != "" || p.Unknown == nil && p.Decision.State == trust.Declined {
 		return ""
 	}
 	why := "is not trusted yet"
@@ -95,13 +96,23 @@ func (p *Project) changes() string {
 	return strings.Join(files, ", ")
 }
 
-// unusedRules returns the rules of an untrusted project that would allow something.
-func (p *Project) unusedRules() (list []string) {
+// UnusedRules returns a line that says which rules of the project that allow something have no effect and why, or "" if there are none. The project is
+// that of a directory which the user has named.
+func (p *Project) UnusedRules(dir string, getenv func(string) string) string {
+	u := unused{}
+	u.add("rules", p.unusedRules(getenv), p.because())
+	return u.text(dir)
+}
+
+// unusedRules returns the rules of an untrusted project that would allow something. The user's own are not the project's.
+func (p *Project) unusedRules(getenv func(string) string) (list []string) {
 	if p.Trusted {
 		return nil
 	}
+	own := ownRuleFiles(getenv)
 	for _, e := range p.Effects() {
-		if e.What == "allows" {
+		file := filepath.Join(p.Root, filepath.FromSlash(e.File))
+		if e.What == "allows" && !slices.ContainsFunc(own, func(name string) bool { return p.isOwn(name, file) }) {
 			list = append(list, e.Text)
 		}
 	}

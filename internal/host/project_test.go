@@ -330,6 +330,9 @@ func TestL10_HomeIsTheProject(t *testing.T) {
 			if got := len(set.Warnings()); got != 1 {
 				t.Errorf("%d warnings: %q", got, set.Warnings())
 			}
+			if line := p.UnusedRules(home, getenv); strings.Contains(line, "touch") || strings.Contains(line, "make") == trusted {
+				t.Errorf("HOME=%s, trusted %v: unused: %q", name, trusted, line)
+			}
 			allowed := map[bool]tool.Verdict{false: tool.Ask, true: tool.Allow}[trusted]
 			for command, want := range map[string]tool.Verdict{"touch x": tool.Allow, "mkdir x": tool.Deny, "make": allowed, "npm test": allowed, "npm publish": tool.Deny} {
 				req, err := rules.Query{Command: command}.Request()

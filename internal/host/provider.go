@@ -36,6 +36,13 @@ func (c *Config) connect() (*llm.Client, string, error) {
 	return client, chosen.Name, nil
 }
 
+// CheckProvider returns an error if the environment lacks what the chosen provider of a new session needs. It makes no request.
+func (c Config) CheckProvider() error {
+	c.useDefaults()
+	_, _, err := c.connect()
+	return err
+}
+
 // newProvider returns a provider with its key and URL from the environment. A base URL takes precedence over the environment's.
 func (c *Config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
 	config, _ := kind.Config(c.getenv)
@@ -54,20 +61,27 @@ func (c *Config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the chosen provider, else the only one whose key or base URL is in the environment. It does not guess among several.
+// chooseProvider returns the chosen provider, else the only vendor whose key is in the environment, else the server whose base URL is. It does
+// not guess among several.
 func (c *Config) chooseProvider() (providers.Kind, error) {
 	if name := value(c.Provider); name != "" {
 		return FindProvider(name)
 	}
-	var set []providers.Kind
+	var set, servers []providers.Kind
 	var names []string
 	for _, kind := range providers.Kinds() {
-		if _, ok := kind.Config(c.getenv); ok && !kind.NeedsURL && !kind.Local {
+		switch _, ok := kind.Config(c.getenv); {
+		case !ok || kind.Local:
+		case kind.NeedsURL:
+			servers = append(servers, kind)
+		default:
 			set = append(set, kind)
 			names = append(names, kind.Name)
 		}
 	}
 	switch {
+	case len(set) == 0 && len(servers) == 1:
+		return servers[0], nil
 	case len(set) == 1:
 		return set[0], nil
 	case len(set) > 1:
@@ -82,7 +96,7 @@ func (c *Config) chooseProvider() (providers.Kind, error) {
 func FindProvider(name string) (providers.Kind, error) {
 	kind, err := providers.Find(name)
 	if err != nil {
-		return kind, fail(ErrConfig, "unknown provider %q; the providers are %s", name, strings.Join(providers.Names(), ", "))
+		return kind, fail(ErrConfig, "unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name, strings.Join(providers.Names(), ", "))
 	}
 	return kind, nil
 }

@@ -16,6 +16,7 @@ import (
 
 // The model reads what the sandbox refused, and a person can let the command run outside, once.
 func TestL5_RefusalsAreTold(t *testing.T) {
+	t.Parallel()
 	peer.Need(t, "bwrap")
 	for name, c := range map[string]struct {
 		permission host.Mode

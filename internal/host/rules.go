@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -26,31 +25,49 @@ func UserRules(getenv func(string) string) (string, error) {
 
 // projectRules lists the files of a project that may have rules.
 func projectRules() []string {
-	return []string{".attractor/rules.json", ".claude/settings.json", ".claude/settings.local.json"}
+	return append([]string{".attractor/rules.json"}, projectClaudeSettings()...)
 }
 
 // OpenRules reads the rules that apply to calls in a directory: those of the named files, of the user, and of the project. The user's are in
 // UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
 // ask. Reading needs no permission in the directory, and in those that are readable. The error names every mistake in every file.
 func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
-	return openRules(local, project, files, nil, getenv, readable)
-}
-
-// openRules is OpenRules with rules of the user's that are in no file.
-func openRules(local *env.Local, project *Project, files []string, sources []rules.Source, getenv func(string) string, readable []string) (*rules.Set, error) {
-	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE")))
-	for _, name := range files {
-		source, err := ruleFile(name)
-		if err != nil {
-			return nil, fail(ErrConfig, "cannot read the rules: %w", err)
-		}
-		sources = append(sources, source)
-	}
-	own, err := ownRules(home, getenv)
+	given, own, err := userSources(files, getenv)
 	if err != nil {
 		return nil, err
 	}
-	set, err := rules.Load(ruleDirs(local, getenv, readable), slices.Concat(sources, own, project.rules(own))...)
+	return loadRules(ruleDirs(local, getenv, readable), slices.Concat(given, own, project.rules(own)))
+}
+
+// openRules reads the rules of the session: those of OpenRules, and those of the user's that are in no file.
+func (s *Setup) openRules(c *Config) (*rules.Set, error) {
+	given, own, err := userSources(c.Rules, c.getenv)
+	if err != nil {
+		return nil, err
+	}
+	project := s.Project.rules(own)
+	if s.far != nil {
+		s.far.place(given, own)
+	}
+	return loadRules(s.ruleDirs(c), slices.Concat(c.toolRules(), given, own, project))
+}
+
+// userSources reads the user's rules: those of the given files, and their own.
+func userSources(files []string, getenv func(string) string) (given, own []rules.Source, err error) {
+	for _, name := range files {
+		source, err := ruleFile(name)
+		if err != nil {
+			return nil, nil, fail(ErrConfig, "cannot read the rules: %w", err)
+		}
+		given = append(given, source)
+	}
+	own, err = ownRules(getenv)
+	return given, own, err
+}
+
+// loadRules returns the rules of the sources.
+func loadRules(dirs rules.Dirs, sources []rules.Source) (*rules.Set, error) {
+	set, err := rules.Load(dirs, sources...)
 	if err != nil {
 		return nil, fail(ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)
 	}
@@ -65,32 +82,33 @@ func slashed(names []string) (all []string) {
 	return all
 }
 
-// ruleDirs returns what the patterns of rules are about.
+// ruleDirs returns what the patterns of the session's rules are about.
+func (s *Setup) ruleDirs(c *Config) rules.Dirs {
+	if s.far != nil {
+		return s.far.ruleDirs(s.mayRead())
+	}
+	return ruleDirs(s.Local, c.getenv, s.mayRead())
+}
+
+// ruleDirs returns what the patterns of rules are about on this machine.
 func ruleDirs(local *env.Local, getenv func(string) string, readable []string) rules.Dirs {
-	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE"))) // without one, patterns that begin with ~ are mistakes, which are told
+	home := filepath.ToSlash(homeDir(getenv)) // without one, patterns that begin with ~ are mistakes, which are told
 	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()}, env.ConfinementOf(local).Writable, slashed(readable)), Resolve: rules.RealPath,
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 }
 
-// ownRules returns the user's own files, as far as they exist.
-func ownRules(home string, getenv func(string) string) (sources []rules.Source, err error) {
+// ownRuleFiles lists the user's own files that may have rules.
+func ownRuleFiles(getenv func(string) string) []string {
 	kept, err := UserRules(getenv)
 	if err != nil {
 		kept = "" // without a state directory nothing was kept
 	}
-	settings := getenv("CLAUDE_CONFIG_DIR")
-	if !filepath.IsAbs(settings) { // a relative one would make files of a project the user's
-		settings = filepath.Join(home, ".claude")
-	}
-	if filepath.IsAbs(settings) {
-		settings = filepath.Join(settings, "settings.json")
-	} else {
-		settings = ""
-	}
-	for _, name := range []string{kept, settings} {
-		if name == "" {
-			continue
-		}
+	return slices.DeleteFunc([]string{kept, claudeSettings(getenv)}, func(name string) bool { return name == "" })
+}
+
+// ownRules returns the user's own files, as far as they exist.
+func ownRules(getenv func(string) string) (sources []rules.Source, err error) {
+	for _, name := range ownRuleFiles(getenv) {
 		source, err := ruleFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -98,7 +116,7 @@ func ownRules(home string, getenv func(string) string) (sources []rules.Source, 
 		if err != nil {
 			return nil, fail(ErrConfig, "cannot read the rules: %w", err)
 		}
-		if name == settings {
+		if name == claudeSettings(getenv) {
 			source.Foreign, source.Dir = true, filepath.ToSlash(filepath.Dir(filepath.Dir(name)))
 		} else {
 			source.Dir = ""
@@ -137,7 +155,7 @@ func (p *Project) rules(own []rules.Source) (sources []rules.Source) {
 	}
 	for _, name := range projectRules() {
 		file := filepath.Join(p.Root, filepath.FromSlash(name))
-		if slices.ContainsFunc(own, func(s rules.Source) bool { return sameFile(s.Name, file) }) {
+		if slices.ContainsFunc(own, func(s rules.Source) bool { return p.isOwn(s.Name, file) }) {
 			continue
 		}
 		if f := p.File(name); f != nil {
@@ -147,6 +165,9 @@ func (p *Project) rules(own []rules.Source) (sources []rules.Source) {
 	}
 	return sources
 }
+
+// isOwn reports whether one of the user's files is also the project's file of a name, as in a home directory that is a project.
+func (p *Project) isOwn(own, file string) bool { return p.here == "" && sameFile(own, file) }
 
 // sameFile reports whether two names lead to the same file.
 func sameFile(a, b string) bool {

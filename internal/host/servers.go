@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,13 +23,13 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 		}
 		return nil
 	}
-	if s.Configured, err = OpenServers(s.Local.WorkDir(), s.Project, c.Servers, c.MCP, c.getenv); err != nil {
+	if s.Configured, err = OpenServers(s.here, s.Project, c.Servers, c.MCP, c.getenv); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {
 		s.warnings.add("mcp_config", problem.Error())
 	}
-	s.unused.add("the MCP servers", s.Configured.Untrusted, s.Configured.Why)
+	s.unused.add("MCP servers", s.Configured.Untrusted, s.Configured.Why)
 	s.startServers(ctx, c, s.Configured.List, func(_ string, err error) { s.warnings.add("mcp_server", describe(err)) })
 	return nil
 }
@@ -40,7 +39,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 	if len(list) == 0 {
 		return
 	}
-	s.places = &places{dir: s.Local.WorkDir(), limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
+	s.places = &places{dir: s.here, limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
@@ -55,12 +54,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 // toolBudget returns how many bytes the definitions of the servers' tools may have before they are deferred, by the window of the model with
 // which the session begins.
 func (s *Setup) toolBudget() int {
-	o := &s.Options
-	if o.Client == nil || o.Client.Models == nil {
-		return mcp.DefaultBudget
-	}
-	facts, _ := o.Client.Models(o.Provider, cmp.Or(o.Model, o.Profile.Model))
-	return mcp.BudgetFor(facts.Window)
+	return mcp.BudgetFor(s.beginsWith())
 }
 
 // shownNames returns some of the names that a project has chosen, on one line.

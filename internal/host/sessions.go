@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,18 +21,6 @@ func UserStore(getenv func(string) string) (*journal.Dir, error) {
 		return nil, fail(ErrNoStore, "there is no directory to keep sessions in: %w", err)
 	}
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
-}
-
-// StateDir returns the user's directory for the state of programs.
-func StateDir(getenv func(string) string) (string, error) {
-	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) { // the XDG specification requires an absolute path
-		return state, nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", errors.New("set XDG_STATE_HOME or HOME")
-	}
-	return filepath.Join(home, ".local", "state"), nil
 }
 
 // Find returns the id of the session whose id equals the prefix or alone begins with it. Journals without a record are not sessions, so they
@@ -74,6 +61,14 @@ func Find(ctx context.Context, store journal.Store, prefix string) (string, erro
 // mostNamed limits the sessions that an error names.
 const mostNamed = 8
 
+// ShortID returns the beginning of a session's id, which usually identifies it. An id that is no UUID stays whole: others may begin alike.
+func ShortID(id string) string {
+	if len(id) > 8 && strings.Count(id, "-") == 4 {
+		return id[:8]
+	}
+	return id
+}
+
 // isBlank reports whether a journal has no record. A process that is killed at its start leaves such a journal.
 func isBlank(ctx context.Context, store journal.Store, id string) bool {
 	r, err := store.Read(ctx, id)
@@ -86,14 +81,32 @@ func isBlank(ctx context.Context, store journal.Store, id string) bool {
 // Summary describes a session in a list.
 type Summary struct {
 	journal.Entry
-	Dir      string    `json:"dir,omitempty"`
-	Provider string    `json:"provider,omitempty"`
-	Model    string    `json:"model,omitempty"`
-	Task     string    `json:"task,omitempty"` // the first input
-	Created  time.Time `json:"created,omitzero"`
-	Parent   string    `json:"parent,omitempty"`
-	ForkOf   string    `json:"fork_of,omitempty"`
-	Problem  string    `json:"problem,omitempty"` // why the session cannot be read
+	Dir string `json:"dir,omitempty"`
+	// Environment is the place of a session that began on another machine. Its directory is Dir, too.
+	Environment *Workplace `json:"environment,omitempty"`
+	Provider    string     `json:"provider,omitempty"`
+	Model       string     `json:"model,omitempty"`
+	Task        string     `json:"task,omitempty"` // the first input
+	Created     time.Time  `json:"created,omitzero"`
+	Parent      string     `json:"parent,omitempty"`
+	ForkOf      string     `json:"fork_of,omitempty"`
+	Problem     string     `json:"problem,omitempty"` // why the session cannot be read
+}
+
+// Where returns the directory of a session and, if that is on another machine, the command that leads there.
+func (s *Summary) Where() string {
+	if s.Environment != nil {
+		return s.Environment.String()
+	}
+	return s.Dir
+}
+
+// Home returns the directory of this machine in which a session began. A list of the sessions of a directory has those of that one.
+func (s *Summary) Home() string {
+	if s.Environment != nil {
+		return s.Environment.Here
+	}
+	return s.Dir
 }
 
 // List returns the sessions of a store, the most recently written first. It returns at most limit sessions; 0 means all. Journals without a
@@ -130,7 +143,7 @@ func summarize(ctx context.Context, store journal.Store, e journal.Entry) Summar
 		opening, err = agent.ReadOpening(recordsOf(ctx, store, e.ID))
 	}
 	s := Summary{Entry: e, Dir: opening.Dir, Provider: opening.Provider, Model: opening.Model, Task: opening.Task, Created: opening.Created,
-		Parent: opening.Parent, ForkOf: opening.ForkOf}
+		Parent: opening.Parent, ForkOf: opening.ForkOf, Environment: WorkplaceOf(opening.Notes)}
 	if err != nil {
 		s.Problem = err.Error()
 	}

@@ -70,7 +70,8 @@ func AllSettings() []Setting {
 		{Key: "model", Kind: KindText, Why: costs},
 		{Key: "effort", Kind: KindText, Project: RightAny},
 		{Key: "fallback", Kind: KindList, Why: sendsAway, check: isFallback},
-		{Key: "base_url", Kind: KindText, Why: sendsAway, check: isURL},
+		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL},
+		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider"},
 		{Key: "idle_timeout", Kind: KindDuration, Why: "it depends on your provider"},
 		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: isProfile},
 		{Key: "native", Kind: KindSwitch, Project: RightAny},
@@ -97,6 +98,7 @@ func AllSettings() []Setting {
 		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter},
 		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter},
 		{Key: "no_journal", Kind: KindSwitch, Why: yourFiles},
+		{Key: "no_checkpoints", Kind: KindSwitch, Why: yourFiles},
 		{Key: "keep_outputs", Kind: KindNumber, Why: yourFiles},
 		{Key: "max_journal", Kind: KindNumber, Why: yourFiles, check: isPositive},
 		{Key: "diffs", Kind: KindNumber, Why: yourFiles},
@@ -106,8 +108,9 @@ func AllSettings() []Setting {
 // onlyFlags says of names that are no settings what to do instead.
 func onlyFlags() map[string]string {
 	const flagOnly = "it can only be a flag"
-	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly, "image": flagOnly, "debug": flagOnly, "dir": flagOnly, "resume": flagOnly, "fork": flagOnly,
-		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly,
+	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly, "image": flagOnly, "debug": flagOnly, "dir": flagOnly, "env_command": flagOnly, "resume": flagOnly, "fork": flagOnly,
+		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "check": flagOnly, "check_rounds": flagOnly,
+		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly,
 		"trust_project": flagOnly + ", because with it any project that you open could start programs",
 		"api_key":       "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
 		"hooks":         "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",

@@ -47,8 +47,8 @@ func project(t *testing.T, text string) *Project {
 // in its file. Every setting is in this list or in that of the settings which a project can choose.
 func TestN8_ConfigProjectCannot(t *testing.T) {
 	cannot := map[string][]string{ // with values to which the settings would have to be set
-		"provider": {`"openai"`}, "model": {`"m"`}, "fallback": {`["openai/m"]`, `[]`}, "base_url": {`"http://127.0.0.1:1"`}, "idle_timeout": {`"1s"`}, "profile": {`"openai"`},
-		"instructions": {`"@/etc/passwd"`, `"x"`}, "web": {"true"}, "mcp": {`["x.json"]`}, "no_mcp": {"true", "false"}, "no_hooks": {"true"}, "strict_hooks": {"false"},
+		"provider": {`"openai"`}, "model": {`"m"`}, "fallback": {`["openai/m"]`, `[]`}, "base_url": {`"http://127.0.0.1:1"`}, "idle_timeout": {`"1s"`}, "context_window": {"1"}, "profile": {`"openai"`},
+		"instructions": {`"@/etc/passwd"`, `"x"`}, "web": {"true"}, "mcp": {`["x.json"]`}, "no_mcp": {"true", "false"}, "no_checkpoints": {"true", "false"}, "no_hooks": {"true"}, "strict_hooks": {"false"},
 		"mode": {`"full"`, `"ask"`, `"plan"`}, "allow_tool": {`["Bash"]`}, "deny_tool": {`["Bash"]`}, "add_dir": {`["/"]`}, "rules": {`["x.json"]`}, "sandbox": {`"off"`, `"workspace-weak"`}, "network": {"true", "false"}, "allow_host": {`["x.com"]`}, "allow_socket": {`["/run/x"]`},
 		"limit":      {`"processes=none"`, `"processes=200"`, `"memory=3g"`, `"file-size=1,memory=none"`},
 		"max_rounds": {"0", "301"}, "max_turns": {"0", "31"}, "budget_usd": {"0", "5.01"}, "budget_tokens": {"0", "1001"},
@@ -142,6 +142,10 @@ func TestN8_ConfigChooses(t *testing.T) {
 		{"the same provider", append(file(PlaceFlag, "provider", "openai-compatible"), own...), false,
 			"provider=openai-compatible model=mine base_url=http://localhost:1/v1 profile=openai effort=high"},
 		{"another model", append(file(PlaceFlag, "model", "theirs"), own...), false, "model=theirs provider=openai-compatible base_url=http://localhost:1/v1 profile=openai effort=high"},
+		{"a window beside another model", append(file(PlaceFlag, "model", "theirs"), file(PlaceUser, "model", "mine", "context_window", "5")...), false, "model=theirs"},
+		{"a window beside the same model", append(file(PlaceFlag, "model", "mine"), file(PlaceUser, "model", "mine", "context_window", "5")...), false, "model=mine context_window=5"},
+		{"a window of all models", append(file(PlaceFlag, "model", "theirs"), file(PlaceUser, "context_window", "5")...), false, "model=theirs context_window=5"},
+		{"a window of another provider", append(file(PlaceFlag, "provider", "anthropic"), file(PlaceUser, "provider", "ollama", "context_window", "5")...), false, "provider=anthropic"},
 		{"a model without a provider", append(file(PlaceFlag, "provider", "anthropic"), file(PlaceUser, "model", "mine")...), false, "provider=anthropic"},
 		{"hosts without a sandbox", append(file(PlaceFlag, "sandbox", "off"), file(PlaceUser, "sandbox", "workspace", "network", "true", "allow_host", "x")...), false, "sandbox=off"},
 		{"hosts with a sandbox", file(PlaceUser, "sandbox", "workspace", "allow_host", "x"), false, "sandbox=workspace allow_host=x"},

@@ -30,14 +30,13 @@ func isProfile(text string) error { return oneOf(text, ProfileNames()) }
 func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
 
 func isMode(text string) error {
-	var names []string
-	for _, m := range Modes() {
-		names = append(names, string(m))
+	if here, ok := otherModes()[text]; ok {
+		return fmt.Errorf("must be %q instead of %q", here, text)
 	}
-	return oneOf(text, names)
+	return oneOf(text, ModeNames())
 }
 
-func isOnLimit(text string) error { return oneOf(text, []string{"stop", "summarize"}) }
+func isOnLimit(text string) error { return oneOf(text, LimitActionNames()) }
 
 func isLimit(text string) error {
 	if err := ParseLimits(new(env.Limits), text); err != nil {
@@ -53,8 +52,8 @@ func isPositive(text string) error {
 	return nil
 }
 
-// isURL does not quote the text, which may have a password.
-func isURL(text string) error {
+// CheckURL returns an error unless a text can be a base URL. The error does not quote the text, which may have a password.
+func CheckURL(text string) error {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("must be an http or https URL")
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/attractor-go/attractor/env/sandbox"
@@ -24,6 +25,7 @@ func ChooseSettings(values []Value, resumes bool) *Settings {
 		}
 	}
 	s.dropOfOtherProviders()
+	s.dropOfOtherModels()
 	s.dropContradicted(resumes)
 	return s
 }
@@ -80,23 +82,46 @@ func (s *Settings) add(v Value) {
 	s.values = slices.Insert(s.values, i, v)
 }
 
-// dropOfOtherProviders drops models, profiles and URLs that stand in a lower place than the provider, unless the provider there is the same:
+// dropOfOtherProviders drops models, profiles, URLs and windows that stand in a lower place than the provider, unless the provider there is the same:
 // they belong to another one, whose requests must not go there.
 func (s *Settings) dropOfOtherProviders() {
-	chosen := s.Get("provider")
+	s.dropBelow("provider", func(beside *Value, chosen Value) string {
+		if beside == nil || beside.one() != chosen.one() {
+			return "no provider or another one stands beside this value"
+		}
+		return ""
+	}, "model", "profile", "base_url", "context_window")
+}
+
+// dropOfOtherModels drops windows that stand in a lower place than the model, beside another model. Without a model beside it, a window is that of every
+// model of the server.
+func (s *Settings) dropOfOtherModels() {
+	s.dropBelow("model", func(beside *Value, chosen Value) string {
+		if beside != nil && beside.one() != chosen.one() {
+			return "another one stands beside this value"
+		}
+		return ""
+	}, "context_window")
+}
+
+// dropBelow drops values of the dependent settings that stand in a lower place than the value that counts for a key, where because returns a reason for
+// what stands beside them for that key. That is nil if there is nothing.
+func (s *Settings) dropBelow(key string, because func(beside *Value, chosen Value) string, dependent ...string) {
+	chosen := s.Get(key)
 	if chosen == nil {
 		return
 	}
 	for i := range s.values {
 		v := &s.values[i]
-		if v.Unused != "" || v.Origin.Place >= chosen.Origin.Place || v.Key != "model" && v.Key != "profile" && v.Key != "base_url" {
+		if v.Unused != "" || v.Origin.Place >= chosen.Origin.Place || !slices.Contains(dependent, v.Key) {
 			continue
 		}
-		same := slices.ContainsFunc(s.values, func(o Value) bool {
-			return o.Key == "provider" && o.Origin.Place == v.Origin.Place && o.one() == chosen.one()
-		})
-		if !same {
-			v.Unused = chosen.Origin.String() + " chooses the provider, and no provider or another one stands beside this value"
+		var beside *Value
+		if at := slices.IndexFunc(s.values, func(o Value) bool { return o.Key == key && o.Origin.Place == v.Origin.Place }); at >= 0 {
+			beside = &s.values[at]
+		}
+		if why := because(beside, *chosen); why != "" {
+			v.Unused = fmt.Sprintf("%s chooses the %s, and %s", chosen.Origin, key, why)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -167,7 +168,7 @@ func (s *Setup) useProjectSettings(c *Config) {
 	for _, problem := range s.settings.UseProject(s.Project) {
 		s.warnings.add("config", problem.Error())
 	}
-	s.unused.add("the settings", s.settings.untrusted(s.Project), s.Project.because())
+	s.unused.add("settings", s.settings.untrusted(s.Project), s.Project.because())
 	for _, v := range s.settings.values {
 		if v.Origin.Place == PlaceProject && v.Unused == "" {
 			if err := c.set(v.Key, v.one()); err != nil {
@@ -205,6 +206,9 @@ func (c *Config) set(key, text string) error {
 	}
 	return nil
 }
+
+// LimitActionNames returns the values of on_limit.
+func LimitActionNames() []string { return slices.Sorted(maps.Keys(LimitActions())) }
 
 // LimitActions returns what the values of on_limit mean.
 func LimitActions() map[string]agent.OnLimit {

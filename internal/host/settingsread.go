@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +34,7 @@ func SettingsFile(getenv func(string) string) (string, error) {
 
 // UserSettings returns the values in the user's file and in variables of the environment. The error names every mistake.
 func UserSettings(getenv func(string) string) ([]Value, error) {
-	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
+	home := homeDir(getenv)
 	var values []Value
 	var mistakes []error
 	if name, err := SettingsFile(getenv); err == nil { // without a home directory there is no file

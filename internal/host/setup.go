@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -24,7 +25,9 @@ import (
 type Setup struct {
 	// Options holds the session's options. A program adds its own, such as OnEvent and Policy, before it starts the session.
 	Options agent.Options
-	// Local is the environment that Options.Env wraps.
+	// Machine has the session's files and commands. Options.Env wraps it.
+	Machine env.Environment
+	// Local is Machine if that is this machine, else nil.
 	Local *env.Local
 	// Project holds what the directory brings that may start or allow something.
 	Project  *Project
@@ -67,6 +70,9 @@ type Setup struct {
 	log      *slog.Logger // of what is not the session's; nil without --debug
 	named    string       // the directory as the user has named it
 	moved    bool         // the resumed session works in another directory than before
+	place    placeNote    // the machine, as the session notes it
+	far      *elsewhere   // the other machine; nil if the session works on this one
+	here     string       // the directory of this machine, in which the user's servers and hooks run
 	places   *places
 	warnings ownEvents
 	unused   unused
@@ -79,9 +85,14 @@ type Setup struct {
 	untrusted []string
 	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
 	session   *agent.Session
-	readable  []string      // directories that tools and commands may read
-	reader    *env.Local    // reads documents above the working directory; nil if there can be none
-	hooks     *sessionHooks // nil without hooks
+	// wantedChecks is Config.Checks, and checks what became of them; nil without any.
+	wantedChecks Checks
+	checks       *sessionChecks
+	readable     []string      // directories that tools and commands may read
+	reader       *env.Local    // reads documents above the working directory; nil if there can be none, or elsewhere
+	hooks        *sessionHooks // nil without hooks
+
+	checkpoints *checkpoints // nil without any
 
 	box      *sandbox.Sandbox
 	keepRaw  bool       // whole outputs are kept as they are
@@ -92,7 +103,8 @@ type Setup struct {
 	denied   []string   // the names of tools that the model is not offered
 	choosing sync.Mutex // held while the model changes
 	chosen   chosen
-	change   agent.Settings // the settings to change in a resumed session
+	change   agent.Settings      // the settings to change in a resumed session
+	said     agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
 	store    journal.Store
 	started  bool // the session has taken over the journal
 }
@@ -100,7 +112,7 @@ type Setup struct {
 // Open prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
 // kinds.
 func Open(ctx context.Context, c Config) (s *Setup, err error) {
-	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, wantedChecks: c.Checks, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
 	defer func() {
 		if err != nil {
 			s, err = nil, errors.Join(err, s.Close())
@@ -112,11 +124,14 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	}
 	s.openSecrets(&c)
 	s.openDebug(&c)
-	if err := s.openModel(&c); err != nil {
+	if err := s.openModel(&c, was); err != nil {
 		return s, err
 	}
 	s.maskModel()
 	s.openChoice(&c, was)
+	if err := s.openElsewhere(ctx, &c); err != nil {
+		return s, err
+	}
 	s.openTeam(&c)
 	if err := s.openPlace(ctx, &c); err != nil {
 		return s, err
@@ -126,11 +141,14 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := s.openHooks(&c); err != nil {
 		return s, err
 	}
+	if err := s.openCheckpoints(ctx, &c, was); err != nil {
+		return s, err
+	}
 	if err := s.openLanguageServers(&c); err != nil {
 		return s, err
 	}
-	s.unused.add("the rules", s.Project.unusedRules(), s.Project.because())
-	if text := s.unused.text(s.named); text != "" {
+	s.unused.add("rules", s.Project.unusedRules(c.getenv), s.Project.because())
+	if text := s.unusedText(); text != "" {
 		s.warnings.add("untrusted", text)
 	}
 	return s, nil
@@ -143,14 +161,21 @@ func (s *Setup) openSession(ctx context.Context, c *Config) (was *agent.State, e
 		return nil, err
 	}
 	s.named = c.Dir
+	switch {
+	case c.writesFiles():
+		if err := s.writeFiles(ctx, c); err != nil {
+			return nil, err
+		}
+	case c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.elsewhere():
+		s.warnings.add("checkpoints", fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that are in %s", c.Turn, c.Dir))
+	}
 	if was, err = s.openJournal(ctx, c); err != nil {
 		return nil, err
 	}
 	if c.inUse != "" {
 		s.warnings.add("continue", c.inUse)
 	}
-	s.moved = was != nil && c.Dir != ""
-	c.place(was)
+	s.choosePlace(c, was)
 	if err := s.openProject(c); err != nil {
 		return nil, err
 	}
@@ -172,20 +197,27 @@ func (s *Setup) openPlace(ctx context.Context, c *Config) (err error) {
 	if err := s.openServers(ctx, c); err != nil {
 		return err
 	}
-	if s.Rules, err = openRules(s.Local, s.Project, c.Rules, c.toolRules(), c.getenv, s.mayRead()); err != nil {
+	if s.Rules, err = s.openRules(c); err != nil {
 		return err
 	}
 	if s.moved {
-		s.Options.Dir = s.Local.WorkDir()
+		s.Options.Dir = s.Machine.WorkDir()
 	}
 	return s.openDocuments(ctx, c)
 }
 
 // openModel connects to the provider and chooses the profile and what else the options have of the configuration.
-func (s *Setup) openModel(c *Config) error {
+func (s *Setup) openModel(c *Config, was *agent.State) error {
 	client, provider, err := c.connect()
 	if err != nil {
 		return err
+	}
+	if c.Model != nil {
+		model := newestOf(provider, *c.Model)
+		c.Model = &model
+	}
+	if s.change.Model != nil {
+		s.change.Model = c.Model
 	}
 	o := &s.Options
 	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)
@@ -197,6 +229,7 @@ func (s *Setup) openModel(c *Config) error {
 			return err
 		}
 	}
+	s.saysWindow(c, was)
 	o.Fallbacks.Models = c.Fallbacks
 	o.Instructions = c.Instructions
 	o.Subagents = &agent.Subagents{}
@@ -228,7 +261,7 @@ func (s *Setup) openGate(c *Config) {
 		s.Gate.BeforeRules = append(s.Gate.BeforeRules, changed.hook)
 		o.Middleware = append(o.Middleware, changed.middleware)
 	}
-	if s.box.Level() != sandbox.Off {
+	if s.boxed() {
 		r := refusals{box: s.box, gate: s.Gate, outside: func() (*env.Local, error) {
 			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
 		}}
@@ -263,23 +296,33 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.hooks != nil {
 		s.listenForHooks()
 	}
+	if err := s.placeChecks(); err != nil {
+		return nil, err
+	}
 	s.keepInSummaries()
 	s.withoutDenied()
 	if s.log != nil {
 		debuglog.Attach(&s.Options) // at last: it looks at what the calls do in the end
 	}
+	s.listenForInputs()
 	s.maskDoors()
 	s.listenForCompactions()
 	if s.Instrument != nil {
 		s.Instrument(&s.Options, s.Secrets)
 	}
+	if s.isSaid(s.chosen) {
+		s.Options.Policy.Window = s.said.Window
+	}
 	session, err := s.open(ctx)
 	s.begun(session)
+	if err == nil {
+		s.noteKilled(ctx)
+	}
 	if err == nil && s.Gate != nil {
 		if !s.canLeavePlan(session) {
 			s.Gate.leave = nil
 		}
-		if err = errors.Join(s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
+		if err = errors.Join(s.tellPlace(ctx), s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
 			return nil, errors.Join(err, session.Close())
 		}
 	}
@@ -307,7 +350,7 @@ func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 	s.started = true
 	masked.Recall(s.Secrets, session.History())
 	if change := s.change; change.Provider != nil || change.Model != nil || change.Effort != nil {
-		if err := session.Set(ctx, change); err != nil {
+		if err := session.Set(ctx, s.withSaid(session, change, s.chosen)); err != nil {
 			return nil, errors.Join(err, session.Close())
 		}
 	}
@@ -321,6 +364,9 @@ func (s *Setup) begun(session *agent.Session) {
 	s.choosing.Lock()
 	defer s.choosing.Unlock()
 	s.session = session
+	if s.checkpoints != nil {
+		s.checkpoints.session.Store(session)
+	}
 }
 
 // begin starts a new session. The prompt depends on what the program has added to the options.
@@ -328,7 +374,7 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 	o := s.Options
 	if o.System == "" {
 		var err error
-		if o.System, err = SystemPrompt(ctx, s.Local.WorkDir(), o); err != nil {
+		if o.System, err = s.systemPrompt(ctx, o); err != nil {
 			return nil, err
 		}
 	}
@@ -340,7 +386,7 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 
 // Close ends the MCP servers, the language servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
-	err := s.closeHooks()
+	err := errors.Join(s.closeHooks(), s.closeChecks())
 	if s.Servers != nil {
 		err = errors.Join(err, s.Servers.Close(), s.places.close())
 	}
@@ -348,11 +394,15 @@ func (s *Setup) Close() error {
 		err = errors.Join(err, s.Languages.Close())
 	}
 	s.warnings.wait()
+	err = errors.Join(err, s.checkpoints.close())
 	if s.reader != nil {
 		err = errors.Join(err, s.reader.Close())
 	}
 	if s.Local != nil {
 		err = errors.Join(err, s.Local.Close())
+	}
+	if s.far != nil {
+		err = errors.Join(err, s.far.close())
 	}
 	if s.box != nil { // a program may have made its own Local
 		err = errors.Join(err, s.box.Close())

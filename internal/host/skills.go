@@ -46,14 +46,7 @@ const (
 // OpenSkills reads the user's skills, and those of a project if its user trusts it. What is wrong with one is among the Problems.
 func OpenSkills(project *Project, getenv func(string) string) *Skills {
 	r := skillReader{Skills: &Skills{}}
-	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-	for _, place := range skillPlaces() {
-		dir := filepath.Join(home, filepath.FromSlash(place))
-		if claude := getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(claude) && place == ".claude/skills" {
-			dir = filepath.Join(claude, "skills")
-		} else if home == "" {
-			continue // without a home directory there are none
-		}
+	for _, dir := range userPlaces(skillPlaces(), getenv) {
 		r.users(dir)
 	}
 	if project != nil {
@@ -128,7 +121,7 @@ func (r *skillReader) user(place, name string) {
 // projects reads the project's skills, with the bytes on which its user has decided.
 func (r *skillReader) projects(p *Project) {
 	for _, place := range skillPlaces() {
-		if slices.ContainsFunc(r.places, func(own string) bool { return sameFile(own, filepath.Join(p.Root, filepath.FromSlash(place))) }) {
+		if slices.ContainsFunc(r.places, func(own string) bool { return p.isOwn(own, filepath.Join(p.Root, filepath.FromSlash(place))) }) {
 			continue // the project is a home directory
 		}
 		for i := range p.Files {

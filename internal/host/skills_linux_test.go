@@ -15,6 +15,7 @@ import (
 // Commands in a sandbox read and run the files of the user's skills, also of a linked one, and change none. They see nothing else of the home
 // directory.
 func TestM6_SkillsInASandbox(t *testing.T) {
+	t.Parallel()
 	peer.Need(t, "bwrap")
 	for _, level := range []sandbox.Level{sandbox.ReadOnly, sandbox.Workspace} {
 		t.Run(string(level), func(t *testing.T) {

@@ -147,7 +147,7 @@ func TestM6_SkillsOfAnUntrustedProject(t *testing.T) {
 	if first := s.server.Requests()[0]; strings.Contains(string(first.Body), "EVIL") || slices.Contains(first.Tools, "skill") || result.Text != "done" {
 		t.Errorf("%q with the request %s", result.Text, first.Body)
 	}
-	want := []string{"These parts of the project are not used, because the project is not trusted: the skills evil.attractor, evil.agents, evil.claude. " +
+	want := []string{"These parts of the project are not used, because the project is not trusted: skills: evil.attractor, evil.agents, evil.claude. " +
 		"To see the files and decide, run: attractor trust DIR"}
 	if diff := cmp.Diff(want, s.warnings("untrusted")); diff != "" {
 		t.Error(diff)

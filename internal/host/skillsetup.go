@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,9 +17,11 @@ import (
 // openSkills reads the skills of the session and puts them into its doors: a tool that loads them, and commands.
 func (s *Setup) openSkills(c *Config) {
 	s.Skills = OpenSkills(s.Project, c.getenv)
-	s.readable = append(s.readable, s.Skills.outside(c.Dir)...)
+	if s.far == nil { // the files of the user's skills are on this machine
+		s.readable = append(s.readable, s.Skills.outside(c.Dir)...)
+	}
 	s.warnAll("skills", s.Skills.Problems)
-	s.unused.add("the skills", s.Skills.Untrusted, s.Skills.Why)
+	s.unused.add("skills", s.Skills.Untrusted, s.Skills.Why)
 	o := &s.Options
 	var shortened string
 	if o.Profile, shortened = s.Skills.equip(o.Profile, s.listingBudget()); shortened != "" {
@@ -52,8 +53,8 @@ func WithExtensions(p profile.Profile, dir string, getenv func(string) string, t
 		problems = append(problems, errors.New(shortened))
 	}
 	var u unused
-	u.add("the skills", skills.Untrusted, skills.Why)
-	u.add("the agents", agents.Untrusted, agents.Why)
+	u.add("skills", skills.Untrusted, skills.Why)
+	u.add("agents", agents.Untrusted, agents.Why)
 	if text := u.text(dir); text != "" {
 		problems = append(problems, errors.New(text))
 	}
@@ -76,15 +77,11 @@ func (s *Setup) warnAll(code string, problems []error) {
 // listingBudget returns how many bytes of the system prompt the list of skills may have: a fiftieth of a small window.
 func (s *Setup) listingBudget() int {
 	const share, bytesPerToken = 50, 4
-	o := &s.Options
-	if o.Client == nil || o.Client.Models == nil {
+	window := s.beginsWith()
+	if window == 0 {
 		return ext.DefaultListing
 	}
-	facts, _ := o.Client.Models(o.Provider, cmp.Or(o.Model, o.Profile.Model))
-	if facts.Window == 0 {
-		return ext.DefaultListing
-	}
-	return min(ext.DefaultListing, facts.Window*bytesPerToken/share)
+	return min(ext.DefaultListing, window*bytesPerToken/share)
 }
 
 // keepInSummaries adds to BeforeCompact, which a program or hooks may have set, that summaries name the skills whose text they replace and

@@ -29,9 +29,19 @@ func (c *Config) toolRules() (sources []rules.Source) {
 	return sources
 }
 
+// oneByOne says how several rules are given.
+const oneByOne = "the flag is repeated for each rule, and in a file of settings each is an element of the list"
+
 // checkToolRules returns an error for a rule that is none.
 func (c *Config) checkToolRules() error {
+	given := slices.Concat(c.AllowTools, c.DenyTools)
+	if i := slices.IndexFunc(given, rules.IsList); i >= 0 {
+		return fail(ErrConfig, "%s looks like a list of rules: "+oneByOne+"; a single rule that looks like one belongs in a file for --rules", names.Shown(given[i]))
+	}
 	if _, err := rules.Load(rules.Dirs{Work: "/", Home: "/"}, c.toolRules()...); err != nil {
+		if strings.Contains(strings.Join(given, ""), ",") {
+			return fail(ErrConfig, "%w; "+oneByOne, err)
+		}
 		return fail(ErrConfig, "%w", err)
 	}
 	return nil

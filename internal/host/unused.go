@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // unused collects what a project has that is not used because nobody trusts the project. The user is told once.
@@ -11,12 +13,20 @@ type unused struct {
 	parts []string
 }
 
-// add adds names of a kind, such as "the skills".
+// add adds names of a kind, such as "skills".
 func (u *unused) add(kind string, list []string, why string) {
 	if len(list) > 0 {
 		u.why = why
-		u.parts = append(u.parts, kind+" "+shownNames(list))
+		u.parts = append(u.parts, kind+": "+shownNames(list))
 	}
+}
+
+// unusedText returns the warning about what of the session's project is not used, or "" if nothing is unused.
+func (s *Setup) unusedText() string {
+	if s.far == nil || len(s.unused.parts) == 0 {
+		return s.unused.text(s.named)
+	}
+	return fmt.Sprintf("These parts of the project are not used, because %s: %s.", s.unused.why, strings.Join(s.unused.parts, "; "))
 }
 
 // text returns the warning, or "" if nothing is unused. The project is that of a directory which the user has named, or "" for the current one.
@@ -39,5 +49,5 @@ func ShellWord(word string) string {
 	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:\\") == "" {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shquote.Words(word)
 }

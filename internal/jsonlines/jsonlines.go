@@ -53,7 +53,7 @@ func Read(data []byte) (Node, error) {
 	n, err := r.next(0)
 	if err == nil {
 		if _, end := r.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("there is something after the end of the object")
+			err = errors.New("there is something after the end of the JSON value; remove it")
 		}
 	}
 	if err != nil {
@@ -82,11 +82,14 @@ func (r *reader) lineAt(at int) int {
 	return r.line
 }
 
-// plainJSON returns an error of the decoder as a person needs it.
+// plainJSON returns an error as a person needs it, also one of the decoder.
 func plainJSON(err error) error {
+	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("the file ends too early; a bracket or brace is not closed")
+	case !errors.As(err, &syntax): // one of our own
+		return err
 	case strings.Contains(err.Error(), "character '/'"):
 		return errors.New("JSON has no comments: remove them")
 	}

@@ -107,7 +107,9 @@ func (s *Scanner) String() string {
 		return ""
 	}
 	text, ok := unescape(s.buf[:0], inner)
-	s.buf, s.bad = text, !ok
+	if s.buf, s.bad = text, !ok; s.bad {
+		return ""
+	}
 	return string(text)
 }
 

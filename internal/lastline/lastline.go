@@ -2,6 +2,8 @@ package lastline
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/sanitize"
@@ -30,12 +32,22 @@ func (b *Buffer) Add(p []byte) {
 }
 
 // String returns the last line that is not blank, without escape sequences.
-func (b *Buffer) String() string {
+func (b *Buffer) String() string { return b.Last(1) }
+
+// Last returns the last n lines that are not blank, joined by semicolons, without escape sequences.
+func (b *Buffer) Last(n int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	text := bytes.TrimRight(b.text, " \t\r\n")
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
+	var lines []string
+	for text := b.text; len(lines) < n; {
+		text = bytes.TrimRight(text, " \t\r\n")
+		i := bytes.LastIndexByte(text, '\n')
+		if len(text) == 0 {
+			break
+		}
+		lines = append(lines, sanitize.Terminal(string(bytes.TrimSpace(text[i+1:]))))
+		text = text[:i+1]
 	}
-	return sanitize.Terminal(string(text))
+	slices.Reverse(lines)
+	return strings.Join(lines, "; ")
 }

@@ -94,7 +94,7 @@ func (s *Server) answer(m dnsmessage.Message) ([]byte, error) {
 	q := m.Questions[0]
 	name := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	s.mu.Lock()
-	lists, time := s.answers[name], s.asked[q]
+	lists, times := s.answers[name], s.asked[q]
 	s.asked[q]++
 	s.mu.Unlock()
 	reply := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true, RecursionDesired: true}, Questions: m.Questions}
@@ -102,7 +102,7 @@ func (s *Server) answer(m dnsmessage.Message) ([]byte, error) {
 		reply.RCode = dnsmessage.RCodeNameError
 		return reply.Pack()
 	}
-	for _, a := range lists[min(time, len(lists)-1)] {
+	for _, a := range lists[min(times, len(lists)-1)] {
 		h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}
 		switch {
 		case q.Type == dnsmessage.TypeA && a.Is4():

@@ -2,6 +2,7 @@ package orphans
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,7 +19,7 @@ func adopt() {
 	}
 }
 
-// end gives children two seconds to end, kills those that are left, and returns their command lines.
+// end gives children two seconds to end, kills those that are left, and returns their command lines and working directories.
 func end() (lines []string) {
 	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		reap()
@@ -27,11 +28,13 @@ func end() (lines []string) {
 		}
 	}
 	for _, pid := range children() {
-		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		dir := "/proc/" + strconv.Itoa(pid) + "/"
+		line, err := os.ReadFile(dir + "cmdline")
 		if err != nil {
 			continue // it has ended
 		}
-		lines = append(lines, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		where, _ := os.Readlink(dir + "cwd") // empty if it ends just now; a temporary directory's name tells the test
+		lines = append(lines, fmt.Sprintf("%d %sin %s", pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '}), where))
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			lines = append(lines, err.Error())
 		}

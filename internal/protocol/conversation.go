@@ -29,8 +29,11 @@ var (
 	ErrNoInput = errors.New("no line of the input was understood")
 )
 
-// errEnding answers lines that come too late.
-var errEnding = errors.New("the session is ending")
+// The answers to lines that come too late, or too early.
+var (
+	errEnding = errors.New("the session is ending")
+	errSteer  = errors.New("no input is running that could be steered; send user")
+)
 
 // Conversation is a session that a program keeps open. See [New].
 type Conversation struct {
@@ -61,8 +64,7 @@ type Conversation struct {
 	restore  []func() error // for when the session is at rest
 	wake     chan struct{}
 
-	ended   atomic.Bool   // the program was told of the end of the input that ran last
-	resumed chan struct{} // gets a token when ended becomes false
+	told told
 
 	compacting sync.Mutex
 
@@ -74,8 +76,7 @@ type Conversation struct {
 // caller has set. Asks is the [host.Inbox] of the session. Keep keeps rules for later sessions and returns the name of the file.
 func New(setup *host.Setup, asks *host.Inbox, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
-		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		resumed: make(chan struct{}, 1)}
+		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
 	setup.Options.OnEvent = func(ev agent.Event) {
 		c.follow(ev)
@@ -157,7 +158,7 @@ func (c *Conversation) continueLast() {
 	c.awaken()
 }
 
-// finish ends the taking of work, unless there is some. With anyway it ends it in any case.
+// finish stops the taking of work and returns true, unless the worker has some. With anyway it always does.
 func (c *Conversation) finish(anyway bool) (done bool) {
 	c.giving.Lock()
 	defer c.giving.Unlock()
@@ -169,14 +170,42 @@ func (c *Conversation) finish(anyway bool) (done bool) {
 func (c *Conversation) follow(ev agent.Event) {
 	switch ev.(type) {
 	case *agent.ProcessingEnd:
-		c.ended.Store(true)
+		c.told.end()
 	case *agent.UserInput:
-		c.ended.Store(false)
-		select {
-		case c.resumed <- struct{}{}:
-		default:
-		}
+		c.told.begin()
 	}
+}
+
+// told holds whether the program was told of the end of the input that ran last.
+type told struct {
+	mu   sync.Mutex
+	next chan struct{} // closed when another input begins; nil unless the last one has ended
+}
+
+// end notes that the program is told of the end of an input.
+func (t *told) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next == nil {
+		t.next = make(chan struct{})
+	}
+}
+
+// begin notes that an input begins, or goes on.
+func (t *told) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next != nil {
+		close(t.next)
+		t.next = nil
+	}
+}
+
+// ended reports whether the program was told of the end, and returns a channel that is closed when another input begins.
+func (t *told) ended() (next <-chan struct{}, ended bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.next, t.next != nil
 }
 
 // outcome returns what Run returns.
@@ -231,7 +260,7 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 	}
 }
 
-// enqueue gives a line to the goroutine that takes work. It waits while too much waits already.
+// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end. It waits while too much waits already.
 func (c *Conversation) enqueue(ctx context.Context, in *input) {
 	for c.bytes.Load() > maxBytes && ctx.Err() == nil {
 		select {
@@ -239,12 +268,15 @@ func (c *Conversation) enqueue(ctx context.Context, in *input) {
 		case <-ctx.Done():
 		}
 	}
-	c.bytes.Add(int64(in.size))
-	select {
-	case c.lane <- in:
-	case <-ctx.Done():
-		c.reply(in, Reply{}, errEnding)
+	if ctx.Err() == nil { // afterwards nobody takes lines, and the lane may have room
+		c.bytes.Add(int64(in.size))
+		select {
+		case c.lane <- in:
+			return
+		case <-ctx.Done():
+		}
 	}
+	c.reply(in, Reply{}, errEnding)
 }
 
 // takeAll takes the lines with work, one after the other.

@@ -102,23 +102,24 @@ func (d *Desk) give(ctx context.Context, in *input) (queued bool, err error) {
 
 // giveText begins an input, queues it behind the running one, or steers that.
 func (d *Desk) giveText(ctx context.Context, in *input, running bool) (queued bool, err error) {
-	more, err := in.options()
 	switch {
-	case err != nil:
-		return false, err
-	case in.Type == TypeSteer && !running:
-		return false, errors.New("no input is running that could be steered; send user")
-	case in.Type == TypeSteer:
-		return false, d.session.Steer(ctx, in.Text, more...)
-	case running:
-		return true, d.setup.FollowUp(ctx, d.session, in.Text, more...)
-	}
-	if in.Key != "" {
+	case !running && in.Type == TypeSteer:
+		return false, errSteer
+	case !running && in.Key != "":
 		return false, errors.New("key is not for a session that a terminal has open, unless an input runs")
+	case !running:
+		parts, err := in.media()
+		if err != nil {
+			return false, err
+		}
+		return false, d.worker.Begin(ctx, in.Text, parts)
 	}
-	parts, err := in.media()
+	more, err := in.options()
 	if err != nil {
 		return false, err
 	}
-	return false, d.worker.Begin(ctx, in.Text, parts)
+	if in.Type == TypeSteer {
+		return false, d.session.Steer(ctx, in.Text, more...)
+	}
+	return true, d.setup.FollowUp(ctx, d.session, in.Text, more...)
 }

@@ -25,10 +25,10 @@ type runningCall struct {
 // ending holds the end of a text that grows.
 type ending struct{ text []byte }
 
-// add adds to the text, and keeps the last bytes of it.
-func (e *ending) add(text string, most int) {
-	if e.text = append(e.text, text...); len(e.text) > 2*most { // not each time
-		e.text = append(e.text[:0], e.text[len(e.text)-most:]...)
+// add appends to the text and keeps at least the given number of its last bytes.
+func (e *ending) add(text string, keep int) {
+	if e.text = append(e.text, text...); len(e.text) > 2*keep { // not each time
+		e.text = append(e.text[:0], e.text[len(e.text)-keep:]...)
 	}
 }
 
@@ -64,6 +64,14 @@ func (p *Page) event(ev agent.Event) {
 	}
 }
 
+// works notes that an input runs. One that is continued has no event of its own, so the readers get that of one that begins. p.mu is held.
+func (p *Page) works() {
+	if !p.running {
+		p.running = true
+		p.send(liveMark{Kind: agent.KindUserInput})
+	}
+}
+
 // mark takes an event that begins or ends something. It returns false for those that do not. p.mu is held.
 func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 	mark.Kind = ev.Head().Kind
@@ -74,7 +82,11 @@ func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 		p.running = false
 		p.text.clear()
 		p.thinking.clear()
-	case *agent.StepStart, *agent.StepEnd, *agent.LLMRetry:
+	case *agent.StepStart:
+		p.works()
+		p.text.clear()
+		p.thinking.clear()
+	case *agent.StepEnd, *agent.LLMRetry:
 		p.text.clear()
 		p.thinking.clear()
 	case *agent.AssistantTextStart:
@@ -83,6 +95,7 @@ func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 		p.text.clear()
 		mark.Discarded = e.Discarded
 	case *agent.ToolCallStart:
+		p.works()
 		mark.CallID, mark.Name = e.CallID, e.Name
 		if len(p.calls) < maxLiveCalls {
 			p.calls = append(p.calls, runningCall{id: e.CallID, name: e.Name})

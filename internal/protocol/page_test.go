@@ -107,7 +107,7 @@ func (p *paged) reader() *reader {
 	return &reader{p.T, next}
 }
 
-// until returns the next event of a kind.
+// until returns the next event of a kind. A reader that was behind gets an ask in a LIVE.
 func (r *reader) until(kind string) got {
 	r.Helper()
 	for {
@@ -121,6 +121,9 @@ func (r *reader) until(kind string) got {
 		}
 		if ev.Kind == kind {
 			return ev
+		}
+		if kind == "APPROVAL_REQUESTED" && len(ev.Asks) > 0 {
+			return ev.Asks[0]
 		}
 	}
 }
@@ -203,6 +206,34 @@ func TestN5_PageInterrupts(t *testing.T) {
 	}
 	if end := r.until("ASK_ENDED"); end.Ask != ask.Ask || end.How != "cancelled" {
 		t.Errorf("%+v", end)
+	}
+}
+
+// A page knows that an interrupted input is continued, whether it watches or opens then.
+func TestN5_PageSeesContinuedInput(t *testing.T) {
+	p := newPaged(t, true, fakellm.Turn{Text: "First."}, fakellm.Turn{Text: "Second."})
+	r := p.reader()
+	r.until("LIVE") // from here on it gets every event
+	interrupted := make(chan error)
+	go func() {
+		_, err := p.session.Submit(context.Background(), "go")
+		interrupted <- err
+	}()
+	<-p.held
+	p.session.Interrupt()
+	if err := <-interrupted; err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	r.until("PROCESSING_END")
+	done := p.run("") // continues it
+	answer := <-p.held
+	r.until("USER_INPUT")
+	if live := p.reader().until("LIVE"); !live.Running {
+		t.Errorf("for a page that opens now nothing runs: %+v", live)
+	}
+	answer()
+	if result := <-done; result == nil || result.Reason != agent.ReasonCompleted {
+		t.Errorf("%+v", result)
 	}
 }
 

@@ -36,12 +36,16 @@ func (c *Conversation) give(ctx context.Context, in *input) (queued bool, err er
 // settle waits until the worker is at rest or works on the next input, if the program already knows that the input before has ended. Then
 // what the program sends does not depend on how fast it is. c.giving is held, but not while settle waits.
 func (c *Conversation) settle(ctx context.Context) {
-	for c.running && c.ended.Load() && ctx.Err() == nil {
+	for c.running && ctx.Err() == nil {
+		next, ended := c.told.ended()
+		if !ended {
+			return
+		}
 		rested := c.rested
 		c.giving.Unlock()
 		select {
 		case <-rested:
-		case <-c.resumed:
+		case <-next:
 		case <-ctx.Done():
 		}
 		c.giving.Lock()
@@ -51,7 +55,7 @@ func (c *Conversation) settle(ctx context.Context) {
 // giveText begins an input, queues it behind the running one, or steers that.
 func (c *Conversation) giveText(ctx context.Context, in *input) (queued bool, err error) {
 	if in.Type == TypeSteer && !c.running {
-		return false, errors.New("no input is running that could be steered; send user")
+		return false, errSteer
 	}
 	more, err := in.options()
 	if err != nil {
@@ -122,7 +126,7 @@ func (c *Conversation) awaken() {
 	c.accepted++
 	if !c.running {
 		c.running, c.rested = true, make(chan struct{})
-		c.ended.Store(false)
+		c.told.begin()
 	}
 	select {
 	case c.wake <- struct{}{}:
@@ -228,7 +232,7 @@ func (in *input) options() (more []agent.SendOption, err error) {
 	return more, err
 }
 
-// media returns the images of a line, behind what a prompt has.
+// media returns the parts of a prompt, and then the images of the line.
 func (in *input) media() ([]llm.Part, error) {
 	parts := in.parts
 	for i, image := range in.Images {

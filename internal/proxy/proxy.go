@@ -47,12 +47,16 @@ type Proxy struct {
 	ctx         context.Context // ends the tunnels
 	cancel      context.CancelFunc
 	served      chan error
+	telling     chan struct{} // a place for each client that is told that it is not served
 
 	mu      sync.Mutex
 	closed  bool
 	refused []Refusal
 	dropped int
 }
+
+// maxHeader limits the header of a client's request, in bytes.
+const maxHeader = 64 << 10
 
 // maxSocket is the most bytes that the path of a Unix socket has on Linux.
 const maxSocket = 107
@@ -68,12 +72,13 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts, served: make(chan error, 1),
 		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second), most: cmp.Or(o.Connections, 512)}
+	p.telling = make(chan struct{}, mostTold)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dialer = netguard.Guard{Named: o.Hosts}.Dialer(o.Resolver)
 	p.transport = http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20, ResponseHeaderTimeout: p.idle}
 	p.plain = p.forwarder()
-	p.server = http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: p.patience, IdleTimeout: p.patience, MaxHeaderBytes: 64 << 10,
+	p.server = http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: p.patience, IdleTimeout: p.patience, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return p.ctx }}
 	listener, err := net.Listen("unix", p.socket)
 	if err != nil && len(p.socket) > maxSocket {

@@ -25,9 +25,13 @@ import (
 
 	"github.com/attractor-go/attractor/internal/loopdns"
 	"github.com/attractor-go/attractor/internal/netguard"
+	"github.com/attractor-go/attractor/internal/parallel"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	parallel.Tests(16)
+	goleak.VerifyTestMain(m)
+}
 
 // world is a small internet on loopback: names, a plain server, a TLS server, and a server that must not be reached.
 type world struct {
@@ -358,6 +362,7 @@ func (p pieces) Write(b []byte) (n int, err error) {
 
 // A client cannot make the server see another host or another request than the proxy.
 func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
+	t.Parallel()
 	const target, host = "http://HOST/", "HOST"
 	smuggled := "GET /smuggled HTTP/1.1\r\nHost: other.example\r\n\r\n"
 	for name, text := range map[string]string{
@@ -453,6 +458,7 @@ func answerInPieces(t *testing.T, rw http.ResponseWriter, r *http.Request) {
 
 // A client that stops in the middle of a request is cut off. One that waits for its answer longer than that is not.
 func TestL4_ProxyEndsStalledRequests(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p := w.start(t, Options{Idle: 300 * time.Millisecond})
 	note := w.plain.Config.Handler
@@ -501,6 +507,7 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 
 // While all places are taken for long, clients get an error instead of waiting without end. They are served again when one is free.
 func TestL4_ProxyIsFull(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p := w.start(t, Options{Idle: time.Second, Connections: 2})
 	w.secure.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -526,6 +533,9 @@ func TestL4_ProxyIsFull(t *testing.T) {
 			t.Errorf("the proxy is full: %d %s", status, body)
 		}
 	}
+	if status := slowly(t, p, address); status != 503 {
+		t.Errorf("the proxy is full: a client with a large request gets %d", status)
+	}
 	if refused, _ := p.Refused(); len(refused) != 1 || !strings.Contains(refused[0].Why, "at most 2 connections") {
 		t.Errorf("the refusals are %v", refused)
 	}
@@ -539,11 +549,31 @@ func TestL4_ProxyIsFull(t *testing.T) {
 	all.Wait()
 }
 
+// slowly returns the status of the answer to a request that a client reads when it has written all of it, which is more than a socket holds.
+func slowly(t *testing.T, p *Proxy, address string) int {
+	t.Helper()
+	c, err := net.Dial("unix", p.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const size = 4 << 20
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: example.com\r\nContent-Length: %d\r\n\r\n%s", address, size, strings.Repeat("x", size)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode
+}
+
 // Clients that say nothing, or never read, cost a place for a while and no more. Others wait and are served.
 func TestL4_ProxyManyConnections(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	p := w.start(t, Options{Idle: 500 * time.Millisecond, Connections: 8})
-	for range 50 { // silent ones
+	p := w.start(t, Options{Idle: 2 * time.Second, Connections: 8})
+	for range 20 { // silent ones
 		c, err := net.Dial("unix", p.Socket())
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unimportant lists arguments of commands that say nothing about what the command does.
+// unimportant reports whether an argument says nothing about what a command does.
 func unimportant(name string) bool {
 	switch name {
 	case "command", "cmd", "description", "timeout_ms", "yield_time_ms", "max_output_tokens", "delay_ms", "wait_for_previous", "timeout":

@@ -5,8 +5,6 @@ import (
 	"strings"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // indentOf returns the columns of white space at the beginning of a line.
 func indentOf(line string) int {
 	n := 0
@@ -114,7 +112,7 @@ func heading(line string) (level int, text string) {
 	return level, text
 }
 
-// fenceOf returns the fence that a line is, without a length if it is none.
+// fenceOf returns the fence that a line consists of. Its length is 0 if the line is not a fence.
 func fenceOf(line string) fence {
 	f := fence{indent: indentOf(line)}
 	line = strings.TrimLeft(line, " ")

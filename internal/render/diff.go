@@ -70,7 +70,7 @@ func (l diffLine) render(style Style, digits int) string {
 	return strings.TrimRight(style.paint(dim, number)+"  "+text, " ")
 }
 
-// diffLines returns the lines of a unified diff. A line that does not fit the format ends it.
+// diffLines returns the lines of a unified diff of one file. It skips lines that do not fit the format.
 func diffLines(diff string) (list []diffLine) {
 	var before, after int
 	inHunk := false

@@ -30,8 +30,11 @@ func (s Style) Entry(name, text string) string {
 }
 
 // Warning returns a warning. Its lines are wrapped at words, where the style has a width.
-func (s Style) Warning(text string) string {
-	lines := s.marked("!", text)
+func (s Style) Warning(text string) string { return s.note("!", text) }
+
+// note returns a text with a mark in front, in the color of what a person should know.
+func (s Style) note(mark, text string) string {
+	lines := s.marked(mark, text)
 	for i, line := range lines {
 		lines[i] = s.paint(amber, line)
 	}

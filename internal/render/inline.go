@@ -379,7 +379,7 @@ func (p *inlineParser) angle() {
 	switch {
 	case strings.ContainsAny(inner, "< \n\t"):
 		p.tag(rest)
-	case isURL || strings.Contains(inner, "@") && strings.IndexByte(inner, '@') > 0 && isLetter(inner[0]):
+	case isURL || strings.IndexByte(inner, '@') > 0 && isLetter(inner[0]):
 		p.put(inner, link, p.at+end+1)
 	default:
 		p.tag(rest)

@@ -15,7 +15,7 @@ func OneLine(text string) string {
 	return strings.ReplaceAll(text, "\t", `\u{9}`)
 }
 
-// Shorten returns a text as one line of at most limit characters.
+// Shorten returns a text as one line of at most limit characters, with … after them if something is missing.
 func Shorten(text string, limit int) string {
 	text = sanitize.Text(strings.Join(strings.Fields(beginning(text, limit)), " "))
 	n := 0

@@ -137,6 +137,9 @@ func callName(e *agent.ToolCallStart) string {
 	return strings.TrimSpace(OneLine(name) + " " + Subject(args))
 }
 
+// Spent returns what the input has used so far, and its price as far as that is known.
+func (l *Live) Spent() (tokens llm.Usage, usd float64) { return l.tokens, l.usd }
+
 // Busy reports whether the session or a subagent works.
 func (l *Live) Busy() bool { return l.busy || l.working() > 0 }
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -191,7 +192,7 @@ func (m *Markdown) match(line string) (matched int, rest string) {
 // emptyLine processes a line without text. Lines of code keep it.
 func (m *Markdown) emptyLine(matched int) {
 	if m.leaf == indentedCode && matched == len(m.stack) {
-		m.text = append(m.text, "")
+		m.hold("")
 		return
 	}
 	m.closeTo(matched)
@@ -232,7 +233,7 @@ func (m *Markdown) numbered(item container) container {
 		if before := m.closed; m.closedAt == len(m.stack) && before.ordered && item.number <= before.number {
 			item.number = before.number + 1
 		}
-		item.marker = itoa(item.number) + ". "
+		item.marker = strconv.Itoa(item.number) + ". "
 	}
 	item.width = Width(item.marker)
 	return item

@@ -88,7 +88,7 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.PlanUpdated:
 		s.plan(e.Items)
 	case *agent.LLMRetry:
-		s.line("%s", s.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", Shorten(e.Text, 500), e.Attempt+1, Rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+		s.line("%s", s.style.note("↻", fmt.Sprintf("%s; attempt %d in %v", Shorten(e.Text, 500), e.Attempt+1, Rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.ModelChanged:
 		s.line("%s", s.paint(amber, OneLine(modelChange(e))))
 	case *agent.Warning:
@@ -152,6 +152,9 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 	word := string(e.Reason)
 	if e.Reason == agent.ReasonCompleted {
 		word = "done"
+	}
+	if e.Unconfirmed {
+		word += ", not confirmed"
 	}
 	spent := Tokens(e.Usage)
 	if e.CostUSD > 0 {

@@ -46,3 +46,11 @@ func TestN3_SessionShowsMarkdown(t *testing.T) {
 		t.Error("the answer does not count as shown")
 	}
 }
+
+func TestN3_RetriesAreWrappedAtWords(t *testing.T) {
+	s := NewSession(Style{Width: 30})
+	got := s.Event(&agent.LLMRetry{Text: "cannot reach the server: connection refused", Attempt: 1, DelayMS: 900})
+	if want := "↻ cannot reach the server:\n  connection refused; attempt\n  2 in 900ms\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -16,6 +16,9 @@ type table struct {
 // maxTable limits the bytes of a table that is held back. A longer one continues as text.
 const maxTable = 64 << 10
 
+// minCell is what a cell counts at least, in bytes.
+const minCell = 4
+
 // newTable returns the table that a header and the line below it begin, or nil.
 func newTable(header, line string) *table {
 	if !strings.Contains(line, "-") || strings.Trim(line, "|:- \t") != "" || !strings.Contains(line, "|") && !strings.Contains(header, "|") {
@@ -48,7 +51,7 @@ func (t *table) add(line string) bool {
 		return false
 	}
 	t.source = append(t.source, line)
-	t.size += len(line)
+	t.size += max(len(line), minCell*len(t.align)) // each cell takes memory, also one without a text
 	t.rows = append(t.rows, row(cells(line), len(t.align)))
 	return true
 }

@@ -22,7 +22,7 @@ func (f Figures) String() string {
 
 func mib(n uint64) float64 { return float64(n) / (1 << 20) }
 
-// more returns what there is more of than before, except memory.
+// more describes the counts that are higher than before, except those of memory.
 func (f Figures) more(before Figures) (what []string) {
 	for _, c := range []struct {
 		name     string

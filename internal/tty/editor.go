@@ -100,7 +100,7 @@ func cellsOf(text string) (cells []cell) {
 	return cells
 }
 
-// Key changes the text or moves the cursor, as a key says. It returns false if the key is none for an editor, or has no effect.
+// Key changes the text or moves the cursor, as a key says. It returns false if the key is not for an editor, or has no effect.
 func (e *Editor) Key(k Key) bool {
 	switch k.Code {
 	case KeyText:
@@ -213,33 +213,36 @@ func (e *Editor) EndsWith(text string) bool {
 
 // Word returns the text between the last white space in front of the cursor and the cursor, and whether it begins the whole text.
 func (e *Editor) Word() (word string, first bool) {
+	start := e.wordStart()
+	var b strings.Builder
+	for _, c := range e.cells[start:e.at] {
+		b.WriteString(c.text)
+	}
+	return b.String(), start == 0
+}
+
+// wordStart returns the index of the first cell of the text that Word returns.
+func (e *Editor) wordStart() int {
 	i := e.at
 	for i > 0 && e.cells[i-1].shown == "" && strings.TrimSpace(e.cells[i-1].text) != "" {
 		i--
 	}
-	var b strings.Builder
-	for _, c := range e.cells[i:e.at] {
-		b.WriteString(c.text)
-	}
-	return b.String(), i == 0
+	return i
 }
 
 // ReplaceWord replaces the text that Word returns.
 func (e *Editor) ReplaceWord(with string) {
-	word, _ := e.Word()
-	n := len(cellsOf(word))
-	e.cells = slices.Delete(e.cells, e.at-n, e.at)
-	e.at -= n
+	e.remove(e.wordStart(), e.at, false)
 	e.Insert(with)
 }
 
-// OnFirstLine and OnLastLine report where the cursor is among the lines of the text.
+// OnFirstLine reports whether the cursor is on the first line.
 func (e *Editor) OnFirstLine() bool { return e.lineStart() == 0 }
 
 // OnLastLine reports whether the cursor is on the last line.
 func (e *Editor) OnLastLine() bool { return e.lineEnd() == len(e.cells) }
 
-// Up moves the cursor a line up, Down a line down, as far as there is one.
+// Up moves the cursor a line up. It returns false on the first line.
 func (e *Editor) Up() bool {
 	start := e.lineStart()
 	if start == 0 {
@@ -251,7 +254,7 @@ func (e *Editor) Up() bool {
 	return true
 }
 
-// Down moves the cursor a line down.
+// Down moves the cursor a line down. It returns false on the last line.
 func (e *Editor) Down() bool {
 	column, end := e.at-e.lineStart(), e.lineEnd()
 	if end == len(e.cells) {

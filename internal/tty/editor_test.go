@@ -60,6 +60,22 @@ func TestN3_Editing(t *testing.T) {
 	}
 }
 
+// The word that is replaced is the one that was returned, even if its characters were typed apart and would be one together.
+func TestN3_ReplaceWord(t *testing.T) {
+	var e Editor
+	e.Insert("say\n\u0301")
+	e.Key(Key{Code: KeyLeft})
+	e.Insert("a")
+	e.Key(Key{Code: KeyRight})
+	if word, _ := e.Word(); word != "a\u0301" {
+		t.Fatalf("the word is %q", word)
+	}
+	e.ReplaceWord("bye")
+	if text := e.String(); text != "say\nbye" {
+		t.Errorf("the text is %q", text)
+	}
+}
+
 // A long paste is shown as one word and sent whole.
 func TestN3_FoldedPaste(t *testing.T) {
 	var e Editor

@@ -117,7 +117,10 @@ func (h *History) rewrite() error {
 	if err := errors.Join(out.Flush(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return os.Rename(f.Name(), h.file)
+	if err := os.Rename(f.Name(), h.file); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
 // Older returns the entry before the one that is shown, and keeps the text that is new. It returns false at the oldest.

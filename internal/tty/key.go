@@ -49,7 +49,7 @@ const (
 // MaxPaste limits the bytes of a paste.
 const MaxPaste = 8 << 20
 
-// maxSequence limits the bytes of an escape sequence. What is longer is none.
+// maxSequence limits the bytes of an escape sequence. A longer one is dropped.
 const maxSequence = 64
 
 // Decoder turns what a terminal sends into keys. The zero value is ready.

@@ -13,9 +13,8 @@ func Reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
 // Discard discards what was typed and not read yet.
 func Discard(f *os.File) {
 	const input = 1 // FREAD in sys/fcntl.h
-	if raw, err := f.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, input) }) // not a terminal: nothing to discard
-	}
+	flush := func(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, input) }
+	_ = withDescriptor(f, flush) // not a terminal: nothing to discard
 }
 
 // Unread is not supported.

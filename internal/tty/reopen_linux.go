@@ -1,7 +1,6 @@
 package tty
 
 import (
-	"errors"
 	"os"
 	"strconv"
 
@@ -16,17 +15,14 @@ func Reopen(f *os.File) (*os.File, error) {
 
 // Discard discards what was typed and not read yet.
 func Discard(f *os.File) {
-	if raw, err := f.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) }) // not a terminal: nothing to discard
-	}
+	_ = withDescriptor(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }) // not a terminal: nothing to discard
 }
 
 // Unread returns how many bytes were typed and not read yet.
 func Unread(f *os.File) (n int, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	controlled := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
-	return n, errors.Join(controlled, err)
+	err = withDescriptor(f, func(fd int) (err error) {
+		n, err = unix.IoctlGetInt(fd, unix.TIOCINQ)
+		return err
+	})
+	return n, err
 }

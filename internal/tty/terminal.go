@@ -37,7 +37,7 @@ func Open(in, out *os.File) (*Terminal, error) {
 		t.in, t.reopened = own, true
 	}
 	if err := t.Raw(); err != nil {
-		return nil, errors.Join(err, t.closeIn())
+		return nil, errors.Join(err, t.Restore(), t.closeIn())
 	}
 	go t.read()
 	return t, nil
@@ -45,14 +45,16 @@ func Open(in, out *os.File) (*Terminal, error) {
 
 // Raw makes the terminal send each key at once.
 func (t *Terminal) Raw() error {
-	was, err := makeRaw(t.in)
-	if err != nil {
+	err := withDescriptor(t.in, func(fd int) error {
+		was, err := term.MakeRaw(fd)
+		if t.was == nil {
+			t.was = was
+		}
 		return err
+	})
+	if err == nil {
+		_, err = io.WriteString(t.out, begin)
 	}
-	if t.was == nil {
-		t.was = was
-	}
-	_, err = io.WriteString(t.out, begin)
 	return err
 }
 
@@ -62,27 +64,20 @@ func (t *Terminal) Restore() error {
 		return nil
 	}
 	_, err := io.WriteString(t.out, end)
-	err = errors.Join(err, restore(t.in, t.was))
+	err = errors.Join(err, withDescriptor(t.in, func(fd int) error { return term.Restore(fd, t.was) }))
 	t.was = nil
 	return err
 }
 
-// makeRaw and restore do not use Fd, which would make reads block for good.
-func makeRaw(f *os.File) (was *term.State, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	err = errors.Join(raw.Control(func(fd uintptr) { was, err = term.MakeRaw(int(fd)) }), err)
-	return was, err
-}
-
-func restore(f *os.File, was *term.State) error {
+// withDescriptor calls do with a file's descriptor. [os.File.Fd] would make reads of the file block for good.
+func withDescriptor(f *os.File, do func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
-	return errors.Join(raw.Control(func(fd uintptr) { err = term.Restore(int(fd), was) }), err)
+	var done error
+	err = raw.Control(func(fd uintptr) { done = do(int(fd)) })
+	return errors.Join(err, done)
 }
 
 // The size of a terminal that does not know its own, and the bounds of what is believed.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +185,12 @@ func lists(t *testing.T, s journal.Store) {
 	}
 	if list[0].Size == 0 || list[0].Modified.IsZero() {
 		t.Errorf("List has %+v, want a size and a time", list[0])
+	}
+	for _, id := range []string{"a.b", "a-b", "a_b"} { // the ids count, not the names of their files
+		closed(t, created(t, s, id, "x"))
+	}
+	if list, err = s.List(ctx); err != nil || !slices.IsSortedFunc(list, func(a, b journal.Entry) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Errorf("List = %+v, %v, want the order of the ids", list, err)
 	}
 	closed(t, writing)
 }

@@ -73,7 +73,7 @@ func encodeParams(req *llm.Request, o options) ([]byte, error) {
 		}
 	}
 	if len(req.Stop) > 0 {
-		p.Put("stop_sequences", quoted(req.Stop))
+		p.Put("stop_sequences", api.Strings(req.Stop))
 	}
 	p.toolChoice(req)
 	p.Put("stream", "true")
@@ -120,15 +120,4 @@ func (p *params) toolChoice(req *llm.Request) {
 			p.Put("tool_choice", `{"type":"auto"`, sequential, `}`)
 		}
 	}
-}
-
-func quoted(list []string) string {
-	b := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = api.AppendString(b, s)
-	}
-	return string(append(b, ']'))
 }

@@ -26,7 +26,8 @@ type Options struct {
 	// speak this format need another name.
 	Name   string
 	APIKey string
-	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty means https://api.anthropic.com.
+	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty means https://api.anthropic.com. Its
+	// query is kept.
 	BaseURL string
 	// HTTPClient sends the requests. Nil means one that uses http.DefaultTransport if the program has replaced it, and otherwise a copy
 	// of it that all providers share. Redirects are errors, whatever the client's policy.
@@ -44,6 +45,8 @@ type Options struct {
 // Request.Options may have a JSON object for it under the provider's name. The member beta_headers lists beta features to enable.
 // Every other member is sent as a parameter of the request and replaces the provider's own parameter of that name. The members
 // model, system, tools, messages and stream are an [llm.ErrConfiguration], because the request sets them.
+//
+// Temperature is not sent while the model thinks, and top_p only from 0.95 on, because the API refuses others.
 type Provider struct {
 	name     string
 	url      string
@@ -67,14 +70,17 @@ func New(o Options) (*Provider, error) {
 	if base == "" {
 		base = defaultBaseURL
 	}
-	if _, err := api.BaseURL(name, o.APIKey, base); err != nil {
+	u, err := api.BaseURL(name, o.APIKey, base)
+	if err != nil {
 		return nil, err
 	}
-	header := api.Header(nil)
+	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1") {
+		u = u.JoinPath("v1")
+	}
+	header := api.Header()
 	header["Anthropic-Version"] = []string{apiVersion}
 	api.SetHeader(header, o.Header)
-	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1/messages", header: header,
-		client:   o.HTTPClient,
+	p := &Provider{name: name, url: u.JoinPath("messages").String(), header: header, client: o.HTTPClient,
 		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
 	if o.APIKey != "" {
 		header["X-Api-Key"] = []string{o.APIKey}

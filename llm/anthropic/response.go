@@ -108,6 +108,9 @@ func (d *decoder) Whole(data []byte) error {
 		if err := d.blockStop(i); err != nil {
 			return err
 		}
+		if err := d.Check(); err != nil { // one body can have a million blocks
+			return err
+		}
 	}
 	d.stop(m.StopReason)
 	return nil
@@ -205,7 +208,7 @@ func (u *wireUsage) total() llm.Usage {
 		if n == nil {
 			return 0
 		}
-		return *n
+		return api.Tokens(*n)
 	}
 	t := llm.Usage{CacheRead: count(u.CacheRead), CacheWrite: count(u.CacheCreation), Output: count(u.Output)}
 	t.Input = count(u.Input) + t.CacheRead + t.CacheWrite

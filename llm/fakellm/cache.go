@@ -44,11 +44,20 @@ func (c cache) usage(r *Request, prefixes []prefix, a *response) llm.Usage {
 		}
 	}
 	if a.Turn.Usage != nil {
-		return *a.Turn.Usage
+		return within(*a.Turn.Usage, r.MaxTokens)
 	}
 	u := llm.Usage{Input: tokens(len(r.Body) - r.unread), CacheRead: tokens(read), Output: tokens(a.size()), Reasoning: tokens(len(a.Thinking))}
 	u.CacheWrite = tokens(max(written, read)) - u.CacheRead
 	u.Input = max(u.Input, u.CacheRead+u.CacheWrite)
+	return within(u, r.MaxTokens)
+}
+
+// within cuts the output of a usage to the tokens that a request allows, as no API reports more. With 0 there is no limit.
+func within(u llm.Usage, maxTokens int) llm.Usage {
+	if maxTokens > 0 {
+		u.Output = min(u.Output, maxTokens)
+		u.Reasoning = min(u.Reasoning, u.Output)
+	}
 	return u
 }
 

@@ -114,10 +114,12 @@ func (t *geminiTool) UnmarshalJSON(b []byte) error {
 }
 
 type geminiFunction struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Schema      json.RawMessage `json:"parametersJsonSchema"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	Parameters   json.RawMessage `json:"parameters"`
+	Schema       json.RawMessage `json:"parametersJsonSchema"`
+	Result       json.RawMessage `json:"response"`
+	ResultSchema json.RawMessage `json:"responseJsonSchema"` // adk-go sends it
 }
 
 type geminiToolConfig struct {

@@ -36,6 +36,7 @@ func TestGeminiRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ path, body, want string }{
 		"good":                       {"", contents(geminiRound + user(response("a"), response("b"))), ""},
 		"good, another order":        {"", contents(geminiRound + user(response("b"), response("a"), `{"text":"x"}`)), ""},
+		"good, schema of a result":   {"", with(tools(`{"name":"a","responseJsonSchema":{"type":"object"}}`)), ""},
 		"good, media after":          {"", contents(geminiRound + user(response("a"), response("b")) + user(image)), ""},
 		"good, media within":         {"", contents(geminiRound + user(nested("a"), response("b"))), ""},
 		"good, an earlier turn":      {"", contents(unsigned + user(response("a"), response("b"), `{"text":"x"}`)), ""},

@@ -46,6 +46,7 @@ type openaiRequest struct {
 	ServiceTier     json.RawMessage  `json:"service_tier"`
 	Truncation      json.RawMessage  `json:"truncation"`
 	Metadata        json.RawMessage  `json:"metadata"`
+	ClientMetadata  json.RawMessage  `json:"client_metadata"` // codex sends it
 	User            json.RawMessage  `json:"user"`
 }
 

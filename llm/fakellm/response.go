@@ -17,7 +17,7 @@ type response struct {
 	usage llm.Usage
 }
 
-func newAnswer(r *Request, t Turn) *response {
+func newResponse(r *Request, t Turn) *response {
 	a := &response{Turn: t, model: r.Model}
 	a.Calls = append([]Call(nil), t.Calls...)
 	for i := range a.Calls {

@@ -60,7 +60,8 @@ type Turn struct {
 	// Stop is the finish reason in the vendor's words, and takes the place of Finish. For OpenAI's Responses API it is the reason
 	// why the response is incomplete.
 	Stop string `json:"stop,omitempty"`
-	// Usage is the reported usage; nil means an estimate from the sizes and the contents of the prompt cache.
+	// Usage is the reported usage; nil means an estimate from the sizes and the contents of the prompt cache. Output above the request's limit
+	// of tokens is not reported.
 	Usage *llm.Usage `json:"usage,omitempty"`
 	// ID is the response's id; empty means msg_ (or the vendor's own prefix) and the request's number.
 	ID string `json:"id,omitempty"`

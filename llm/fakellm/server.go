@@ -152,7 +152,7 @@ func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
 }
 
 func (s *Server) respond(w http.ResponseWriter, hr *http.Request, r *Request, f format, fault Fault) {
-	a := newAnswer(r, s.model(r))
+	a := newResponse(r, s.model(r))
 	s.mu.Lock()
 	a.usage = s.cache.usage(r, f.prefixes(r), a)
 	s.mu.Unlock()

@@ -48,7 +48,7 @@ func decodeError(body []byte) api.Failure {
 		return api.DecodeError(body)
 	}
 	e := w.Error
-	f := api.Failure{Code: e.Status, Message: e.Message, Kind: errorKind(e.Status), RetryAfter: saidDelay(e.Message)}
+	f := api.Failure{Code: e.Status, Message: e.Message, Kind: errorKind(e.Status), RetryAfter: api.SaidDelay(e.Message, "Please retry in ")}
 	if code, err := strconv.Atoi(string(e.Code)); err == nil {
 		f.Status = code
 	}
@@ -117,20 +117,6 @@ func parseError(body []byte) (w wireError, ok bool) {
 		}
 	}
 	return w, true
-}
-
-// saidDelay returns the delay that some errors have only in their text: "Please retry in 44.097740004s."
-func saidDelay(message string) time.Duration {
-	_, after, ok := strings.Cut(message, "Please retry in ")
-	if !ok {
-		return 0
-	}
-	word, _, _ := strings.Cut(after, " ")
-	wait, err := time.ParseDuration(strings.TrimRight(word, ".,"))
-	if err != nil || wait < 0 {
-		return 0
-	}
-	return wait
 }
 
 // errorKind returns the kind of a google.rpc.Code. For unknown words it returns nil, and the HTTP status decides.

@@ -72,11 +72,7 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 		p.Put(f.name, number)
 	}
 	if len(req.Stop) > 0 {
-		stop, err := json.Marshal(req.Stop)
-		if err != nil {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "stop sequences: %v", err)
-		}
-		p.Put("stopSequences", string(stop))
+		p.Put("stopSequences", api.Strings(req.Stop))
 	}
 	if t.config != "" {
 		p.Put("thinkingConfig", t.config)

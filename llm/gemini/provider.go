@@ -47,6 +47,8 @@ type Options struct {
 // and are not sent. The members model, contents, systemInstruction and tools are an [llm.ErrConfiguration], because the request
 // sets them.
 //
+// Request.Sequential has no effect, because the API has no such option. Parallel calls may come all the same.
+//
 // A call without an id gets one derived from the response's id. Signatures of other authors are not sent. Models from Gemini 3 on
 // refuse calls without a signature, so for them the first call of another author's response gets the dummy that Google documents
 // for this.
@@ -79,7 +81,8 @@ func New(o Options) (*Provider, error) {
 	if u.RawQuery != "" || u.Fragment != "" {
 		return nil, api.ConfigError(name, "the base URL must not have a query or a fragment; set the key with Options.APIKey")
 	}
-	header := api.Header(o.Header)
+	header := api.Header()
+	api.SetHeader(header, o.Header)
 	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion) + apiVersion + "/", header: header,
 		client:   o.HTTPClient,
 		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}

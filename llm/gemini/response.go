@@ -51,6 +51,9 @@ func (d *decoder) Whole(body []byte) error {
 		if err := d.chunk(chunk); err != nil {
 			return err
 		}
+		if err := d.Check(); err != nil {
+			return err
+		}
 	}
 	return d.close()
 }
@@ -121,6 +124,9 @@ func (d *decoder) candidate(c *wireCandidate, data []byte) error {
 	}
 	for _, raw := range c.Content.Parts {
 		if err := d.part(raw); err != nil {
+			return err
+		}
+		if err := d.Check(); err != nil { // one chunk can have a million parts
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // wireChunk is a GenerateContentResponse: one chunk of a stream, or a whole response.
@@ -79,7 +80,9 @@ func (u *wireUsage) use(v wireUsage) {
 }
 
 func (u *wireUsage) total() llm.Usage {
-	return llm.Usage{Input: u.Prompt + u.ToolUse, CacheRead: u.Cached, Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts}
+	thoughts := api.Tokens(u.Thoughts)
+	return llm.Usage{Input: api.Tokens(u.Prompt) + api.Tokens(u.ToolUse), CacheRead: api.Tokens(u.Cached),
+		Output: api.Tokens(u.Candidates) + thoughts, Reasoning: thoughts}
 }
 
 // finishReason converts a reason to stop. calls reports whether the response has calls, for which the API has no reason of its

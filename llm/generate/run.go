@@ -63,7 +63,7 @@ func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 			step.Results, step.Errors = r.execute(ctx, calls)
 		}
 		r.result.add(step)
-		if ctx.Err() != nil {
+		if len(step.Results) > 0 && ctx.Err() != nil {
 			cause := context.Cause(ctx)
 			return late(cause, &llm.Error{Kind: llm.ErrAborted, Provider: resp.Provider, Err: cause,
 				Message: fmt.Sprintf("aborted while tools ran: %v", cause)})

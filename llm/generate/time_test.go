@@ -3,6 +3,7 @@ package generate_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,26 @@ func TestG9_TheCallersContextIsNoTimeout(t *testing.T) {
 	res, err := generate.Generate(ctx, client, generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{stop}, Timeout: time.Hour, StepTimeout: time.Hour})
 	if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, enough) || len(res.Steps) != 1 || len(p.Requests()) != 1 {
 		t.Errorf("%v, %d steps", err, len(res.Steps))
+	}
+}
+
+// A context that ends when the last response has arrived takes nothing away from it.
+func TestG9_TheEndOfTheContextComesTooLate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	client, _ := scripted(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		return func(yield func(llm.StreamEvent, error) bool) {
+			for ev, err := range llmtest.Text("ok")(ctx, req) {
+				if ev.Type == llm.EventFinish {
+					cancel()
+				}
+				if !yield(ev, err) {
+					return
+				}
+			}
+		}
+	})
+	res, err := generate.Generate(ctx, client, generate.Options{Model: "m", Prompt: "go"})
+	if err != nil || res.Text() != "ok" {
+		t.Errorf("%q, %v", res.Text(), err)
 	}
 }

@@ -20,6 +20,7 @@ type item struct {
 	// signature is sent back with the item: a message's phase, or reasoning's encrypted content.
 	signature string
 	blocks    []*block
+	bySlot    map[slot]*block
 	raw       json.RawMessage // of an opaque item
 }
 
@@ -43,7 +44,6 @@ type slot struct {
 type block struct {
 	of    *item
 	index int // in the stream
-	slot  slot
 	// unclaimed marks the block that starts with its reasoning item, so that listeners see the model think. The first piece takes
 	// it.
 	unclaimed bool
@@ -77,12 +77,14 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 	if err := d.unmarshalItem(raw, &w); err != nil {
 		return nil, err
 	}
-	if d.item(index) != nil {
+	if d.byIndex[index] != nil {
 		return nil, fmt.Errorf("item %d twice", index)
 	}
 	it := &item{index: index, kind: d.kindOf(w.Type), open: true, id: w.ID, signature: w.Phase}
-	d.items = append(d.items, it)
+	d.items, d.byIndex[index] = append(d.items, it), it
 	switch it.kind {
+	case messageItem:
+		d.CountBlock(it.id, "") // it may stay without blocks
 	case reasoningItem:
 		d.openBlock(it, slot{}, llm.StreamEvent{Type: llm.EventThinkingStart}).unclaimed = true
 	case functionItem, customItem:
@@ -122,7 +124,7 @@ func (d *decoder) unmarshalItem(raw json.RawMessage, w *wireItem) error {
 
 // itemDone closes an item. It streams the content that no delta had.
 func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
-	it := d.item(index)
+	it := d.byIndex[index]
 	if it == nil {
 		var err error
 		if it, err = d.itemAdded(index, raw, event); err != nil {
@@ -158,13 +160,17 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		it.setSignature(w.Encrypted)
 		d.Count(len(w.Encrypted))
 		for i, part := range w.Summary {
-			d.partDone(it, slot{index: i}, part)
+			if err := d.partDone(it, slot{index: i}, part); err != nil {
+				return err
+			}
 		}
 	}
 	for i, part := range w.Content {
-		d.partDone(it, slot{index: i, raw: it.kind == reasoningItem}, part)
+		if err := d.partDone(it, slot{index: i, raw: it.kind == reasoningItem}, part); err != nil {
+			return err
+		}
 	}
-	d.closeBlocks(it)
+	d.closeItem(it)
 	return nil
 }
 
@@ -183,14 +189,15 @@ func (d *decoder) callDone(it *item, args, status string) error {
 	if b.open && b.text.Len() == 0 && it.kind == functionItem && status != "incomplete" { // a call without arguments
 		d.complete(b, "{}")
 	}
-	d.closeBlocks(it)
+	d.closeItem(it)
 	return nil
 }
 
-// partDone gives a piece its whole text and closes it.
-func (d *decoder) partDone(it *item, at slot, part *wirePart) {
+// partDone gives a piece its whole text and closes it. It returns an error if the response has become too long, because a single event can
+// have a million pieces.
+func (d *decoder) partDone(it *item, at slot, part *wirePart) error {
 	if part == nil {
-		return
+		return nil
 	}
 	text := part.Text
 	switch part.Type {
@@ -199,11 +206,12 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) {
 		d.refused = true
 	case "output_text", "summary_text", "reasoning_text":
 	default:
-		return // of an unknown kind; the item's other pieces stand
+		return nil // of an unknown kind; the item's other pieces stand
 	}
 	b := d.blockAt(it, at)
 	d.complete(b, text)
 	d.closeBlock(b)
+	return d.Check()
 }
 
 // complete streams the rest of a block's text. It returns false if the whole text differs from what was streamed, which cannot be
@@ -233,11 +241,15 @@ func (d *decoder) say(b *block, text string) {
 	d.out = append(d.out, ev)
 }
 
-// openBlock starts a block. It ends the open blocks of the item, because pieces come one after the other.
+// openBlock starts a block. It ends the open block of the item, because pieces come one after the other.
 func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
-	d.closeBlocks(it)
+	d.closeItem(it)
 	d.CountBlock(it.id, start.Name)
-	b := &block{of: it, index: len(d.blocks), slot: at, open: true}
+	b := &block{of: it, index: len(d.blocks), open: true}
+	if it.bySlot == nil {
+		it.bySlot = map[slot]*block{}
+	}
+	it.bySlot[at] = b
 	d.blocks = append(d.blocks, b)
 	it.blocks = append(it.blocks, b)
 	if start.Type != 0 {
@@ -249,14 +261,13 @@ func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
 
 // blockAt returns the block of a piece of a message or of reasoning. It starts a new one if needed.
 func (d *decoder) blockAt(it *item, at slot) *block {
-	for i := len(it.blocks) - 1; i >= 0; i-- {
-		b := it.blocks[i]
-		if b.unclaimed {
-			b.unclaimed, b.slot = false, at
-		}
-		if b.slot == at {
-			return b
-		}
+	if len(it.blocks) == 1 && it.blocks[0].unclaimed {
+		b := it.blocks[0]
+		b.unclaimed, it.bySlot = false, map[slot]*block{at: b}
+		return b
+	}
+	if b := it.bySlot[at]; b != nil {
+		return b
 	}
 	start := llm.EventTextStart
 	if it.kind == reasoningItem {
@@ -265,9 +276,10 @@ func (d *decoder) blockAt(it *item, at slot) *block {
 	return d.openBlock(it, at, llm.StreamEvent{Type: start})
 }
 
-func (d *decoder) closeBlocks(it *item) {
-	for _, b := range it.blocks {
-		d.closeBlock(b)
+// closeItem ends the item's open block, which can only be the last one.
+func (d *decoder) closeItem(it *item) {
+	if n := len(it.blocks); n > 0 {
+		d.closeBlock(it.blocks[n-1])
 	}
 }
 

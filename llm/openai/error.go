@@ -3,8 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-	"time"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -48,7 +46,7 @@ func decodeError(body []byte) api.Failure {
 		f.Code = inner.Type
 	}
 	if f.Kind == llm.ErrRateLimit {
-		f.RetryAfter = tryAgain(f.Message)
+		f.RetryAfter = api.SaidDelay(f.Message, "try again in ") // an error within a stream has no header for it
 	}
 	return f
 }
@@ -82,28 +80,11 @@ func errorKind(code string) error {
 	return nil
 }
 
-// tryAgain returns the delay in a rate limit's text, "Please try again in 11.054s.", because an error within a stream has no
-// header for it.
-func tryAgain(message string) time.Duration {
-	_, after, ok := strings.Cut(message, "try again in ")
-	if !ok {
-		return 0
-	}
-	word, _, _ := strings.Cut(after, " ")
-	d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
-	if err != nil || d < 0 {
-		return 0
-	}
-	return d
-}
-
 // bareError recognizes an error that is neither an event nor a response. It returns it as an in-band error.
 func bareError(data []byte, inner json.RawMessage) (api.InBandError, bool) {
 	data = bytes.TrimSpace(data)
-	if !present(inner) || len(data) == 0 || data[0] != '{' {
+	if api.IsNull(inner) || len(data) == 0 || data[0] != '{' {
 		return nil, false
 	}
 	return append([]byte(`{"type":"error",`), data[1:]...), true
 }
-
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

@@ -139,14 +139,7 @@ func (p *params) include(req *llm.Request) {
 		delete(p.Own, "include")
 		list = append(list, slices.DeleteFunc(own, func(s string) bool { return s == encryptedReasoning })...)
 	}
-	b := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = api.AppendString(b, s)
-	}
-	p.Put("include", string(append(b, ']')))
+	p.Put("include", api.Strings(list))
 }
 
 // reasons reports whether a model reasons, because others refuse to encrypt reasoning. Unknown models are assumed to reason,

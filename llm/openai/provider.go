@@ -73,7 +73,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	header := api.Header(nil)
+	header := api.Header()
 	p := &Provider{name: name, url: u.JoinPath("responses").String(), header: header, client: o.HTTPClient,
 		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
 	if o.Organization != "" {

@@ -120,26 +120,26 @@ func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
 }
 
 func appendParameters(b []byte, def llm.ToolDefinition) ([]byte, error) {
-	schema, err := objectSchema(def.Parameters)
-	if err != nil {
+	schema, ok := objectSchema(def.Parameters)
+	if !ok {
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not a JSON object", def.Name)
 	}
 	return append(append(b, `,"parameters":`...), schema...), nil
 }
 
 // objectSchema adds missing properties to a schema, because the API requires them even if they are empty: "object schema missing
-// properties".
-func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
+// properties". It returns false for anything but a JSON object.
+func objectSchema(schema json.RawMessage) (_ json.RawMessage, ok bool) {
 	if len(schema) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+		return json.RawMessage(`{"type":"object","properties":{}}`), true
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &members); err != nil || members == nil {
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "not a JSON object: %v", err)
+		return nil, false
 	}
 	if _, ok := members["properties"]; ok || string(members["type"]) != `"object"` {
-		return schema, nil
+		return schema, true
 	}
 	rest := bytes.TrimLeft(schema, " \t\r\n")[1:] // it has a type, so it is not empty
-	return append([]byte(`{"properties":{},`), rest...), nil
+	return append([]byte(`{"properties":{},`), rest...), true
 }

@@ -15,8 +15,9 @@ type decoder struct {
 	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
 	resp    llm.Response
-	items   []*item  // in the order of arrival
-	blocks  []*block // in the order in which they started
+	items   []*item       // in the order of arrival
+	byIndex map[int]*item // the same
+	blocks  []*block      // in the order in which they started
 	begun   bool
 	sent    api.Repeats
 	refused bool   // the model refused
@@ -24,7 +25,7 @@ type decoder struct {
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit}}
+	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit}, byIndex: map[int]*item{}}
 }
 
 // Out implements [api.Decoder].
@@ -110,7 +111,7 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 // delta appends a piece to its block. raw is the whole event, which is passed on for opaque items.
 func (d *decoder) delta(x delta, raw []byte) error {
 	d.start(nil)
-	it := d.item(x.item)
+	it := d.byIndex[x.item]
 	if it == nil || !it.open {
 		return fmt.Errorf("item %d is not open", x.item)
 	}
@@ -140,7 +141,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 
 // part opens or closes a piece of a message or of reasoning.
 func (d *decoder) part(ev *wireEvent, data []byte) error {
-	it := d.item(ev.OutputIndex)
+	it := d.byIndex[ev.OutputIndex]
 	switch {
 	case it == nil || !it.open || ev.Part == nil:
 		return fmt.Errorf("a part of item %d, which is not open", ev.OutputIndex)
@@ -164,7 +165,7 @@ func (d *decoder) part(ev *wireEvent, data []byte) error {
 	case "response.content_part.added", "response.reasoning_summary_part.added":
 		d.blockAt(it, at)
 	default:
-		d.partDone(it, at, ev.Part)
+		return d.partDone(it, at, ev.Part)
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (d *decoder) Whole(body []byte) error {
 		return fmt.Errorf("malformed response: %w", err)
 	}
 	switch {
-	case w.Object == "response" && (w.Status == "failed" || present(w.Error)):
+	case w.Object == "response" && (w.Status == "failed" || !api.IsNull(w.Error)):
 		return api.InBandError(body)
 	case w.Object != "response":
 		if e, ok := bareError(body, w.Error); ok { // an error with status 200
@@ -211,11 +212,14 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 	}
 	streamed := len(d.items) > 0
 	for i, raw := range w.Output {
-		it := d.item(i)
+		it := d.byIndex[i]
 		if it == nil && streamed || it != nil && !it.open {
 			continue
 		}
 		if err := d.itemDone(i, raw, raw); err != nil {
+			return err
+		}
+		if err := d.Check(); err != nil { // a single event can have a million items
 			return err
 		}
 	}
@@ -226,7 +230,7 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 		if !incomplete && it.kind != opaqueItem {
 			return fmt.Errorf("the response ended while item %d was open", it.index)
 		}
-		d.closeBlocks(it)
+		d.closeItem(it)
 	}
 	d.resp.Usage = w.Usage.total()
 	d.resp.Finish = d.reason(w, incomplete)
@@ -269,15 +273,6 @@ func (d *decoder) Finish() llm.StreamEvent {
 		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
 	}
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
-}
-
-func (d *decoder) item(index int) *item {
-	for i := len(d.items) - 1; i >= 0; i-- {
-		if d.items[i].index == index {
-			return d.items[i]
-		}
-	}
-	return nil
 }
 
 func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // wireHead holds what all events have in common. An error outside of an event has only the second member.
@@ -34,10 +35,6 @@ type wireEvent struct {
 	Item         json.RawMessage `json:"item"` // output_item.*
 	Part         *wirePart       `json:"part"` // content_part.*, reasoning_summary_part.*
 	Delta        string          `json:"delta"`
-	Text         string          `json:"text"` // output_text.done, reasoning_text.done, reasoning_summary_text.done
-	Refusal      string          `json:"refusal"`
-	Arguments    string          `json:"arguments"`
-	Input        string          `json:"input"`
 }
 
 // wireResponse is a whole response, or its beginning.
@@ -92,12 +89,12 @@ func (u *wireUsage) total() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
 	}
-	t := llm.Usage{Input: u.Input, Output: u.Output}
+	t := llm.Usage{Input: api.Tokens(u.Input), Output: api.Tokens(u.Output)}
 	if u.InputDetails != nil {
-		t.CacheRead, t.CacheWrite = u.InputDetails.Cached, u.InputDetails.CacheWrite
+		t.CacheRead, t.CacheWrite = api.Tokens(u.InputDetails.Cached), api.Tokens(u.InputDetails.CacheWrite)
 	}
 	if u.OutputDetails != nil {
-		t.Reasoning = u.OutputDetails.Reasoning
+		t.Reasoning = api.Tokens(u.OutputDetails.Reasoning)
 	}
 	return t
 }

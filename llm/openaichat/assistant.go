@@ -16,12 +16,11 @@ type spoken struct {
 }
 
 func (c *conversation) takeApart(m llm.Message) (spoken, error) {
-	var s spoken
+	s := spoken{text: m.Parts.Text()}
 	own := m.Provider == c.o.provider && !c.o.noReasoning
 	for _, part := range m.Parts {
 		switch part := part.(type) {
-		case llm.Text:
-			s.text += part.Text
+		case llm.Text: // in s.text
 		case llm.ToolCall:
 			s.calls = append(s.calls, part)
 		case llm.Thinking:

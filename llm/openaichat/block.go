@@ -6,6 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // block is a content block that is being received.
@@ -81,7 +82,7 @@ func (k blockKind) event(text, thinking llm.EventType) llm.EventType {
 
 // content decodes the content member in any of its forms.
 func (d *decoder) content(raw json.RawMessage) error {
-	if isNull(raw) {
+	if api.IsNull(raw) {
 		return nil
 	}
 	if raw[0] == '"' {
@@ -97,6 +98,9 @@ func (d *decoder) content(raw json.RawMessage) error {
 	}
 	for _, p := range parts {
 		if err := d.contentPart(p); err != nil {
+			return err
+		}
+		if err := d.Check(); err != nil { // one event can have a million parts
 			return err
 		}
 	}

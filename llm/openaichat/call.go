@@ -65,7 +65,7 @@ func (d *decoder) piece(w *wireCall, args string) error {
 		c.at = *w.Index
 		d.calls.byIndex[c.at] = c
 	}
-	if !isNull(w.Extra) {
+	if !api.IsNull(w.Extra) {
 		c.extra = append(c.extra[:0], w.Extra...)
 	}
 	if !c.started {

@@ -167,12 +167,14 @@ func (c *conversation) appendPart(b []byte, part llm.Part) ([]byte, error) {
 
 // result writes a tool's result. Its media go into the message after all results.
 func (c *conversation) result(r llm.ToolResult) error {
-	var texts llm.Parts
+	var texts []string
 	var media []byte
 	for _, part := range r.Content {
 		switch part := part.(type) {
 		case llm.Text:
-			texts = append(texts, part)
+			if part.Text != "" {
+				texts = append(texts, part.Text)
+			}
 		case llm.Media:
 			var err error
 			if media, err = appendMedia(media, part); err != nil {
@@ -183,10 +185,7 @@ func (c *conversation) result(r llm.ToolResult) error {
 			return llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
 		}
 	}
-	text, err := textOnly(texts, "")
-	if err != nil {
-		return err
-	}
+	text := strings.Join(texts, "\n\n")
 	if media != nil {
 		c.held = appendText(separate(c.held), "From the result of the call "+r.CallID+":")
 		c.held = append(append(c.held, ','), media...)

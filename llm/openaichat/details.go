@@ -3,6 +3,7 @@ package openaichat
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -36,7 +37,8 @@ type detail struct {
 }
 
 // add adds a chunk's entries and returns their readable text.
-func (ds *details) add(d *decoder, entries []json.RawMessage) (text string) {
+func (ds *details) add(d *decoder, entries []json.RawMessage) string {
+	var text strings.Builder
 	for _, raw := range entries {
 		var w wireDetail
 		if json.Unmarshal(raw, &w) != nil {
@@ -46,7 +48,7 @@ func (ds *details) add(d *decoder, entries []json.RawMessage) (text string) {
 		if w.Type == "reasoning.summary" {
 			piece = w.Summary
 		}
-		text += piece
+		text.WriteString(piece)
 		ds.signed = ds.signed || w.Signature != "" || w.Data != ""
 		if w.Type != "reasoning.text" && w.Type != "reasoning.summary" {
 			ds.list = append(ds.list, &detail{raw: append(json.RawMessage(nil), raw...)})
@@ -66,7 +68,7 @@ func (ds *details) add(d *decoder, entries []json.RawMessage) (text string) {
 			last.Format = w.Format
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (ds *details) last() *detail {

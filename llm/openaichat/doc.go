@@ -1,7 +1,11 @@
 // Package openaichat implements [llm.Provider] for Chat Completions, the format of most model servers: vLLM, Ollama, llama.cpp,
-// LM Studio, SGLang, OpenRouter, Groq, DeepSeek, xAI, Mistral, Kimi, GLM and others. It encodes requests append-only, so that the
-// servers' prefix caches hit, and with nothing that one of these servers refuses. It decodes responses in all the forms that
-// these servers send.
+// LM Studio, SGLang, OpenRouter, Groq, DeepSeek, xAI, Mistral, Kimi, GLM and others. [New] returns a [Provider] for an [llm.Client];
+// [Options] holds the server's URL, and switches for servers that accept less or more than others. OpenAI's Responses API is package
+// openai.
+//
+// A request of a conversation begins with the bytes of the one before, so that the servers' prefix caches hit, and has nothing that one
+// of these servers refuses. Responses are decoded in all the forms that these servers send. A provider makes one attempt; [llm.Retry]
+// makes more. It does not ask a server which models it has.
 //
 // Requests are encoded as follows:
 //

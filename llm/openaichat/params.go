@@ -61,14 +61,7 @@ func (w *params) sampling(req *llm.Request) error {
 		w.Put(f.name, number)
 	}
 	if len(req.Stop) > 0 {
-		list := []byte{'['}
-		for i, s := range req.Stop {
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = api.AppendString(list, s)
-		}
-		w.Put("stop", string(list), "]")
+		w.Put("stop", api.Strings(req.Stop))
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	header := api.Header(nil)
+	header := api.Header()
 	p := &Provider{o: o, url: u.JoinPath("chat", "completions").String(), header: header}
 	if o.APIKey != "" {
 		header["Authorization"] = []string{"Bearer " + o.APIKey}

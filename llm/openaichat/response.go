@@ -123,7 +123,7 @@ func failed(w *wireChunk) bool {
 	case !noError(w.Error), w.Groq != nil && !noError(w.Groq.Error), w.Object == "error":
 		return true
 	case len(w.Choices) == 0:
-		return isNull(w.Usage) && (!isNull(w.Message) || !isNull(w.Detail))
+		return api.IsNull(w.Usage) && (!api.IsNull(w.Message) || !api.IsNull(w.Detail))
 	}
 	return !noError(w.Choices[0].Error)
 }
@@ -198,6 +198,9 @@ func (d *decoder) message(m *wireMessage) error {
 	}
 	for i := range m.ToolCalls {
 		if err := d.call(&m.ToolCalls[i]); err != nil {
+			return err
+		}
+		if err := d.Check(); err != nil { // one event can have a million calls
 			return err
 		}
 	}

@@ -2,8 +2,10 @@ package openaichat
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // wireUsage has the counts under all of their names.
@@ -30,7 +32,7 @@ type wireUsage struct {
 // fail.
 func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	var w wireUsage
-	if isNull(raw) || json.Unmarshal(raw, &w) != nil || w.Prompt+w.Completion+w.Total <= 0 {
+	if api.IsNull(raw) || json.Unmarshal(raw, &w) != nil || w.Prompt+w.Completion+w.Total <= 0 {
 		return llm.Usage{}, false
 	}
 	u.Input = count(w.Prompt)
@@ -50,17 +52,14 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 }
 
 // count converts a number to a token count.
-func count(f float64) int {
-	const most = 1 << 30 // more than any real count, and safe to add
-	return int(min(max(f, 0), most))
-}
+func count(f float64) int { return api.Tokens(int(min(max(f, 0), math.MaxInt32))) }
 
 // cachedByTimings returns how much of the prompt llama.cpp had in its cache, for versions that do not report it in the usage.
 func cachedByTimings(raw json.RawMessage) int {
 	var w struct {
 		Cached float64 `json:"cache_n"`
 	}
-	if isNull(raw) || json.Unmarshal(raw, &w) != nil {
+	if api.IsNull(raw) || json.Unmarshal(raw, &w) != nil {
 		return 0
 	}
 	return count(w.Cached)

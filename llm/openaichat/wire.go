@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // wireChunk is an event of a stream, a whole response, or an error in place of either. Members are raw if only some of their
@@ -61,7 +62,7 @@ type wireFunction struct {
 
 // arguments returns a piece of a call's arguments as text.
 func (f *wireFunction) arguments() (string, error) {
-	if len(f.Arguments) == 0 || string(f.Arguments) == "null" {
+	if api.IsNull(f.Arguments) {
 		return "", nil
 	}
 	if f.Arguments[0] != '"' {
@@ -79,8 +80,6 @@ type wirePart struct {
 	Refusal  string     `json:"refusal"`
 	Thinking []wirePart `json:"thinking"`
 }
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // finishReason converts a finish reason of any server. calls reports whether the response has tool calls: many servers then have
 // another reason, and some have tool_calls without calls.

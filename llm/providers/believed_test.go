@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -179,6 +180,53 @@ func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 				t.Error(err)
 			case c.want != "" && said(got) != c.want:
 				t.Errorf("%q, want %q", said(got), c.want)
+			}
+		})
+	}
+}
+
+// TestI11_UsageIsPlausible checks that counts of tokens that cannot be true are not taken over: sums of them would be negative.
+func TestI11_UsageIsPlausible(t *testing.T) {
+	const odd, huge = "-5", "9223372036854775807"
+	for _, c := range []struct{ provider, body string }{
+		{"anthropic", stream(strings.Replace(antStart, `"input_tokens":5`, `"input_tokens":`+huge+`,"cache_read_input_tokens":`+huge, 1), antText0,
+			sprint(antDelta, 0), sprint(antStop, 0), strings.Replace(antEnd, "%d", odd, 1), antOver)},
+		{"gemini", stream(gemText, strings.Replace(strings.Replace(gemEnd, "%d", odd, 1), `"promptTokenCount":5`, `"promptTokenCount":`+huge, 1))},
+		{"openai-compatible", stream(chatText, sprint(chatEnd, "stop"), `{"id":"c","choices":[],"usage":{"prompt_tokens":`+huge+`,"completion_tokens":`+odd+`}}`, "[DONE]")},
+		{"openai", strings.NewReplacer(`"input_tokens":5`, `"input_tokens":`+huge, `"output_tokens":7`, `"output_tokens":`+odd).Replace(oaiCall(rising))},
+	} {
+		got, err := streamed(t, c.provider, c.body)
+		if err != nil {
+			t.Errorf("%s: %v", c.provider, err)
+			continue
+		}
+		if u := got.Usage; u.Input < 1<<30 || u.Input > 1<<31 || u.Output != 0 || u.CacheRead < 0 || u.CacheRead > u.Input {
+			t.Errorf("%s: %+v", c.provider, u)
+		}
+	}
+}
+
+// TestK11_MillionsOfPieces checks that empty pieces count as content, so that a response cannot consist of any number of them.
+func TestK11_MillionsOfPieces(t *testing.T) {
+	const n = 200_000
+	list := func(piece string) string { return strings.Repeat(piece+",", n-1) + piece }
+	var items strings.Builder
+	for i := range n {
+		items.WriteString(stream(sprint(`{"type":"response.output_item.added","output_index":%d,"item":{"type":"message"}}`, i)))
+	}
+	for _, c := range []struct{ name, provider, body string }{
+		{"items", "openai", items.String()},
+		{"items at once", "openai", `{"object":"response","status":"completed","output":[` + list(`{"type":"message"}`) + `]}`},
+		{"parts at once", "openai", `{"object":"response","status":"completed","output":[{"type":"message","content":[` + list(`{"type":"output_text"}`) + `]}]}`},
+		{"blocks at once", "anthropic", `{"type":"message","content":[` + list(`{"type":"text"}`) + `],"stop_reason":"end_turn"}`},
+		{"parts at once", "gemini", `{"candidates":[{"content":{"parts":[` + list(`{"text":"a"},{"text":"b","thought":true}`) + `]},"finishReason":"STOP"}]}`},
+		{"calls at once", "openai-compatible", `{"choices":[{"message":{"tool_calls":[` + list(`{"function":{"name":"f","arguments":"{}"}}`) + `]},"finish_reason":"stop"}]}`},
+	} {
+		t.Run(c.provider+"/"+c.name, func(t *testing.T) {
+			_, err := streamed(t, c.provider, c.body)
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Kind != llm.ErrStream || !e.Final || !strings.Contains(e.Message, "16 MiB") {
+				t.Errorf("%v, want a response that is too long", err)
 			}
 		})
 	}

@@ -30,8 +30,8 @@ type Kind struct {
 	// KeyVars are the variables for the key; the first that is set counts. BaseURLVar is the variable for the base URL.
 	KeyVars    []string
 	BaseURLVar string
-	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a server of your own. Such a
-	// provider is never chosen automatically.
+	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a server of your own. Programs choose such
+	// a provider by themselves only if no other one is configured.
 	NeedsURL bool
 	// Local reports that the server is one of your own which needs no key and usually runs on this machine. BaseURLVar may have another
 	// address. Such a provider is never chosen automatically, and FromEnv leaves it out.
@@ -154,7 +154,9 @@ func newOpenRouter(c Config) (llm.Provider, error) {
 }
 
 func newOllama(c Config) (llm.Provider, error) {
-	c.BaseURL = cmp.Or(c.BaseURL, ollamaURL(""))
+	if !strings.Contains(c.BaseURL, "?") { // a query stays as it is
+		c.BaseURL = ollamaURL(c.BaseURL)
+	}
 	return newChat("ollama", c)
 }
 

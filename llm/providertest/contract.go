@@ -10,7 +10,8 @@ import (
 )
 
 // Contract reads a stream to its end and reports violations of the stream contract of package llm to t. It returns the events, and the
-// error that the stream ended with. Without an error the last event has the response.
+// error that the stream ended with. Without an error the last event has the response, unless
+// a violation was reported.
 func Contract(t testing.TB, stream iter.Seq2[llm.StreamEvent, error]) ([]llm.StreamEvent, error) {
 	t.Helper()
 	c := contract{t: t, last: -1, blocks: map[int]*block{}}
@@ -91,7 +92,7 @@ func (c *contract) inside(ev llm.StreamEvent, start llm.EventType) *block {
 func (c *contract) answer(r *llm.Response) {
 	c.t.Helper()
 	if r == nil {
-		c.t.Error("the finish has no response")
+		c.t.Error("the EventFinish has no Response")
 		return
 	}
 	if r.Message.Role != llm.RoleAssistant || r.Message.Provider != r.Provider || r.Provider == "" || r.Finish.Reason == "" {
@@ -138,7 +139,7 @@ func (c *contract) end() {
 		return
 	}
 	if !c.finished {
-		c.t.Error("the stream ended in silence")
+		c.t.Error("the stream ended without an EventFinish and without an error")
 	}
 	for _, b := range c.order {
 		if b.open {

@@ -1,5 +1,8 @@
-// Package gemini has the profile for Gemini models, with its prompt in prompt.md. Native has the same profile in the dialect of the
-// vendor's own agent, described in native.md.
+// Package gemini has the profile for Gemini models.
 //
-// The profile has no tools that fetch web pages or search the web. A host can add them, with rules for text that comes from the web.
+// [Profile] has this project's own tools and the prompt in prompt.md and tools.md. [Native] has the same profile in the dialect of the vendor's
+// own agent, gemini-cli, with native.md in place of tools.md. Both are for sessions whose provider is that of package llm/gemini. [Settings]
+// makes the options for thinking and safety, which the profile leaves at the API's defaults.
+//
+// Neither has tools that fetch web pages or search the web. A host can add them, with rules for text that comes from the web.
 package gemini

@@ -38,6 +38,7 @@ type backgroundCommand struct {
 
 type backgroundsKey struct{}
 
+// backgroundsOf returns the background commands of the calling session and the table that runs them.
 func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
 	processes := call.Processes()
 	if processes == nil {
@@ -86,8 +87,11 @@ func (c *backgroundCommand) read(ctx context.Context, table tool.Processes, wait
 // lastOutput returns an empty buffer for the last output of a command.
 func lastOutput() *capture.Buffer { return capture.New(capture.Options{Head: -1, Tail: keptOutput}) }
 
+// statusOf returns the status of a command in gemini-cli's words.
 func statusOf(r *tool.Ran) string {
 	switch {
+	case r.Lost:
+		return "gone, and how far it had come is unknown: " + r.Err
 	case r.Err != "":
 		return "cannot be watched any more: " + r.Err
 	case r.Exit == nil:
@@ -98,6 +102,7 @@ func statusOf(r *tool.Ran) string {
 	return fmt.Sprintf("exited (Exit Code: %d)", r.Exit.Code)
 }
 
+// startInBackground starts a command that outlives the call, and shows its first output.
 func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) (tool.Result, error) {
 	if strings.TrimSpace(args.Command) == "" {
 		return tool.Result{}, errors.New("command is empty; give the command line to run")
@@ -247,7 +252,7 @@ func lastLines(text string, n int64) (string, bool) {
 }
 
 type processArgs struct {
-	PID    string `json:"id"`
+	ID     string `json:"id"`
 	Action string `json:"action"`
 	Input  string `json:"input,omitempty"`
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 type globArgs struct {
@@ -32,6 +32,7 @@ const globParameters = `{
 	"required": ["pattern"]
 }`
 
+// globFiles returns the tool glob, which ignores case unless the model says otherwise.
 func globFiles() tool.Tool {
 	base := dialect().Glob()
 	t := tool.New(llm.ToolDefinition{
@@ -43,7 +44,9 @@ func globFiles() tool.Tool {
 		if args.Pattern != "" && !args.CaseSensitive {
 			found, err := search.Glob(ctx, call.Env, anyCase(args.Pattern), args.DirPath)
 			if err == nil && len(found.Files) > 0 {
-				return globResult(found), nil
+				result := tool.Text(coding.ListFiles(found))
+				result.Hint = "Give a narrower pattern or a dir_path."
+				return result, nil
 			}
 		}
 		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // the shared tool words errors and empty results
@@ -52,17 +55,6 @@ func globFiles() tool.Tool {
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.DirPath)}}
 	})
-}
-
-func globResult(found search.Listing) tool.Result {
-	var b strings.Builder
-	for _, f := range found.Files {
-		b.WriteString(names.Shown(f.Path) + "\n")
-	}
-	writeUnreadable(&b, found.Unreadable)
-	result := tool.Text(b.String())
-	result.Hint = "Give a narrower pattern or a dir_path."
-	return result
 }
 
 // runAs runs another tool with other arguments for a call.

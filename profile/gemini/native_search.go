@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,23 +19,24 @@ import (
 )
 
 const (
-	defaultMatches = 100 // of grep_search, as in gemini-cli
-	maxContext     = 50  // lines on either side of a match
+	defaultMatches = 100    // of grep_search, as in gemini-cli
+	maxFiltered    = 50_000 // matching lines that are looked at if some are dropped
+	maxContext     = 50     // lines on either side of a match
 )
 
 type grepSearchArgs struct {
-	Pattern        string `json:"pattern"`
-	DirPath        string `json:"dir_path"`
-	Include        string `json:"include_pattern"`
-	Exclude        string `json:"exclude_pattern"`
-	NamesOnly      bool   `json:"names_only"`
-	CaseSensitive  bool   `json:"case_sensitive"`
-	FixedStrings   bool   `json:"fixed_strings"`
-	Context        int    `json:"context"`
-	After          int    `json:"after"`
-	Before         int    `json:"before"`
-	MaxPerFile     int    `json:"max_matches_per_file"`
-	TotalMaxResult int    `json:"total_max_matches"`
+	Pattern       string `json:"pattern"`
+	DirPath       string `json:"dir_path"`
+	Include       string `json:"include_pattern"`
+	Exclude       string `json:"exclude_pattern"`
+	NamesOnly     bool   `json:"names_only"`
+	CaseSensitive bool   `json:"case_sensitive"`
+	FixedStrings  bool   `json:"fixed_strings"`
+	Context       int    `json:"context"`
+	After         int    `json:"after"`
+	Before        int    `json:"before"`
+	MaxPerFile    int    `json:"max_matches_per_file"`
+	TotalMax      int    `json:"total_max_matches"`
 }
 
 const grepSearchParameters = `{
@@ -72,6 +74,7 @@ func grepSearch() tool.Tool {
 	})
 }
 
+// runGrepSearch runs grep_search.
 func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (tool.Result, error) {
 	if args.Pattern == "" {
 		return tool.Result{}, errors.New("pattern is empty; give a regular expression")
@@ -88,11 +91,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	case err != nil:
 		return tool.Result{}, err
 	}
-	most := args.TotalMaxResult
-	if most == 0 {
-		most = defaultMatches
-	}
-	m := matches{perFile: args.MaxPerFile, left: most, before: q.Before, after: q.After, namesOnly: args.NamesOnly}
+	m := matches{perFile: args.MaxPerFile, left: args.most(), before: q.Before, after: q.After, namesOnly: args.NamesOnly}
 	if args.Exclude != "" {
 		m.exclude = exclude
 	}
@@ -104,7 +103,12 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	return result, nil
 }
 
-// query returns the query for the search engine. It has a maximum only if no match is dropped afterwards.
+// most returns how many matches, or names of files, the result may have.
+func (args grepSearchArgs) most() int {
+	return min(cmp.Or(args.TotalMax, defaultMatches), coding.MaxResults)
+}
+
+// query returns the query for the search engine. If matches are dropped afterwards, it asks for more than the result may have.
 func (args grepSearchArgs) query() search.Query {
 	q := search.Query{Pattern: args.Pattern, Path: args.DirPath, Glob: args.Include, IgnoreCase: !args.CaseSensitive}
 	if args.FixedStrings {
@@ -115,11 +119,8 @@ func (args grepSearchArgs) query() search.Query {
 	} else if !args.NamesOnly {
 		q.Before, q.After = min(max(args.Before, args.Context), maxContext), min(max(args.After, args.Context), maxContext)
 	}
-	if args.Exclude == "" && args.MaxPerFile == 0 {
-		q.Max = args.TotalMaxResult
-		if q.Max == 0 {
-			q.Max = defaultMatches
-		}
+	if q.Max = args.most(); args.Exclude != "" || args.MaxPerFile > 0 {
+		q.Max = maxFiltered
 	}
 	return q
 }
@@ -171,7 +172,7 @@ func (m *matches) add(f search.FileMatches) {
 		if last > 0 && l.Number > last+1 && m.before+m.after > 0 {
 			m.text.WriteString("...\n")
 		}
-		fmt.Fprintf(&m.text, "L%d%s %s\n", l.Number, mark, lineText(l))
+		fmt.Fprintf(&m.text, "L%d%s %s\n", l.Number, mark, l.Shown())
 		last = l.Number
 	}
 	m.text.WriteString("---\n")
@@ -202,17 +203,7 @@ func (m *matches) mark(lines []search.Line, at []int, i int) string {
 	return near
 }
 
-func lineText(l search.Line) string {
-	text := l.Text
-	if l.CutBefore > 0 {
-		text = fmt.Sprintf("[... %d bytes] %s", l.CutBefore, text)
-	}
-	if l.CutAfter > 0 {
-		text += fmt.Sprintf(" [%d bytes ...]", l.CutAfter)
-	}
-	return text
-}
-
+// render returns the text of the result.
 func (m *matches) render(args grepSearchArgs, found search.Result) string {
 	dir := args.DirPath
 	if dir == "" {
@@ -234,7 +225,7 @@ func (m *matches) render(args grepSearchArgs, found search.Result) string {
 	if m.more || found.More {
 		b.WriteString("[There are more matches. Narrow the search, or set total_max_matches.]\n")
 	}
-	writeUnreadable(&b, found.Unreadable)
+	b.WriteString(coding.Unreadable(found.Unreadable))
 	return b.String()
 }
 
@@ -243,10 +234,4 @@ func plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-func writeUnreadable(b *strings.Builder, list []string) {
-	if len(list) > 0 {
-		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(list, "; "))
-	}
 }

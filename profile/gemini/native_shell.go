@@ -38,6 +38,8 @@ const runShellParameters = `{
 	"required": ["command"]
 }`
 
+// runShellCommand returns the tool run_shell_command. It runs commands as the shared tool shell does, and starts those in the background
+// itself, to keep what they print.
 func runShellCommand() tool.Tool {
 	shell := dialect().Shell(nativeTimeout)
 	t := tool.New(llm.ToolDefinition{
@@ -62,7 +64,10 @@ func runShellCommand() tool.Tool {
 	})
 	t.Limit, t.Instead = shell.Limit, shell.Instead
 	return tool.WithAccess(t, func(args runShellArgs) tool.Access {
-		return tool.Access{Effect: tool.Writes, Command: args.Command}
+		if args.Background { // the shell gets a patch as well, and knows no apply_patch
+			return tool.Access{Effect: tool.Writes, Command: args.Command}
+		}
+		return coding.CommandAccess(args.Command, args.DirPath)
 	})
 }
 

@@ -1,6 +1,8 @@
 package gemini_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/profile/gemini"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 func TestE2_ReadFileByLines(t *testing.T) {
@@ -130,6 +133,11 @@ func TestE2_GrepSearch(t *testing.T) {
 			inner.is("grep_search", c.args, c.want)
 		})
 	}
+	b.put("many", strings.Repeat("y\n", coding.MaxResults+1))
+	if got := b.outcome("grep_search", object{"pattern": "y", "total_max_matches": 1 << 30}).Content.Text(); !strings.HasPrefix(got, "Found 10000 matches") ||
+		!strings.HasSuffix(got, "[There are more matches. Narrow the search, or set total_max_matches.]\n") {
+		t.Errorf("%.100q", got)
+	}
 	b.has("grep_search", object{"pattern": "("}, true)
 	b.has("grep_search", object{"pattern": "x", "exclude_pattern": "("}, true, "exclude_pattern")
 	b.has("grep_search", object{"pattern": "x", "dir_path": "none"}, true, "dir_path")
@@ -165,6 +173,28 @@ func TestE2_RunShellCommand(t *testing.T) {
 	}
 	if len(got) > 40_000 {
 		t.Errorf("%d bytes were not cut", len(got))
+	}
+}
+
+// A patch that is written as a command is judged by the files that it changes. In the background the shell gets it.
+func TestL1_PatchAsACommand(t *testing.T) {
+	run, ok := newFixture(t).registry.Get("run_shell_command")
+	if !ok {
+		t.Fatal("there is no run_shell_command")
+	}
+	script := "apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\nEOF"
+	for _, background := range []bool{false, true} {
+		args, err := json.Marshal(object{"command": script, "dir_path": "secrets", "is_background": background})
+		if err != nil {
+			t.Fatal(err)
+		}
+		access, err := run.Access(string(args))
+		if want := (tool.Access{Effect: tool.Writes, Paths: []string{"secrets/a.txt"}}); err != nil || !background && !reflect.DeepEqual(access, want) {
+			t.Errorf("%+v, %v", access, err)
+		}
+		if background && (access.Command != script || access.Paths != nil) {
+			t.Errorf("in the background: %+v", access)
+		}
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
@@ -62,18 +62,7 @@ func execCommand() tool.Tool {
 		Parameters: json.RawMessage(execParameters),
 	}, runExec)
 	t.Limit, t.Instead = execLimit(execTokens), dialect().Shell(0).Instead
-	return tool.WithAccess(t, func(args execArgs) tool.Access {
-		if _, ok := patch.FromScript(args.Cmd); !ok {
-			return tool.Access{Effect: tool.Writes, Command: args.Cmd}
-		}
-		access := coding.PatchAccess(args.Cmd)
-		for i, name := range access.Paths {
-			if args.Workdir != "" && !path.IsAbs(name) {
-				access.Paths[i] = path.Join(args.Workdir, name)
-			}
-		}
-		return access
-	})
+	return tool.WithAccess(t, func(args execArgs) tool.Access { return coding.CommandAccess(args.Cmd, args.Workdir) })
 }
 
 // execLimit returns the limit for a number of tokens.
@@ -123,11 +112,8 @@ func execScript(e env.Environment, args execArgs) string {
 	if shell == "" || args.Shell == "" && !args.Login {
 		return args.Cmd
 	}
-	return fmt.Sprintf("exec %s %s %s", quoted(shell), flags, quoted(args.Cmd))
+	return fmt.Sprintf("exec %s %s %s", shquote.Words(shell), flags, shquote.Words(args.Cmd))
 }
-
-// quoted returns s as one word for a POSIX shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // execToTheEnd runs a command where no command can outlive its call.
 func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args execArgs) tool.Result {
@@ -222,6 +208,8 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 // execStatus returns the line that says whether the command runs or how it ended.
 func execStatus(r *tool.Ran) string {
 	switch {
+	case r.Lost:
+		return fmt.Sprintf("Process is gone, and how far it had come is unknown: %s\n", r.Err)
 	case r.Err != "":
 		return fmt.Sprintf("Process cannot be watched any more: %s\n", r.Err)
 	case r.Exit == nil:

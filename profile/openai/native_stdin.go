@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
@@ -85,9 +84,7 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, id, chars string) error {
 	switch {
 	case !inputs(call).closed(id):
-		timed, cancel := context.WithTimeoutCause(ctx, env.DefaultTimeout, errors.New("it took none for 10 s"))
-		defer cancel()
-		return processes.Write(timed, id, chars)
+		return processes.Write(ctx, id, chars)
 	case chars == interruptKey:
 		return processes.Kill(ctx, id)
 	}

@@ -33,6 +33,7 @@ type arity struct {
 // cannot find is an operand, and must not have been taken for the value of the option, in which no rule would see it. What is taken for an
 // operand must not be a value, because the next word would then be another one's.
 func TestL2_Arity(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the table is compared with the programs of Linux systems")
 	}
@@ -67,6 +68,7 @@ func TestL2_Arity(t *testing.T) {
 
 // TestL2_GitArity does the same for the commands of git, which report the operands that are neither a revision nor a file.
 func TestL2_GitArity(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the options are compared with those of the git that Linux systems have")
 	}

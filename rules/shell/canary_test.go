@@ -26,6 +26,7 @@ var canaryShells = [][]string{{"bash"}, {"dash"}, {"bash", "--posix"}, {"mksh"},
 // TestL2_NothingRunsUnasked builds random scripts from harmless and harmful pieces, runs them in real shells in which the harmful piece
 // leaves a mark, and checks that no script which leaves the mark is taken for reading.
 func TestL2_NothingRunsUnasked(t *testing.T) {
+	t.Parallel()
 	for _, sh := range canaryShells {
 		peer.Need(t, sh[0])
 	}

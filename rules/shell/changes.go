@@ -9,9 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Changes returns files that a command changes, for programs of which that is known, as far as the words are literal. It serves to deny: it
-// may list a file that the command leaves alone, and misses what a program does not say in its arguments. Tree is set where everything in a
-// directory may change.
+// Changes returns the files that a command changes, as far as its program is known here and its words are literal. It serves to deny: it may
+// list a file that the command leaves alone, and misses what the arguments do not say. Tree is set where everything in a directory may change.
 func Changes(ctx context.Context, e env.Environment, c Command) []File {
 	words, why := expand(ctx, &Machine{Env: e}, c)
 	if why != "" {
@@ -38,6 +37,7 @@ func (x *changes) add(tree bool, names ...string) {
 	}
 }
 
+// program adds what a program changes with some arguments.
 func (x *changes) program(name string, args []string) {
 	operands := plainWords(args)
 	switch name {

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // Value holds the words that a parameter of a script stands for.
@@ -280,7 +282,7 @@ func quoted(text string) string {
 	if text != "" && isPlain(text) {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return shquote.Words(text)
 }
 
 // result returns the script with the edits.

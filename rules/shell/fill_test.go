@@ -86,6 +86,7 @@ var places = []string{
 
 // A value is the same text for a shell, in whatever place, and never more.
 func TestM7_FilledValuesAreText(t *testing.T) {
+	t.Parallel()
 	for _, sh := range canaryShells {
 		peer.Need(t, sh[0])
 	}

@@ -15,6 +15,7 @@ import (
 // that converts for comparisons, or one that merges. Real git is the witness: where it runs the program, the command must ask. Where it does
 // not although the command asks, the case says why.
 func TestL2_GitDrivers(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the driver is a script for a POSIX shell")
 	}
@@ -133,6 +134,7 @@ func (p *place) remove(name string) {
 
 // TestL2_GitDriversOfOldFiles checks what git runs for files that are not tracked any more, and drivers that no attribute has to name.
 func TestL2_GitDriversOfOldFiles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, config, script string
 		change               func(*place)
@@ -192,6 +194,7 @@ func TestL2_GitDriversOfOldFiles(t *testing.T) {
 
 // TestL2_GitDriversAreBounded checks that a large work tree is not searched without end.
 func TestL2_GitDriversAreBounded(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.git(".", "init", "-q")
 	p.put("~/.gitconfig", "[filter \"d\"]\nclean = x\n")

@@ -70,6 +70,7 @@ type configuring struct {
 	files    int
 }
 
+// file adds the settings of a file, and of those that it includes. It returns why they are not known.
 func (c *configuring) file(name string, level int) string {
 	if c.files++; c.files > maxIncludes || level > includeLevels {
 		return "the configuration of git includes too many files"

@@ -47,6 +47,7 @@ func goPlace(t *testing.T) (p *place, runs func(dir string, args ...string) bool
 
 // TestL2_OtherGo checks that a go command asks where go.mod or go.work make it run another one. The real go command is the witness.
 func TestL2_OtherGo(t *testing.T) {
+	t.Parallel()
 	p, runs := goPlace(t)
 	later := "module x\n\ngo 1.99.0\n"
 	for dir, files := range map[string][]string{

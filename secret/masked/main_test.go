@@ -68,26 +68,24 @@ func newWorld(t *testing.T, m *secret.Masker, steps ...llmtest.Step) *world {
 	log := slog.New(m.Log(slog.NewJSONHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	outputs := t.TempDir()
 	w.options = agent.Options{
-		Client:    &llm.Client{Providers: []llm.Provider{w.model}, Middleware: []llm.Middleware{masked.Provider(m), w.seeRequest, llm.Log(log)}},
+		Client:    &llm.Client{Providers: []llm.Provider{w.model}, Middleware: []llm.Middleware{w.seeRequest, llm.Log(log)}},
 		Profile:   profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: tools()},
 		Env:       env.Logging(w.local, log),
 		OutputDir: outputs,
 		ID:        "session",
 		Retry:     llm.RetryPolicy{Max: -1},
-		OnEvent: masked.Events(m, func(ev agent.Event) {
+		OnEvent: func(ev agent.Event) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if _, ok := ev.(*agent.ToolCallEnd); ok {
 				w.readSpools(outputs)
 			}
 			w.events = append(w.events, ev)
-		}),
-		Hooks: agent.Hooks{
-			BeforeInput: masked.Input(m, nil),
-			Middleware:  []tool.Middleware{masked.Tools(m, masked.Options{}), w.seeCall},
 		},
+		Hooks: agent.Hooks{Middleware: []tool.Middleware{w.seeCall}},
 	}
 	w.options.Limits.KeepOutputs = 1 << 30
+	masked.Attach(m, &w.options, masked.Options{})
 	return w
 }
 

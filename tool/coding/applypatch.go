@@ -56,7 +56,11 @@ func PatchAccess(text string) tool.Access {
 func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
 	changes, result, err := patchFor(ctx, call, text)
 	if err != nil {
-		result.Content, result.IsError = llm.TextParts("Error: "+names.Error(err)), true
+		text := "Error: " + names.Error(err)
+		if errors.Is(err, env.ErrLost) {
+			text += ". Whether the files are as they were is unknown: look at them before you send the patch again. The next call tries to connect again."
+		}
+		result.Content, result.IsError = llm.TextParts(text), true
 		return result, nil
 	}
 	var b strings.Builder
@@ -84,6 +88,7 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 	if err != nil {
 		return nil, tool.Result{}, err
 	}
+	useOneName(call.Env, ops)
 	if _, dir := patch.Unwrap(text); dir != "" {
 		if info, err := call.Env.Stat(ctx, dir); err != nil {
 			return nil, tool.Result{}, fmt.Errorf("cd %s: %w", names.Shown(dir), err)
@@ -123,6 +128,25 @@ func withSimilarNames(ctx context.Context, e env.Environment, err error) error {
 		failed.Text += ". Files with similar names: " + strings.Join(near, ", ")
 	}
 	return failed
+}
+
+// useOneName replaces later names of a file by its first one, such as an absolute name by the relative one: a plan follows files by their
+// names.
+func useOneName(e env.Environment, ops []patch.Op) {
+	first := map[string]string{}
+	for i := range ops {
+		for _, name := range []*string{&ops[i].Path, &ops[i].MoveTo} {
+			if *name == "" {
+				continue
+			}
+			at := absolutePath(e, *name)
+			if known, again := first[at]; again {
+				*name = known
+			} else {
+				first[at] = *name
+			}
+		}
+	}
 }
 
 // patchedPaths returns the files that operations touch.

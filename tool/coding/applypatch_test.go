@@ -30,6 +30,18 @@ func TestC6_ApplyPatchTool(t *testing.T) {
 	}
 }
 
+// A patch may name a file in several ways. The operations follow each other as with one name.
+func TestC6_OneFileWithTwoNames(t *testing.T) {
+	b := newFixture(t)
+	b.put("a.txt", "one\ntwo\n")
+	o := b.run(ApplyPatch(), object{"patch": strings.Join([]string{"*** Begin Patch", "*** Update File: a.txt", "-one", "+1",
+		"*** Update File: " + b.env.WorkDir() + "/a.txt", "-two", "+2", "*** Update File: ./a.txt", "*** Move to: b.txt", "-1", "+I",
+		"*** Add File: " + b.env.WorkDir() + "/a.txt", "+new", "*** End Patch"}, "\n")})
+	if o.IsError || b.get("b.txt") != "I\n2\n" || b.get("a.txt") != "new\n" {
+		t.Errorf("%s", o.Content.Text())
+	}
+}
+
 func TestC6_PatchAccess(t *testing.T) {
 	access, err := ApplyPatch().Access(`{"patch":"*** Begin Patch\n*** Update File: a\n*** Move to: b\n-1\n+2\n*** Delete File: c\n*** End Patch"}`)
 	if err != nil || strings.Join(access.Paths, " ") != "a b c" {

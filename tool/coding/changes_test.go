@@ -3,10 +3,12 @@ package coding
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -226,6 +228,9 @@ func TestJ4_DiffsHaveALimit(t *testing.T) {
 	if c := write("none", lines, 0); c.Diff != "" || c.DiffCut {
 		t.Errorf("nobody asked for %q", c.Diff)
 	}
+	if c := write("negative", lines, -1); c.Diff != "" {
+		t.Errorf("less than nothing is %q", c.Diff)
+	}
 	c := write("cut", lines, 100)
 	if want := "--- /dev/null\n+++ b/cut\n@@ -0,0 +1,100 @@\n" + strings.Repeat("+line\n", 9); c.Diff != want || !c.DiffCut {
 		t.Errorf("cut %v: %q, want %q", c.DiffCut, c.Diff, want)
@@ -245,5 +250,38 @@ func TestJ4_DiffsHaveALimit(t *testing.T) {
 	out := b.runCall(t.Context(), ApplyPatch(), object{"patch": patchOf("*** Add File: p", "+1", "*** Add File: q", "+1")}, tool.Call{Diffs: 60})
 	if len(out.Changes) != 2 || out.Changes[0].DiffCut || !out.Changes[1].DiffCut || len(out.Changes[0].Diff)+len(out.Changes[1].Diff) > 60 {
 		t.Errorf("the limit is not the call's: %+v", out.Changes)
+	}
+}
+
+// longer is an environment whose files are longer than it says.
+type longer struct {
+	env.Environment
+	size int64
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func (e longer) Open(context.Context, string) (io.ReadCloser, error) {
+	return io.NopCloser(io.LimitReader(zeros{}, e.size)), nil
+}
+
+// A file that is longer than the environment says is hashed, and not held in memory.
+func TestO1_LongerThanItSays(t *testing.T) {
+	const size = 64 << 20
+	want, err := env.HashFrom(io.LimitReader(zeros{}, size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c, err := contentOfFile(t.Context(), &tool.Call{Env: longer{size: size}, Diffs: 100}, "a", 3)
+	runtime.ReadMemStats(&after)
+	if err != nil || c.hash != want || !c.opaque || c.text != "" {
+		t.Errorf("%v, opaque %t, %d bytes, %v", c.hash, c.opaque, len(c.text), err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > size/4 {
+		t.Errorf("%d bytes were allocated for a file of %d", used, size)
 	}
 }

@@ -45,6 +45,9 @@ func Unfinished(r *tool.Ran, more, background string) string {
 		return fmt.Sprintf("[ERROR: The command was interrupted and ended with exit code %d. %s]", r.Exit.Code, printed)
 	case r.Interrupted:
 		return fmt.Sprintf("[ERROR: The command was interrupted and killed. %s]", printed)
+	case r.Lost:
+		return fmt.Sprintf("[ERROR: %s. %s How far the command had come is unknown; what still ran of it is ended. Look at what it has done before you "+
+			"run it again. The next call tries to connect again.]", r.Err, printed)
 	case r.Err != "":
 		return "Error: the command could not be run to its end: " + r.Err
 	case r.TimedOut != 0:
@@ -76,6 +79,8 @@ func ExitCode(r *tool.Ran) string {
 // processStatus returns the line that says whether a background command runs or how it ended.
 func (d Dialect) processStatus(r *tool.Ran) string {
 	switch {
+	case r.Lost:
+		return fmt.Sprintf("[Process %s is gone: %s, and what ran there is ended. Start it again if it is needed.]", r.ID, r.Err)
 	case r.Err != "":
 		return fmt.Sprintf("[Process %s cannot be watched any more: %s]", r.ID, r.Err)
 	case r.Exit == nil:

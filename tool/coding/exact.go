@@ -32,6 +32,7 @@ type anchor struct {
 	before, after string // in the old text: before ends with a newline, after begins with one
 }
 
+// anchorOf returns the anchor of an old text that is not empty.
 func anchorOf(old string) anchor {
 	var a anchor
 	at := 0
@@ -60,9 +61,8 @@ func (a anchor) around(content string, at int) (span, bool) {
 	return span{start, end}, ok
 }
 
-// forward matches a text from an offset on and returns where it ends. A newline matches either line ending. Half of a \r
-//
-//	matches nothing.
+// forward matches a text from an offset on and returns where it ends. A newline matches either line ending. Half of a \r\n
+// matches nothing.
 func forward(content string, at int, text string) (int, bool) {
 	for i := 0; ; {
 		line, _, more := strings.Cut(text[i:], "\n")
@@ -85,8 +85,7 @@ func forward(content string, at int, text string) (int, bool) {
 	}
 }
 
-// splitsCRLF reports whether an offset is between the two bytes of a \r
-// .
+// splitsCRLF reports whether an offset is between the two bytes of a \r\n.
 func splitsCRLF(content string, at int) bool {
 	return at > 0 && at < len(content) && content[at] == '\n' && content[at-1] == '\r'
 }
@@ -124,6 +123,7 @@ const (
 	rareEnough = 24   // bytes between two occurrences, on average, that make strings.IndexByte worth a call
 )
 
+// newFinder returns a finder for a text that is not empty. It counts the bytes of some samples of the content.
 func newFinder(content, text string) finder {
 	var counts [256]int
 	step := max(sampleSize, len(content)/samples)

@@ -54,8 +54,12 @@ func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64
 		return c, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	data, err := io.ReadAll(f)
-	return contentOf(call, data), err
+	data, err := io.ReadAll(io.LimitReader(f, maxDiffBytes+1))
+	if err != nil || len(data) <= maxDiffBytes {
+		return contentOf(call, data), err
+	}
+	h, err := env.HashFrom(io.MultiReader(bytes.NewReader(data), f)) // it has grown, or another machine says a wrong size
+	return content{hash: h, opaque: true}, err
 }
 
 // fileChanges holds the files that a call has written or removed, in the order of their first change, with their contents before and
@@ -80,7 +84,7 @@ func (w *fileChanges) add(name string, before, after content) {
 // result returns the changes as a result. A file that ends as it began counts as seen.
 func (w *fileChanges) result(ctx context.Context, call *tool.Call, done []patch.Change) tool.Result {
 	var result tool.Result
-	room := call.Diffs
+	room := max(call.Diffs, 0)
 	from := w.moved(done)
 	gone := map[string]bool{}
 	for _, old := range from {
@@ -145,6 +149,11 @@ func resolvedPath(ctx context.Context, e env.Environment, name string) string {
 	if p, err := env.Resolve(ctx, e, name); err == nil {
 		return p
 	}
+	return absolutePath(e, name)
+}
+
+// absolutePath returns a file's absolute path by its name alone.
+func absolutePath(e env.Environment, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
 	}

@@ -92,6 +92,7 @@ type lineFinder struct {
 	plain    bool // also ignore typographic characters
 }
 
+// find returns the places where the lines of the old text are. Without e.all, overlapping places count too, because either could be meant.
 func (f lineFinder) find(e edit, view lfView) []place {
 	if f.plain && isASCII(e.old) && isASCII(view.text) {
 		return nil

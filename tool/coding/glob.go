@@ -15,9 +15,6 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxListed limits the files that a result names. The model sees fewer; a host may show them all.
-const maxListed = 10_000
-
 type globArgs struct {
 	Pattern string `json:"pattern" jsonschema:"Pattern for the file's path from the directory: * and ? within a name, ** for any number of directories, [abc] and {a,b}. Examples: **/*.go, src/*.{ts,tsx}."`
 	Path    string `json:"path,omitempty" jsonschema:"Directory to look in. Default: the working directory."`
@@ -55,20 +52,26 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 		}
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
-	var b strings.Builder
-	for _, f := range found.Files[:min(len(found.Files), maxListed)] {
-		b.WriteString(names.Shown(f.Path) + "\n")
+	text := ListFiles(found)
+	if len(found.Files) == 0 {
+		text = fmt.Sprintf("No files match %s.%s\n", names.Shown(args.Pattern), d.whatInstead(ctx, call.Env, args)) + text
 	}
-	switch {
-	case len(found.Files) == 0:
-		fmt.Fprintf(&b, "No files match %s.%s\n", names.Shown(args.Pattern), d.whatInstead(ctx, call.Env, args))
-	case len(found.Files) > maxListed:
-		fmt.Fprintf(&b, "[%d more files match]\n", len(found.Files)-maxListed)
-	}
-	renderUnreadable(&b, found.Unreadable)
-	result := tool.Text(b.String())
+	result := tool.Text(text)
 	result.Hint = fmt.Sprintf("Give a narrower pattern, or a directory as %s.", d.word("glob.path"))
 	return result, nil
+}
+
+// ListFiles returns the files that were found as lines of a result, at most [MaxResults] of them, and what could not be read.
+func ListFiles(found search.Listing) string {
+	var b strings.Builder
+	for _, f := range found.Files[:min(len(found.Files), MaxResults)] {
+		b.WriteString(names.Shown(f.Path) + "\n")
+	}
+	if more := len(found.Files) - MaxResults; more > 0 {
+		fmt.Fprintf(&b, "[%d more files match]\n", more)
+	}
+	b.WriteString(Unreadable(found.Unreadable))
+	return b.String()
 }
 
 // noDirectory returns the error for a directory that does not exist.

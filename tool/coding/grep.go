@@ -19,6 +19,9 @@ const (
 	maxContextLines   = 50
 )
 
+// MaxResults limits the matching lines, or the files, that one search returns. The model sees fewer; a host may show them all.
+const MaxResults = 10_000
+
 type grepArgs struct {
 	Pattern         string `json:"pattern"`
 	Path            string `json:"path,omitempty"`
@@ -89,8 +92,9 @@ func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool
 	return result, nil
 }
 
+// query returns the query for the search engine.
 func (args grepArgs) query() (search.Query, error) {
-	q := search.Query{Pattern: args.Pattern, Path: args.Path, Glob: args.GlobFilter, IgnoreCase: args.CaseInsensitive, Max: args.MaxResults}
+	q := search.Query{Pattern: args.Pattern, Path: args.Path, Glob: args.GlobFilter, IgnoreCase: args.CaseInsensitive, Max: min(args.MaxResults, MaxResults)}
 	switch {
 	case args.Pattern == "":
 		return q, errors.New("pattern is empty; give a regular expression")
@@ -142,7 +146,7 @@ func renderGrep(found search.Result, q search.Query) string {
 	case q.Mode != search.Files:
 		fmt.Fprintf(&b, "[%s in %s]\n", count(total, "matching line"), count(len(found.Files), "file"))
 	}
-	renderUnreadable(&b, found.Unreadable)
+	b.WriteString(Unreadable(found.Unreadable))
 	return b.String()
 }
 
@@ -168,20 +172,14 @@ func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
 		if l.Match {
 			mark = ":"
 		}
-		fmt.Fprintf(b, "%s%s%d%s", name, mark, l.Number, mark)
-		if l.CutBefore > 0 {
-			fmt.Fprintf(b, "[... %d bytes] ", l.CutBefore)
-		}
-		b.WriteString(l.Text)
-		if l.CutAfter > 0 {
-			fmt.Fprintf(b, " [%d bytes ...]", l.CutAfter)
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(b, "%s%s%d%s%s\n", name, mark, l.Number, mark, l.Shown())
 	}
 }
 
-func renderUnreadable(b *strings.Builder, list []string) {
-	if len(list) > 0 {
-		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(list, "; "))
+// Unreadable returns the line of a result about files and directories that could not be read, or "".
+func Unreadable(list []string) string {
+	if len(list) == 0 {
+		return ""
 	}
+	return fmt.Sprintf("[Not readable: %s]\n", strings.Join(list, "; "))
 }

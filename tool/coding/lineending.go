@@ -48,9 +48,7 @@ func withLineEnding(text, ending string) string {
 
 func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// lfView holds a content with
-//
-//	for line endings, and maps offsets to the original.
+// lfView holds a content with \n for line endings, and maps offsets to the original.
 type lfView struct {
 	text    string
 	removed []int // ascending offsets in text before which a \r was removed

@@ -78,7 +78,7 @@ func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs)
 	case l.entries > maxDirEntries:
 		fmt.Fprintf(&l.text, "[Only the first %d entries are listed; there are more.]\n", maxDirEntries)
 	}
-	renderUnreadable(&l.text, l.unreadable)
+	l.text.WriteString(Unreadable(l.unreadable))
 	result := tool.Text(l.text.String())
 	result.Hint = "List a subdirectory, or use " + d.word("glob") + "."
 	return result, nil
@@ -104,6 +104,7 @@ type dirLister struct {
 	unreadable []string
 }
 
+// list writes the entries of a directory and, as far as depth goes, of those below it.
 func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, depth int, indent string) error {
 	for _, info := range infos {
 		if l.ignores(info.Name) {

@@ -57,6 +57,7 @@ func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string
 	return err
 }
 
+// explainMissing returns the error for a file that does not exist. It suggests files with similar names.
 func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name string) error {
 	near, err := similarNames(ctx, e, name)
 	switch {
@@ -90,8 +91,8 @@ func nearNames(name string, infos []env.Info) []string {
 		name     string
 		distance int
 	}
-	want := []rune(strings.ToLower(name))
-	stem := strings.TrimSuffix(strings.ToLower(name), path.Ext(name))
+	name = strings.ToLower(name)
+	want, stem := []rune(name), strings.TrimSuffix(name, path.Ext(name))
 	var found []candidate
 	for _, info := range infos {
 		have := strings.ToLower(info.Name)

@@ -68,9 +68,9 @@ func (args planArgs) check() error {
 		if strings.TrimSpace(step.Step) == "" {
 			return fmt.Errorf("plan[%d].step is empty; say the step in a few words, or leave it out of the plan", i)
 		}
-		switch step.Status {
-		case "pending", "completed":
-		case "in_progress":
+		switch tool.PlanStatus(step.Status) {
+		case tool.PlanPending, tool.PlanCompleted:
+		case tool.PlanInProgress:
 			active++
 		default:
 			return fmt.Errorf("plan[%d].status is %q; use pending, in_progress or completed", i, step.Status)

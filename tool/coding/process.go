@@ -69,9 +69,7 @@ func (d Dialect) process(ctx context.Context, call *tool.Call, args processArgs)
 		if args.Input == "" {
 			return tool.Result{}, errors.New("input is empty; give the text to write, with its newline")
 		}
-		timed, cancel := context.WithTimeoutCause(ctx, env.DefaultTimeout, errors.New("it took none for 10 s"))
-		defer cancel()
-		if err := table.Write(timed, args.ID, args.Input); err != nil {
+		if err := table.Write(ctx, args.ID, args.Input); err != nil {
 			return tool.Result{}, err
 		}
 		if args.WaitMS == 0 {

@@ -58,10 +58,15 @@ func withProcesses(t *testing.T, b *fixture) (*processSession, func(tl tool.Tool
 }
 
 func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
+	t.Parallel()
 	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	started := run(sh(), object{"command": `echo ready; while read -r line; do echo "got $line"; done; echo over; sleep 600`, "run_in_background": true})
-	if text := started.Model.Text(); started.IsError || !strings.Contains(text, "process 7") || !strings.Contains(text, "ready\n[Process 7 is running.]") {
+	text := started.Model.Text()
+	for n := 0; n < 100 && !strings.Contains(text, "ready\n"); n++ { // a result does not wait long for output
+		text += run(Process(), object{"id": "7"}).Model.Text()
+	}
+	if started.IsError || !strings.Contains(text, "process 7") || !strings.Contains(text, "ready\n[Process 7 is running.]") {
 		t.Fatalf("%s", text)
 	}
 	for _, c := range []struct {
@@ -76,16 +81,51 @@ func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 		{object{"id": "7"}, "[Process 7 has ended, killed by SIGTERM.]"},
 	} {
 		out := run(Process(), c.args)
+		for n := 0; n < 100 && out.Model.Text() != c.want && out.Model.Text() == "[Process 7 is running.]"; n++ {
+			out = run(Process(), object{"id": "7"})
+		}
 		if got := out.Model.Text(); out.IsError || got != c.want {
 			t.Errorf("%v: error %v: %q, want %q", c.args, out.IsError, got, c.want)
 		}
 	}
-	if text := run(sh(), object{"command": "echo quick; exit 3", "run_in_background": true}).Model.Text(); !strings.HasSuffix(text, "quick\n[Process 8 has ended. Exit code: 3]") {
+	text = run(sh(), object{"command": "echo quick; exit 3", "run_in_background": true}).Model.Text()
+	if !strings.Contains(text, "has ended") {
+		text += run(Process(), object{"id": "8", "wait_ms": 60_000}).Model.Text()
+	}
+	if !strings.Contains(text, "quick\n") || !strings.HasSuffix(text, "[Process 8 has ended. Exit code: 3]") {
 		t.Errorf("a command that fails at once: %s", text)
 	}
 }
 
+// startedAndOver is an environment whose calls are interrupted as soon as they have started a command.
+type startedAndOver struct {
+	env.Environment
+	interrupt func()
+}
+
+func (e startedAndOver) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	p, err := e.Environment.Start(context.WithoutCancel(ctx), cmd)
+	e.interrupt()
+	return p, err
+}
+
+// A process that was started runs on after an interrupt, so the model learns its id.
+func TestC7_InterruptedStartNamesTheProcess(t *testing.T) {
+	b := newFixture(t)
+	h, run := withProcesses(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	over := &fixture{b.TB, b.dir, startedAndOver{b.env, cancel}}
+	out := over.runCall(ctx, sh(), object{"command": "sleep 600", "run_in_background": true}, tool.Call{Session: h})
+	if got := out.Model.Text(); !out.IsError || !strings.Contains(got, "process 7 was started") {
+		t.Errorf("%s", got)
+	}
+	if got := run(Process(), object{"id": "7", "action": "kill"}).Model.Text(); !strings.HasSuffix(got, "[Process 7 has ended, killed by SIGTERM.]") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	b.put("gate", "x")
@@ -139,6 +179,7 @@ func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 }
 
 func TestC7_TooManyBackgroundProcesses(t *testing.T) {
+	t.Parallel()
 	b := newFixture(t)
 	h, _ := withProcesses(t, b)
 	for range tool.MaxProcesses {
@@ -174,6 +215,7 @@ func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
 
 // TestD5_LongOutputIsKeptAsItCame checks that the store has the bytes of a command, and the model the text.
 func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
+	t.Parallel()
 	b := newFixture(t)
 	h, run := withProcesses(t, b)
 	for name, lines := range map[string]int{"short, in memory": 500, "long, spooled at once": 50_000} {

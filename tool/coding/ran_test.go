@@ -59,11 +59,11 @@ func TestJ4_ShellRan(t *testing.T) {
 			t.Errorf("%s: an error: %v", command, out.IsError)
 		}
 	}
-	out := b.run(sh(), object{"command": "echo a; exec sleep 600", "timeout_ms": 100})
+	out := b.run(sh(), object{"command": "echo a; exec sleep 600", "timeout_ms": 1000})
 	if out.Ran == nil || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
 		t.Fatalf("the time is over: %+v", out.Ran)
 	}
-	ranIs(t, "the time is over", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), TimedOut: 100 * time.Millisecond, Bytes: 2, Lines: 1})
+	ranIs(t, "the time is over", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), TimedOut: time.Second, Bytes: 2, Lines: 1})
 }
 
 // A result has the beginning and the end of a long output, and Ran has its size.
@@ -127,6 +127,7 @@ func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
 
 // A background command keeps its id from start to end, in the results of every tool that looks at it.
 func TestJ4_BackgroundRan(t *testing.T) {
+	t.Parallel()
 	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	out := run(sh(), object{"command": `read -r line; echo "got $line"; exit 4`, "run_in_background": true})

@@ -84,6 +84,7 @@ func TestC3_Refusals(t *testing.T) {
 	b := newFixture(t)
 	b.put("dir/config.yaml", "x")
 	b.put("dir/main_test.go", "x")
+	b.put("dir/REPORT.markdown", "x")
 	b.put("binary", "abc\x00def")
 	b.put("utf16", "\xff\xfea\x00")
 	b.put("big.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", MaxImage))
@@ -97,6 +98,7 @@ func TestC3_Refusals(t *testing.T) {
 		"limit is -1":                       {"file_path": "dir/config.yaml", "limit": -1},
 		"did you mean dir/config.yaml?":     {"file_path": "dir/config.yml"},
 		"did you mean dir/main_test.go?":    {"file_path": "dir/mian_test.go"},
+		"did you mean dir/REPORT.markdown?": {"file_path": "dir/Report.TXT"},
 		"neither does its directory nodir":  {"file_path": "nodir/x"},
 		"dir/else.txt does not exist; find": {"file_path": "dir/else.txt"},
 		"outside":                           {"file_path": "/etc/passwd"},

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,15 +116,18 @@ func outputLines(r io.Reader, offset, limit int, match *regexp.Regexp) (string, 
 // shortLine reads a line and keeps its beginning.
 func shortLine(r *bufio.Reader) (string, error) {
 	var line []byte
+	cut := false
 	for {
 		piece, err := r.ReadSlice('\n')
-		line = append(line, piece[:min(len(piece), maxOutputLine-len(line))]...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			text := sanitize.Terminal(strings.TrimRight(string(line), "\r\n")) // the store has the raw bytes
-			if len(line) == maxOutputLine {
-				text = strings.ToValidUTF8(text, "") + " [the line goes on]"
-			}
-			return text, err
+		n := min(len(piece), maxOutputLine-len(line))
+		line = append(line, piece[:n]...)
+		cut = cut || len(bytes.TrimRight(piece[n:], "\r\n")) > 0
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
 		}
+		if !cut {
+			return sanitize.Terminal(string(bytes.TrimRight(line, "\r\n"))), err // the store has the raw bytes
+		}
+		return sanitize.Terminal(string(wholeRunes(line))) + " [the line goes on]", err
 	}
 }

@@ -52,6 +52,11 @@ func TestA17_ReadOutput(t *testing.T) {
 			t.Errorf("%s: %v %q, want %q", tt.args, failed, got, tt.want)
 		}
 	}
+	whole, odd := strings.Repeat("x", maxOutputLine), "x"+strings.Repeat("é", maxOutputLine)
+	if got, err := outputLines(strings.NewReader(whole+"\n"+whole[1:]+"\r\n"+odd), 1, 0, regexp.MustCompile("")); err != nil ||
+		got != "  1 | "+whole+"\n  2 | "+whole[1:]+"\n  3 | "+odd[:maxOutputLine-1]+" [the line goes on]\n" {
+		t.Errorf("lines that just fit, or that are cut within a character: %v %q", err, got)
+	}
 	long := strings.Repeat("é", 5000)
 	if got, err := outputLines(strings.NewReader(fmt.Sprintf("a\n%s\nb", long)), 1, 0, regexp.MustCompile("")); err != nil || !strings.Contains(got, "[the line goes on]\n  3 | b\n") {
 		t.Errorf("%v %.100s", err, got)

@@ -57,6 +57,16 @@ func TestC8_DefaultMaximumIs100(t *testing.T) {
 	}
 }
 
+// A model that wants everything gets at most MaxResults.
+func TestC8_MaximumIsBounded(t *testing.T) {
+	b := newFixture(t)
+	b.put("f", strings.Repeat("x\n", MaxResults+1))
+	out := b.run(Grep(), object{"pattern": "x", "max_results": 1 << 40}).Content.Text()
+	if n := strings.Count(out, "f:"); n != MaxResults || !strings.Contains(out, "Only the first 10000 results") {
+		t.Errorf("%d results: %.100q", n, out[max(0, len(out)-200):])
+	}
+}
+
 func TestC8_Refusals(t *testing.T) {
 	b := newFixture(t)
 	b.put("f", "x\n")

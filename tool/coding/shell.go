@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -38,12 +39,22 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 	})
 	t.Instead = shellInstead()
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
-	return tool.WithAccess(t, func(args shellArgs) tool.Access {
-		if _, ok := patch.FromScript(args.Command); ok {
-			return PatchAccess(args.Command)
+	return tool.WithAccess(t, func(args shellArgs) tool.Access { return CommandAccess(args.Command, "") })
+}
+
+// CommandAccess returns what a command would touch in a directory, which may be empty for the working directory: the files of a patch that
+// models write as a command ([patch.FromScript]), and otherwise whatever the command says.
+func CommandAccess(script, dir string) tool.Access {
+	if _, ok := patch.FromScript(script); !ok {
+		return tool.Access{Effect: tool.Writes, Command: script}
+	}
+	access := PatchAccess(script)
+	for i, name := range access.Paths {
+		if dir != "" && !path.IsAbs(name) {
+			access.Paths[i] = path.Join(dir, name)
 		}
-		return tool.Access{Effect: tool.Writes, Command: args.Command}
-	})
+	}
+	return access
 }
 
 func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration) (tool.Result, error) {
@@ -92,7 +103,7 @@ func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout t
 	if err == nil || ran.Interrupted && came.Duration > 0 { // otherwise it did not start or could not be killed
 		ran.Exit = &came.Exit
 	} else {
-		ran.Err = err.Error()
+		ran.Err, ran.Lost = err.Error(), errors.Is(err, env.ErrLost) && !errors.Is(err, env.ErrLostBefore)
 	}
 	if came.TimedOut {
 		ran.TimedOut = came.Timeout
@@ -115,8 +126,8 @@ func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args sh
 		return tool.Result{}, err
 	}
 	result, err := processes.Read(ctx, id, settleTime)
-	if err != nil {
-		return tool.Result{}, err
+	if err != nil { // the model has to know the id, by which it ends the process
+		return tool.Result{}, fmt.Errorf("process %s was started, but what it prints was not waited for: %w", id, err)
 	}
 	result = AppendText(result, d.processStatus(result.Ran))
 	started := fmt.Sprintf("Started as process %s. It runs until it ends, until %s kills it, or until the session ends.\n", id, d.word("process"))

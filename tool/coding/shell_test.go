@@ -54,22 +54,25 @@ func TestC7_RunsInTheWorkingDirectory(t *testing.T) {
 }
 
 func TestC7_Timeout(t *testing.T) {
-	b := newFixture(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		tool tool.Tool
 		args object
 		ms   int
 	}{
-		"the model's":       {sh(), object{"command": "echo a; sleep 600", "timeout_ms": 120}, 120},
-		"the default":       {Shell(130 * time.Millisecond), object{"command": "echo a; sleep 600"}, 130},
-		"0 for the default": {Shell(140 * time.Millisecond), object{"command": "echo a; sleep 600", "timeout_ms": 0}, 140},
+		"the model's":       {sh(), object{"command": "echo a; sleep 600", "timeout_ms": 1200}, 1200},
+		"the default":       {Shell(1300 * time.Millisecond), object{"command": "echo a; sleep 600"}, 1300},
+		"0 for the default": {Shell(1400 * time.Millisecond), object{"command": "echo a; sleep 600", "timeout_ms": 0}, 1400},
 	} {
-		o := b.run(c.tool, c.args)
-		want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
-			"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
-		if got := o.Model.Text(); got != want || !o.IsError {
-			t.Errorf("%s: error %v: %q, want %q", name, o.IsError, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newFixture(t).run(c.tool, c.args)
+			want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
+				"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
+			if got := o.Model.Text(); got != want || !o.IsError {
+				t.Errorf("error %v: %q, want %q", o.IsError, got, want)
+			}
+		})
 	}
 }
 

@@ -40,10 +40,10 @@ func isText(kind string) bool {
 
 // render returns the page for the model: what it is, then its text.
 func (g *fetched) render(ctx context.Context, prompt string) (string, error) {
-	if g.Status >= 400 && len(g.body) > maxError {
-		g.body = g.body[:maxError]
-	}
 	text := decoded(g.body, g.ContentType)
+	if g.Status >= 400 && len(text) > maxError { // after decoding, which would take a text that ends within a character for another encoding
+		text = strings.ToValidUTF8(text[:maxError], "")
+	}
 	title := ""
 	if kind, _, _ := mime.ParseMediaType(g.ContentType); isHTML(kind) {
 		var err error

@@ -85,13 +85,13 @@ func (f *fetcher) access(text string) (tool.Access, error) {
 	return tool.Access{Effect: tool.ReadOnly, Hosts: []string{p.host}}, nil
 }
 
-// page is the place of a page.
+// page holds the place of a page.
 type page struct {
 	*url.URL
 	host string // as [tool.Access] has it: without the port if it is the scheme's own
 }
 
-// page reads a URL and checks it as far as its text says where it leads.
+// page returns the place that a URL names. It refuses one whose text says that it leads to a host that may not be reached.
 func (f *fetcher) page(text string) (page, error) {
 	u, host, port, err := f.guard.URL(strings.TrimSpace(text))
 	if err != nil {

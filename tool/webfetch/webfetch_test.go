@@ -319,11 +319,19 @@ func TestL8_AnswersThatAreNotPages(t *testing.T) {
 		rw.Header().Set("Content-Type", "text/plain")
 		rw.Write(make([]byte, maxPage+1))
 	})
+	w.HandleFunc("/long", func(rw http.ResponseWriter, _ *http.Request) { // in UTF-8, which it does not say, with a character where it is cut
+		rw.Header().Set("Content-Type", "text/plain")
+		rw.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(rw, strings.Repeat("x", maxError-1)+strings.Repeat("é", 10))
+	})
 	w.HandleFunc("/gone", func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "the page has moved", http.StatusGone) })
 	w.HandleFunc("/deep", func(rw http.ResponseWriter, _ *http.Request) {
 		io.WriteString(rw, "<html>"+strings.Repeat("<div>", 1000))
 	})
 	w.HandleFunc("/loop", func(rw http.ResponseWriter, r *http.Request) { redirect("/loop")(rw, r) })
+	if text, isError := fetch(t, w.options, w.plain+"/long"); !isError || !strings.HasSuffix(text, "\nx"+strings.Repeat("x", maxError-2)+"\n") {
+		t.Errorf("a long error: %q", text)
+	}
 	for path, why := range map[string]string{
 		"/pdf": "it is a PDF", "/video": "it is not text", "/binary": "it is not text", "/brotli": `compressed by "br"`, "/big": "bigger than 5 MB",
 		"/gone": "410 Gone. Check the URL", "/deep": "its HTML cannot be read", "/loop": "redirected more than 10 times", "/missing": "404 Not Found",

@@ -228,7 +228,7 @@ function timesOf(o, silent) {
 }
 
 /**
- * Strip draws a session by time above its timeline: what it did when, its edits and its failures. Time in which no input was open is left out.
+ * Strip draws a session by time above its timeline: what it did when, its edits and its failures. It leaves out time in which no input was open.
  * A click shows the row below it.
  */
 class Strip {
@@ -350,7 +350,7 @@ function lastNotAbove(list, n) {
   return lowerBound(list.length, (i) => list[i] > n) - 1;
 }
 
-/** The panels of the page that show an overview. */
+/** overviewPanel shows the overview beside the timeline, and the strip above it. */
 const overviewPanel = {
   panel: null,
   strip: null,

@@ -1,6 +1,6 @@
 // What goes on now: the calls that run, with their time, and the texts that wait for the model.
 
-/** running shows it. */
+/** running is the list of what goes on. */
 const running = el("ul", { id: "running", "aria-label": "Running now", hidden: true });
 
 /** drawRunning shows the running calls and the queue of an overview. @param {any} o */

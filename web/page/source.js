@@ -15,7 +15,7 @@
  * @property {null | ((id: string, line: object) => Promise<any>)} act
  */
 
-/** Of the rows that are shown: each member that is set has to fit. @typedef {{kinds?: string[], tool?: string, failed?: boolean, changed?: boolean, path?: string}} Filter */
+/** A Filter says which rows are shown: each member that is set has to fit. @typedef {{kinds?: string[], tool?: string, failed?: boolean, changed?: boolean, path?: string}} Filter */
 
 /** silence is how long a server that sends a ping every 15 seconds may be silent, in milliseconds. */
 const silence = 45000;

@@ -57,6 +57,7 @@ class Timeline {
     this.root.tabIndex = 0;
     this.follow = false;
     this.awaited = -1; // the row that gets the focus when it is known
+    this.followed = 0; // where the window was when it last followed the end
     this.held = false; // the reader has gone to a row, so that only scrolling follows the end again
     this.seen = 0;
     this.longest = 1;
@@ -116,7 +117,7 @@ class Timeline {
     let changed = false;
     for (const entry of list) {
       const target = /** @type {any} */ (entry.target);
-      if (target === this.root) this.room = this.root.clientHeight;
+      if (target === this.root) changed = changed || this.room !== this.root.clientHeight, this.room = this.root.clientHeight;
       if (target === this.probe && target.offsetHeight) changed = changed || this.height !== target.offsetHeight, this.height = target.offsetHeight;
       const o = this.opened.get(target.row);
       if (!o || target !== o.body || !target.isConnected) continue;
@@ -137,7 +138,17 @@ class Timeline {
   /** restore scrolls to an anchor, or to the end if the reader is there. @param {{i: number, offset: number}} a */
   restore(a) {
     this.stretch();
-    this.root.scrollTop = this.follow ? this.sheet.offsetHeight : this.top(this.placeOf(a.i)) + a.offset;
+    if (this.follow) this.keepUp();
+    else this.root.scrollTop = this.top(this.placeOf(a.i)) + a.offset;
+  }
+
+  /** keepUp scrolls to the end, unless the reader has scrolled away from it: the event that tells so is still to come. */
+  keepUp() {
+    const end = this.root.scrollHeight - this.root.clientHeight;
+    this.follow = this.root.scrollTop >= Math.min(this.followed, end) - 1;
+    if (!this.follow) return;
+    this.root.scrollTop = end;
+    this.followed = this.root.scrollTop;
   }
 
   /** stretch gives the sheet the height of all rows. */
@@ -145,8 +156,10 @@ class Timeline {
 
   scrolled() {
     if (!this.view) return;
-    const end = this.atEnd(this.root.scrollTop);
+    this.room = this.root.clientHeight; // a scroll event comes before the observer tells that the room has changed
+    const y = this.root.scrollTop, end = this.atEnd(y);
     this.follow = !this.held && end;
+    this.followed = y;
     if (end) this.seen = this.total();
     this.draw();
   }
@@ -340,7 +353,11 @@ class Timeline {
   /** limitOpened drops the details of open rows that are not seen. They are made again when they are. */
   limitOpened() {
     let spareBodies = 30;
-    for (const [i, o] of this.opened) if (o.body && !this.drawn.has(i) && --spareBodies < 0) o.body = null;
+    for (const [i, o] of this.opened) {
+      if (!o.body || this.drawn.has(i) || --spareBodies >= 0) continue;
+      this.sizes.unobserve(o.body);
+      o.body = null;
+    }
   }
 
   /** jump shows a row and puts the focus on it. It scrolls only if the row is not seen. @param {number} i @param {{expand?: boolean}} [how] */
@@ -449,7 +466,8 @@ class Timeline {
       this.empty.hidden = this.total() > 0;
     }
     this.stretch();
-    if (this.follow || this.view?.tail) this.root.scrollTop = this.sheet.offsetHeight;
+    if (this.view?.tail) this.root.scrollTop = this.sheet.offsetHeight;
+    else if (this.follow) this.keepUp();
     this.draw();
   }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"time"
@@ -37,9 +38,22 @@ func serve(addr, script, faults string, delay time.Duration) error {
 		fmt.Printf("request %d: %s %s, %d messages, %d tools\n", r.N, r.Path, r.Model, len(r.Messages), len(r.Tools))
 		return model(r)
 	}, o)
-	fmt.Printf("A model with %d turns listens on %s. Base URLs:\n"+
-		"  anthropic, gemini           http://%s\n  openai, openai-compatible   http://%s/v1\n", len(turns), addr, addr, addr)
-	return http.ListenAndServe(addr, server)
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("A model with %d turns listens on %s. One of these lines leads a program to it:\n%s", len(turns), listener.Addr(),
+		variables(listener.Addr().String()))
+	return http.Serve(listener, server)
+}
+
+// variables returns a line of shell for each provider, with the variables that lead it to the address.
+func variables(addr string) string {
+	return fmt.Sprintf(`  export ANTHROPIC_API_KEY=none ANTHROPIC_BASE_URL=http://%[1]s
+  export OPENAI_API_KEY=none OPENAI_BASE_URL=http://%[1]s/v1
+  export GEMINI_API_KEY=none GEMINI_BASE_URL=http://%[1]s
+  export OPENAI_COMPATIBLE_BASE_URL=http://%[1]s/v1
+`, addr)
 }
 
 // readTurns returns the turns of a script, or a greeting if it has no name.

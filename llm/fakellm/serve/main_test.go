@@ -1,9 +1,15 @@
 package main
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/providers"
 )
 
 // The greeting is no part of a script whose first turn has no text.
@@ -18,5 +24,38 @@ func TestJ11_ScriptBeginsWithACall(t *testing.T) {
 	}
 	if turns, err := readTurns(""); err != nil || len(turns) != 1 || turns[0].Text == "" {
 		t.Errorf("without a script: %+v, %v", turns, err)
+	}
+}
+
+// Each line that serve prints configures one provider, which reaches the model.
+func TestJ11_VariablesLeadToTheModel(t *testing.T) {
+	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{}))
+	defer server.Close()
+	lines := 0
+	for line := range strings.Lines(variables(server.Listener.Addr().String())) {
+		lines++
+		words := strings.Fields(line)
+		if words[0] != "export" {
+			t.Errorf("%q does not begin with export", line)
+		}
+		client, err := providers.FromEnv(func(name string) string {
+			for _, word := range words[1:] {
+				if is, value, _ := strings.Cut(word, "="); is == name {
+					return value
+				}
+			}
+			return ""
+		})
+		if err != nil {
+			t.Errorf("%s%v", line, err)
+			continue
+		}
+		got, err := client.Complete(t.Context(), &llm.Request{Model: "m-1", Messages: []llm.Message{llm.User("Hi.")}})
+		if err != nil || len(client.Providers) != 1 || got.Text() != "Hello." {
+			t.Errorf("%s%d providers, %+v, %v", line, len(client.Providers), got, err)
+		}
+	}
+	if lines != 4 {
+		t.Errorf("%d lines", lines)
 	}
 }

@@ -155,6 +155,13 @@ func TestNetworkErrors(t *testing.T) {
 	_, err = read(t.Context(), call(strict, tls.URL))
 	wantKind(t, err, llm.ErrNetwork, false) // the certificate will be just as invalid next time
 
+	// A server that hangs up, or does not speak HTTP, can be reached.
+	_, err = read(t.Context(), call(raw(t, "H"), "http://x.test/v1"))
+	e = wantKind(t, err, llm.ErrNetwork, true)
+	if want := "no valid response from http://x.test/v1: "; !strings.HasPrefix(e.Message, want) {
+		t.Errorf("message %q, want %q and the reason", e.Message, want)
+	}
+
 	_, err = read(t.Context(), call(nil, "http://[::1"))
 	wantKind(t, err, llm.ErrConfiguration, false)
 }

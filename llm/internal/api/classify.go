@@ -43,6 +43,7 @@ func DecodeError(body []byte) Failure {
 	}
 	var text, code string
 	switch {
+	case IsNull(outer.Error):
 	case json.Unmarshal(outer.Error, &text) == nil:
 		f.Message, f.Code = text, ""
 	case json.Unmarshal(outer.Error, &inner) == nil:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 type errorCase struct {
@@ -194,5 +195,33 @@ func TestRateLimitHeaders(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// A null beside the message does not hide it.
+func TestG5_NullError(t *testing.T) {
+	for _, body := range []string{`{"error":null,"message":"no such model","type":"not_found_error"}`, `{"message":"no such model","type":"not_found_error"}`} {
+		if f := api.DecodeError([]byte(body)); f.Message != "no such model" || f.Code != "not_found_error" {
+			t.Errorf("%s: %+v", body, f)
+		}
+	}
+}
+
+func TestI17_SaidDelay(t *testing.T) {
+	for message, want := range map[string]time.Duration{
+		"Please retry in 44.5s.": 44500 * time.Millisecond, "retry in 1m30s, or pay": 90 * time.Second, "retry in 20 seconds": 0,
+		"retry in -5s": 0, "retry in ": 0, "Too many.": 0,
+	} {
+		if got := api.SaidDelay(message, "retry in "); got != want {
+			t.Errorf("%q: %v, want %v", message, got, want)
+		}
+	}
+}
+
+func TestI11_Tokens(t *testing.T) {
+	for n, want := range map[int]int{-1: 0, 0: 0, 5: 5, 1 << 62: 1 << 30} {
+		if got := api.Tokens(n); got != want {
+			t.Errorf("%d: %d, want %d", n, got, want)
+		}
 	}
 }

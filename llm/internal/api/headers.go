@@ -36,6 +36,20 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
+// SaidDelay returns the delay that follows a phrase in an error's text, such as "Please retry in 34.4s.", or 0.
+func SaidDelay(message, phrase string) time.Duration {
+	_, after, ok := strings.Cut(message, phrase)
+	if !ok {
+		return 0
+	}
+	word, _, _ := strings.Cut(after, " ")
+	d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
+	if err != nil {
+		return 0
+	}
+	return max(d, 0)
+}
+
 func duration(s string, unit time.Duration) (time.Duration, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {

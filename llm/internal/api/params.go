@@ -18,7 +18,7 @@ func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawM
 	}
 	var own map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &own); err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "provider options: %v", err)
+		return nil, llm.Errorf(llm.ErrConfiguration, "provider options must be a JSON object: %v", err)
 	}
 	for _, name := range reserved {
 		if _, ok := own[name]; ok {
@@ -56,6 +56,21 @@ func (p *Params) Bytes() []byte {
 	p.Own = nil
 	return p.buf
 }
+
+// Strings returns a list of strings as JSON.
+func Strings(list []string) string {
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendString(b, s)
+	}
+	return string(append(b, ']'))
+}
+
+// IsNull reports whether a member of a JSON object is missing or null.
+func IsNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // Number returns a float as JSON. A value that JSON cannot represent is an [llm.ErrInvalidRequest] that names the parameter.
 func Number(name string, f float64) (string, error) {

@@ -26,6 +26,9 @@ func TestParams(t *testing.T) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
+	if got, want := Strings([]string{"a", `b"`, "<\xff"}), `["a","b\"","<�"]`; got != want || Strings(nil) != "[]" {
+		t.Errorf("%s, want %s", got, want)
+	}
 	for f, want := range map[float64]string{0: "0", 0.7: "0.7", 1e21: "1e+21", -2: "-2"} {
 		if got, err := Number("n", f); err != nil || got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%v: %s, %v", f, got, err)

@@ -24,20 +24,18 @@ func BaseURL(provider, key, base string) (*url.URL, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, ConfigError(provider, "the base URL is not an http or https URL") // not quoted, because it may contain a password
+		return nil, ConfigError(provider, "the base URL must begin with http:// or https://, followed by a host") // not quoted, because it may contain a password
 	}
 	return u, nil
 }
 
-// Header returns the headers of every request, with those in more added or replaced.
-func Header(more http.Header) http.Header {
-	header := http.Header{
+// Header returns the headers of every request.
+func Header() http.Header {
+	return http.Header{
 		"Content-Type": {"application/json"},
 		"Accept":       {"text/event-stream, application/json"},
 		"User-Agent":   {"attractor-go"},
 	}
-	SetHeader(header, more)
-	return header
 }
 
 // SetHeader sets the headers in more, whatever the spelling of their names.

@@ -34,6 +34,12 @@ func (s *Size) Check() error {
 	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments", MaxContent>>20)
 }
 
+// Tokens returns a count of tokens that a server has reported, or the nearest one that can be true: not negative, and small enough to add.
+func Tokens(n int) int {
+	const most = 1 << 30 // more than any real count
+	return min(max(n, 0), most)
+}
+
 // tooLong returns a final error, because another attempt would be just as long.
 func tooLong(format string, limit int) *llm.Error {
 	e := llm.Errorf(llm.ErrStream, format+"; ask for less in one response", limit)

@@ -14,8 +14,7 @@ func SameTools(a, b []llm.ToolDefinition) bool {
 	}
 	for i := range a {
 		if a[i].Name != b[i].Name || a[i].Description != b[i].Description || string(a[i].Parameters) != string(b[i].Parameters) ||
-			a[i].Deferred != b[i].Deferred ||
-			a[i].Finds != b[i].Finds || !sameGrammar(a[i].Grammar, b[i].Grammar) {
+			a[i].Deferred != b[i].Deferred || a[i].Finds != b[i].Finds || !sameGrammar(a[i].Grammar, b[i].Grammar) {
 			return false
 		}
 	}

@@ -81,6 +81,9 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 		return e
 	}
 	e := w.call.fail(llm.ErrNetwork, "cannot reach %s: %v", safeURL(w.call.URL), err)
+	if w.wrote.Load() {
+		e = w.call.fail(llm.ErrNetwork, "no valid response from %s: %v", safeURL(w.call.URL), err)
+	}
 	e.Err = err
 	var cert *tls.CertificateVerificationError
 	e.Final = errors.As(err, &cert) // the next handshake gets the same certificate

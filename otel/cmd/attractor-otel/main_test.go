@@ -169,7 +169,7 @@ func TestN6_BrokenReceivers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close() // it takes connections and never answers
+	t.Cleanup(func() { silent.Close() }) // it takes connections and never answers
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestN6_BrokenReceivers(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no\x1b[2J\n"+strings.Repeat("attractor-otel: warning: ", 1000), http.StatusNotFound)
 	}))
-	defer refusing.Close()
+	t.Cleanup(refusing.Close)
 	for name, c := range map[string]struct{ url, protocol string }{"silent": {"http://" + silent.Addr().String(), "http/protobuf"},
 		"gone": {"http://" + gone.Addr().String(), "http/protobuf"}, "refusing": {refusing.URL, "http/protobuf"}, "gone, gRPC": {"http://" + gone.Addr().String(), "grpc"}} {
 		t.Run(name, func(t *testing.T) {

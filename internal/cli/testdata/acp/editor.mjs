@@ -32,8 +32,9 @@ const print = (seen) => process.stdout.write(JSON.stringify(seen) + "\n");
 
 // The schema says in x-method which definition is for which method. Its name ends with Request, Response or Notification.
 const schema = JSON.parse(readFileSync(path.join(sdk, "schema/v1/schema.json"), "utf8"));
-const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
-ajv.addSchema(schema, "acp");
+// Only the definitions are added: to compile one of them, ajv would compile the root, too, which refers to all of them.
+const ajv = new Ajv({ strict: false, validateFormats: false, validateSchema: false, allErrors: true });
+ajv.addSchema({ $schema: schema.$schema, $defs: schema.$defs }, "acp");
 const definitions = {};
 for (const [name, definition] of Object.entries(schema.$defs)) {
   const form = name.match(/(Request|Response|Notification)$/)?.[0];

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Context estimates the tokens of the next request: the provider's last count, and one token for every four characters that came after it.
+// Before the first count it estimates everything by characters.
+type Context struct {
+	Counted int // input and output tokens of the last answer that has them
+	Chars   int // in messages after that count
+	// Warned is the highest percentage of the window at which a warning was given, 0 before the first.
+	Warned int
+}
+
+// charsPerToken is a rule of thumb for English text and code.
+const charsPerToken = 4
+
+// mediaChars stands for the size of an image or another medium, whose tokens do not depend on its bytes. An image of a megapixel costs about
+// as much.
+const mediaChars = 1_500 * charsPerToken
+
+// Tokens returns the estimate.
+func (c *Context) Tokens() int { return c.Counted + (c.Chars+charsPerToken-1)/charsPerToken }
+
+func (c *Context) add(m llm.Message) { c.Chars += chars(m.Parts) }
+
+func (c *Context) addTools(tools []llm.ToolDefinition) {
+	for i := range tools {
+		c.Chars += tools[i].Size()
+	}
+}
+
+// measure replaces the estimate by the count of an answer whose message has just been added.
+func (c *Context) measure(u llm.Usage) {
+	if u.Input > 0 {
+		c.Counted, c.Chars = u.Input+u.Output, 0
+	}
+}
+
+// chars returns the size of parts, in characters.
+func chars(parts llm.Parts) int {
+	n := 0
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llm.Text:
+			n += utf8.RuneCountInString(p.Text)
+		case llm.Thinking:
+			n += utf8.RuneCountInString(p.Text)
+		case llm.ToolCall:
+			n += utf8.RuneCountInString(p.Args) + len(p.Name)
+		case llm.ToolResult:
+			n += chars(p.Content)
+		case llm.Media:
+			n += mediaChars
+		}
+	}
+	return n
+}
+
+// A warning is given at firstWarning percent of the window, and at each further step.
+const (
+	firstWarning = 80
+	warningStep  = 5
+)
+
+// fill reports whether the window has reached a level without a warning, and marks the level as warned.
+func (c *Context) fill(window int) bool {
+	if window <= 0 {
+		return false
+	}
+	percent := c.Tokens() * 100 / window
+	level := percent - percent%warningStep
+	if level < firstWarning || level <= c.Warned {
+		return false
+	}
+	c.Warned = level
+	return true
+}
+
+// head returns the size of the system prompt and the tools, which are part of every request.
+func (s *State) head() Context {
+	var c Context
+	c.add(llm.System(s.Header.System))
+	c.addTools(s.tools)
+	return c
+}

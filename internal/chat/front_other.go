@@ -1,7 +1,0 @@
-//go:build !unix
-
-package chat
-
-import "os"
-
-func isContinue(os.Signal) bool { return false }

@@ -1,0 +1,82 @@
+package chat
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/longsession"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/tty"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// withSession returns a program without a terminal, and a conversation whose scripted model answers without a call.
+func withSession(t *testing.T) (*program, *conversation) {
+	t.Helper()
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := agent.New(context.Background(), longsession.Options(local, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &program{ctx: t.Context(), posts: make(chan func()), ended: make(chan struct{})}
+	p.history, _ = tty.OpenHistory("") // which reads no file
+	p.front = blank{p}
+	return p, &conversation{session: session, setup: &host.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive(nil)}
+}
+
+// What a resumed session shows of its last answer has no secret, although the history has the answer as the model wrote it.
+func TestL7_RecapIsMasked(t *testing.T) {
+	p, c := withSession(t)
+	if _, err := c.session.Submit(t.Context(), "How is it?"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.setup.Secrets.Register("WORDS", "tests of package 1"); err != nil {
+		t.Fatal(err)
+	}
+	p.current = c
+	p.recap()
+	if text := p.above.String(); !strings.Contains(text, "How is it?") || !strings.Contains(text, "[secret WORDS]") || strings.Contains(text, "of package 1") {
+		t.Errorf("the recap is\n%s", text)
+	}
+}
+
+// An error of a session that is shown has no secret.
+func TestL7_WarningsAreMasked(t *testing.T) {
+	p, c := withSession(t)
+	if err := c.setup.Secrets.Register("KEY", "sesame-open-1234"); err != nil {
+		t.Fatal(err)
+	}
+	p.current = c
+	p.warn("cannot reach https://example.com/?pass=sesame-open-1234")
+	if text := p.above.String(); !strings.Contains(text, "[secret KEY]") || strings.Contains(text, "sesame") {
+		t.Errorf("the warning is %q", text)
+	}
+}
+
+// A person who leaves while a session is being resumed does not wait for the input that it has open.
+func TestN3_LeavingDoesNotGoOn(t *testing.T) {
+	p, c := withSession(t)
+	if err := c.session.Begin(t.Context(), "Begin."); err != nil {
+		t.Fatal(err)
+	}
+	p.leaving = true
+	p.opened(host.Config{}, c, "", nil)
+	if p.current != c || p.task != nil {
+		t.Errorf("the session works on: %+v", p.task)
+	}
+}

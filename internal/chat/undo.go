@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/internal/host"
+)
+
+// mostPlanned limits the paths of each kind that /undo shows.
+const mostPlanned = 15
+
+// undo implements /undo.
+func (p *program) undo(arguments string) {
+	var c host.UndoConfig
+	if arguments != "" {
+		turn, err := strconv.Atoi(arguments)
+		if err != nil || turn < 0 {
+			p.warn("/undo takes the number of a turn, from 0; attractor sessions show lists them")
+			return
+		}
+		c.Turn = &turn
+	}
+	p.takeBack(c)
+}
+
+// redo implements /redo.
+func (p *program) redo(string) { p.takeBack(host.UndoConfig{Redo: true}) }
+
+// takeBack shows what an undo would do, asks, and does it.
+func (p *program) takeBack(c host.UndoConfig) {
+	setup := p.current.setup
+	p.start(&task{what: "taking changes back"}, func(ctx context.Context) func() {
+		said, err := p.undone(ctx, setup, c)
+		return func() {
+			used := (*checkpoint.InUseError)(nil)
+			switch {
+			case errors.Is(err, context.Canceled):
+				p.note("nothing more is put back; /undo goes on if it was interrupted")
+			case errors.As(err, &used):
+				p.warn(err.Error() + "; an undo needs the directory alone")
+			case errors.Is(err, host.ErrNothing):
+				p.note(err.Error())
+			case err != nil:
+				p.warn(err.Error())
+			}
+			p.note(said)
+		}
+	})
+}
+
+// undone plans an undo, asks about it and carries it out. It returns what it did.
+func (p *program) undone(ctx context.Context, setup *host.Setup, c host.UndoConfig) (said string, err error) {
+	undo, err := setup.PlanUndo(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, undo.Close()) }()
+	asked := person{p}
+	release, err := asked.Take(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	asked.Say(setup.Secrets.String(undo.Text(mostPlanned)))
+	if undo.Plan.Empty() && !undo.Resumed {
+		return "", nil
+	}
+	line, err := asked.ReadLine(ctx, "Do this? [y/N] ")
+	if err != nil {
+		return "", err
+	}
+	if answer := strings.ToLower(line); answer != "y" && answer != "yes" {
+		return "nothing was changed", nil
+	}
+	result, err := setup.RunUndo(ctx, undo)
+	if err != nil {
+		return "", err
+	}
+	back := "/redo"
+	if undo.Redo {
+		back = "/undo"
+	}
+	return host.UndoReport(&result, mostPlanned) + back + " takes this back; the agent is told with your next message", nil
+}

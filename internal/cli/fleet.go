@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// fleetProgram is the name of the program that attractor fleet runs. It is a module of its own, so that attractor links no servers.
+const fleetProgram = "attractor-fleet"
+
+func newFleet() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fleet <command> [flags]",
+		Short: "Run many tasks, here or on many machines",
+		Long: `Fleet runs many tasks, each a session of its own: those of a file on this machine, or those of a queue on many machines. It runs the program
+attractor-fleet, which is installed separately:
+
+  go install github.com/attractor-go/attractor/fleet/cmd/attractor-fleet@latest
+  (cd fleet && go install ./cmd/attractor-fleet)      in a clone
+
+attractor fleet --help lists its commands.`,
+		Example: `  attractor fleet batch tasks.jsonl --yes
+  attractor fleet submit --id fix-1 --repo https://github.com/acme/shop "fix the failing test"
+  attractor fleet watch fix-1`,
+		DisableFlagParsing: true, // they are the program's
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := findFleet()
+			if err != nil {
+				return err
+			}
+			err = become(path, append([]string{fleetProgram}, args...))
+			if err != nil && !errors.As(err, new(*exitError)) {
+				return fail(exitFailed, "cannot run %s: %w", path, err)
+			}
+			return err
+		},
+	}
+}
+
+// findFleet returns the path of the program: beside this one, or in PATH.
+func findFleet() (string, error) {
+	if own, err := os.Executable(); err == nil {
+		if path, err := exec.LookPath(filepath.Join(filepath.Dir(own), fleetProgram)); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(fleetProgram)
+	if err != nil {
+		return "", fail(exitUsage, "the program %[1]s is neither beside this one nor in PATH; to install it, run:\n"+
+			"go install github.com/attractor-go/attractor/fleet/cmd/%[1]s@latest\n"+
+			"or, in a clone: (cd fleet && go install ./cmd/%[1]s)", fleetProgram)
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// otherFlags returns, by the names of flags of claude -p and codex exec that do not exist here, what takes their place.
+func otherFlags() map[string]string {
+	sandboxes := "--yes --sandbox read-only, --yes --sandbox workspace, or --yes"
+	return map[string]string{
+		"p": "attractor run", "print": "attractor run",
+		"output-format": "--json", "verbose": "--json", "include-partial-messages": "--json", "input-format": "--input json",
+		"allowedTools": "--allow-tool", "allowed-tools": "--allow-tool", "disallowedTools": "--deny-tool", "disallowed-tools": "--deny-tool",
+		"permission-mode": "--mode", "permission-prompt-tool": "--input json", "dangerously-skip-permissions": "--yes",
+		"c": "--continue, or a flag of the setting", "r": "--resume", "fork-session": "--fork", "no-session-persistence": "--no-journal",
+		"append-system-prompt": "--instructions", "fallback-model": "--fallback", "max-budget-usd": "--budget-usd", "json-schema": "--output-schema",
+		"mcp-config": "--mcp", "settings": "--rules", "debug-file": "--debug",
+		"m": "--model", "C": "--dir", "cd": "--dir", "i": "--image", "s": sandboxes,
+		"full-auto": "--yes --sandbox workspace", "dangerously-bypass-approvals-and-sandbox": "--yes", "a": "--mode", "ask-for-approval": "--mode",
+		"ephemeral": "--no-journal", "trust": "--trust-project", "dangerously-bypass-hook-trust": "--trust-project", "oss": "--provider",
+	}
+}
+
+// lackingFlags returns, by the names of flags of claude -p that have nothing in their place here, what helps instead.
+func lackingFlags() map[string]string {
+	return map[string]string{
+		"tools": "--deny-tool NAME takes a tool away", "session-id": "the first event of attractor run --json has the id", "system-prompt": "--instructions adds to it",
+		"agent": "agents are files: attractor agents", "agents": "agents are files: attractor agents", "worktree": "git worktree add, and then --dir",
+		"strict-mcp-config": "--no-mcp starts no servers", "setting-sources": "what a project brings counts only once it is trusted: attractor trust",
+	}
+}
+
+// otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of another program. That is done in commands that
+// run sessions, and for attractor without a command, which names those that have the flag.
+func otherFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	name, where := unknown.GetSpecifiedName(), ""
+	if cmd.CommandPath() == "attractor" {
+		where = " of attractor run and attractor chat"
+		chat, _, findErr := cmd.Find([]string{"chat"})
+		if findErr == nil && chat.Flags().Lookup(name) != nil {
+			return fmt.Errorf("%w; it is a flag%s", err, where)
+		}
+		if flag := firstFlag(otherFlags()[name]); findErr == nil && flag != "" && chat.Flags().Lookup(flag) == nil {
+			where = " of attractor run"
+		}
+	} else if cmd.Flags().Lookup("allow-tool") == nil {
+		return err
+	}
+	here, ok := otherFlags()[name]
+	if !ok {
+		if instead, ok := lackingFlags()[name]; ok {
+			return fmt.Errorf("%w; no flag here does the same; %s (docs/coming-from)", err, instead)
+		}
+		return err
+	}
+	switch flag := firstFlag(here); {
+	case here == "attractor run" && cmd.Name() == "run":
+		return fmt.Errorf("%w; leave it out: attractor run needs no flag for that (docs/coming-from)", err)
+	case strings.HasPrefix(here, "attractor "):
+		where = ""
+	case where == "" && cmd.Flags().Lookup(flag) == nil:
+		where = " of attractor run"
+	}
+	return fmt.Errorf("%w; here it is %s%s (docs/coming-from)", err, here, where)
+}
+
+// firstFlag returns the name of the first flag in a text.
+func firstFlag(text string) string {
+	for word := range strings.FieldsSeq(text) {
+		if name, is := strings.CutPrefix(word, "--"); is {
+			return strings.TrimSuffix(name, ",")
+		}
+	}
+	return ""
+}

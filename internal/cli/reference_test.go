@@ -1,0 +1,109 @@
+//go:build unix
+
+package cli
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/refdocs"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// docs/reference/commands.md has every command with its flags.
+func TestQ4_Commands(t *testing.T) {
+	root := newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	page := refdocs.Commands("Commands of attractor", `What `+"`attractor COMMAND --help`"+` prints, for every command. A flag that several commands have is described once. Most flags of
+sessions can also be set by variables and files: [configuration](../configuration.md). The exit codes are in [exit codes](exit-codes.md).
+
+attractor-otel has the same commands. attractor-fleet has [its own](commands-fleet.md), which `+"`attractor fleet`"+` runs. attractor-env is run by
+attractor inside its sandbox and on other machines: `+"`attractor-env serve`"+` speaks [the protocol of environments](../env-protocol.md), and its other
+commands (proxy, landlock, scope) are not for people.`, root, "attractor run", "attractor chat", "attractor acp")
+	refdocs.Page(t, "../../docs/reference/commands.md", "go test ./internal/cli -run Q4_Commands -update", page, *update)
+}
+
+// The page about exit codes has each code of each help, and each code has a constant.
+func TestQ4_ExitCodes(t *testing.T) {
+	data, err := os.ReadFile("../../docs/reference/exit-codes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.Fields(string(data)), " ")
+	for _, code := range []int{exitFailed, exitUsage, exitLimit, exitAccess, exitAsk, exitDeny} {
+		if !strings.Contains(page, "| "+strconv.Itoa(code)+" |") {
+			t.Errorf("exit-codes.md has no row for %d", code)
+		}
+	}
+	line, found := regexp.MustCompile(`(?m)^  ([0-9n+]+) +(.*)$`), 0
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		_, codes, _ := strings.Cut(cmd.Long, "Exit codes:\n")
+		for _, m := range line.FindAllStringSubmatch(codes, -1) {
+			found++
+			if row := "| " + m[1] + " | " + m[2] + " |"; !strings.Contains(page, row) {
+				t.Errorf("exit-codes.md lacks a row of %s: %s", cmd.CommandPath(), row)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))
+	if found < 10 {
+		t.Errorf("only %d exit codes in the helps", found)
+	}
+}
+
+// docs/reference/environment.md has each variable that the code names, and no other one. Those of settings are in docs/configuration.md.
+func TestQ4_Environment(t *testing.T) {
+	src, err := refdocs.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../../docs/reference/environment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for row := range strings.Lines(string(data)) {
+		if cells := strings.Split(row, "|"); len(cells) > 2 {
+			for _, m := range regexp.MustCompile("`([A-Z][A-Z0-9_]+)`").FindAllStringSubmatch(cells[1], -1) {
+				documented = append(documented, m[1])
+			}
+		}
+	}
+	var settings []string
+	for _, s := range host.AllSettings() {
+		settings = append(settings, s.Variable())
+	}
+	variables := src.Variables()
+	for _, name := range variables {
+		if !slices.Contains(documented, name) && !slices.Contains(settings, name) {
+			t.Errorf("environment.md does not describe %s", name)
+		}
+	}
+	for _, name := range documented {
+		if !slices.Contains(variables, name) {
+			t.Errorf("environment.md describes %s, which the code does not name", name)
+		}
+	}
+}
+
+// The error of a failed model call names what helps, in the words of the command.
+func TestQ4_FailedModelCallsSayWhatToDo(t *testing.T) {
+	for kind, want := range map[error]string{llm.ErrAuthentication: "Check the API key", llm.ErrNotFound: "Check the name of the model", llm.ErrQuota: "--fallback",
+		llm.ErrRateLimit: "--fallback", llm.ErrOverloaded: "--fallback", llm.ErrServer: "Try again later", llm.ErrNetwork: "--base-url", llm.ErrTimeout: "--idle-timeout",
+		llm.ErrContextLength: "--fork"} {
+		if got := (&runner{Setup: new(host.Setup)}).outcome(llm.Errorf(kind, "it failed")).Error(); !strings.Contains(got, want) {
+			t.Errorf("%v: %q does not say %s", kind, got, want)
+		}
+	}
+}

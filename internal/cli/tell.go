@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// warn prints a warning for a person, without escape sequences.
+func warn(stderr io.Writer, text string) {
+	fmt.Fprintln(stderr, "attractor: warning: "+render.Error(text))
+}
+
+// openDir opens a working directory, with limits and a sandbox for commands. The caller closes the Local and then the Sandbox.
+func openDir(t terminal, dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
+	local, box, err := host.OpenDir(dir, limits, confine)
+	if err != nil {
+		return nil, nil, hostError(err)
+	}
+	tellAbandoned(t, local.Abandoned)
+	return local, box, nil
+}
+
+// tellOpened tells a person on standard error what they should know of a session that was opened.
+func tellOpened(t terminal, setup *host.Setup) {
+	tellAbandoned(t, setup.Abandoned)
+	tellElsewhere(t, setup)
+	tellUntrusted(t, setup)
+	tellIgnored(t, setup.Rules)
+	tellUnmasked(t, setup.Unmasked)
+}
+
+// tellAbandoned lists the processes that a killed attractor had left behind. They have been ended.
+func tellAbandoned(t terminal, abandoned func() ([]string, error)) {
+	ended, err := abandoned()
+	for _, line := range ended {
+		fmt.Fprintln(t.err, "attractor: ended a process that a killed run had left behind: "+sanitize.Text(line))
+	}
+	if err != nil {
+		warn(t.err, "processes of a killed run may still be running: "+err.Error())
+	}
+}
+
+// tellElsewhere tells a person that a resumed session works on another machine, which no flag may say.
+func tellElsewhere(t terminal, setup *host.Setup) {
+	if command := setup.EnvCommand(); setup.Resumed && len(command) > 0 {
+		fmt.Fprintln(t.err, "attractor: the session works behind "+sanitize.Text(host.ShellWords(command)))
+	}
+}
+
+// tellPlan tells a person that a resumed session is still in plan mode.
+func tellPlan(t terminal, setup *host.Setup) {
+	if setup.Resumed && setup.Mode() == host.ModePlan {
+		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
+	}
+}
+
+// tellUnread warns of text on standard input that is not read, and reports whether there is any. Other programs of this kind add it without being
+// told.
+func tellUnread(t terminal) bool {
+	f, ok := t.in.(*os.File)
+	told := ok && unread(f)
+	if told {
+		warn(t.err, "the text on standard input is not read; if it belongs to the prompt, end that with a -, as in: git diff | attractor run \"review this\" -")
+	}
+	return told
+}

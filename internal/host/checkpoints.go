@@ -1,0 +1,274 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// UserCheckpoints returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
+// ~/.local/state/attractor/checkpoints.
+func UserCheckpoints(getenv func(string) string) (string, error) {
+	state, err := StateDir(getenv)
+	if err != nil {
+		return "", fail(ErrNoStore, "there is no directory to keep checkpoints in: %w", err)
+	}
+	return filepath.Join(state, "attractor", "checkpoints"), nil
+}
+
+// checkpoints records the workspace of a session.
+type checkpoints struct {
+	store     *checkpoint.Dir
+	dir       string // of the store
+	workspace string
+	owner     string               // the session's id
+	recorder  *checkpoint.Recorder // nil if nothing is recorded
+	tracker   *checkpoint.Tracker
+	session   atomic.Pointer[agent.Session] // nil before the session has begun
+	release   func() error                  // ends the use of the workspace
+}
+
+// openCheckpoints says that the session uses its workspace, and puts the recording of its changes into the doors of the session.
+func (s *Setup) openCheckpoints(ctx context.Context, c *Config, was *agent.State) error {
+	if c.Checkpoints == "" {
+		return nil
+	}
+	workspace := workspaceName(s.EnvCommand(), s.Machine.WorkDir())
+	owner := cmp.Or(s.Options.ID, "a session that is not kept")
+	points, err := enterWorkspace(ctx, c.Checkpoints, workspace, owner, func(owner string) {
+		s.warnings.add("checkpoints", "the store of checkpoints was full, so the changes of the session "+ShortID(owner)+" can no longer be taken back")
+	})
+	var used *checkpoint.InUseError
+	switch {
+	case errors.As(err, &used):
+		return fail(ErrConfig, "%w; wait until that is done", err)
+	case err != nil:
+		s.warnings.add("checkpoints", "changes cannot be taken back: "+err.Error())
+		return nil
+	}
+	s.checkpoints = points
+	if len(unfinished(c.Checkpoints, workspace)) > 0 {
+		s.warnings.add("checkpoints", "an undo in this directory was interrupted; to finish it, end the session and run: attractor undo")
+	}
+	if c.NoCheckpoints || c.Store == nil || c.Mode == ModeReadOnly {
+		return nil
+	}
+	points.recorder = newRecorder(points.store, c.Checkpoints, workspace, s.Options.ID)
+	o := checkpoint.TrackerOptions{Recorder: points.recorder, Env: s.Machine, Note: points.note,
+		Warn: func(err error) { s.warnings.add("checkpoints", err.Error()) }, Git: s.repository(points.recorder),
+		Whole: s.hooks != nil || c.Here.Files != nil}
+	if was != nil {
+		if err := points.goOn(ctx, c, was, &o); err != nil {
+			s.warnings.add("checkpoints", "the changes of the session until now cannot be taken back: "+err.Error())
+		}
+	}
+	points.tracker = checkpoint.NewTracker(o)
+	s.Options.Middleware = append([]tool.Middleware{points.tracker.Middleware}, s.Options.Middleware...)
+	return nil
+}
+
+// workspaceName returns how the store names a directory, given the command that leads to its machine.
+func workspaceName(command []string, dir string) string {
+	if len(command) == 0 {
+		return dir
+	}
+	return ShellWords(command) + ":" + dir
+}
+
+// repository returns a function that returns the state of the repository, nil if that cannot be read, which is said once.
+func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkpoint.GitState {
+	var told atomic.Bool
+	return func(ctx context.Context) *checkpoint.GitState {
+		state, err := r.GitState(ctx, s.Machine)
+		if err != nil {
+			if ctx.Err() == nil && told.CompareAndSwap(false, true) {
+				s.warnings.add("checkpoints", "attractor undo --git will not put the repository back, because its state is not recorded: "+err.Error())
+			}
+			return nil
+		}
+		return state
+	}
+}
+
+// enterWorkspace opens the store in a directory and says that an owner uses a workspace.
+func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted func(owner string)) (*checkpoints, error) {
+	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{Evicted: evicted})
+	if err != nil {
+		return nil, err
+	}
+	release, err := store.Use(ctx, workspace, owner)
+	if err != nil {
+		return nil, err
+	}
+	return &checkpoints{store: store, dir: dir, workspace: workspace, owner: owner, release: release}, nil
+}
+
+// newRecorder returns a recorder of a workspace for a session.
+func newRecorder(store checkpoint.Store, dir, workspace, owner string) *checkpoint.Recorder {
+	index := filepath.Join(dir, "index", workspaceKey(workspace))
+	if os.MkdirAll(filepath.Dir(index), 0o700) != nil {
+		index = "" // without it, more is read
+	}
+	return checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: owner, Index: index, Skip: ownFiles(filepath.Dir(dir), workspace)})
+}
+
+// ownFiles returns the names of this program's directory in a workspace. Either may be named through symbolic links.
+func ownFiles(dir, workspace string) []string {
+	list := []string{filepath.ToSlash(dir)}
+	realDir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return list
+	}
+	realTop, err := filepath.EvalSymlinks(workspace) // there is none if it is on another machine
+	if err != nil {
+		return list
+	}
+	if rel, err := filepath.Rel(realTop, realDir); err == nil && filepath.IsLocal(rel) {
+		list = append(list, filepath.ToSlash(filepath.Join(workspace, rel)))
+	}
+	return list
+}
+
+// workspaceKey returns a name for files about a workspace.
+func workspaceKey(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return hex.EncodeToString(sum[:16])
+}
+
+// goOn continues what a resumed session has recorded. A fork becomes an owner of the trees that the beginning of its session has.
+func (p *checkpoints) goOn(ctx context.Context, c *Config, was *agent.State, o *checkpoint.TrackerOptions) error {
+	note, ok := was.Notes[checkpoint.NoteKind]
+	if !ok {
+		return nil
+	}
+	o.Last = new(checkpoint.Point)
+	if err := json.Unmarshal(note.Data, o.Last); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(was.Calls, func(call agent.OpenCall) bool { return call.Intended && call.Result == nil }); i >= 0 {
+		o.Killed = was.Calls[i].ID
+	}
+	if c.Fork == "" {
+		return nil
+	}
+	trees, err := pointsOf(ctx, c.Store, p.owner)
+	if err != nil {
+		return err
+	}
+	return p.keep(ctx, trees.roots())
+}
+
+// noteKilled notes in the session that a kill has ended one of its calls. The journal does not show that once the call has a result.
+func (s *Setup) noteKilled(ctx context.Context) {
+	if s.checkpoints == nil || s.checkpoints.tracker == nil {
+		return
+	}
+	if err := s.checkpoints.tracker.Resumed(ctx); err != nil {
+		s.warnings.add("checkpoints", "what a call changed that was ended by a kill will look like changes by somebody else: "+err.Error())
+	}
+}
+
+// keep makes the session an owner of trees.
+func (p *checkpoints) keep(ctx context.Context, roots []env.Hash) error {
+	for _, root := range roots {
+		batch, err := p.store.Begin(ctx)
+		if err == nil {
+			err = errors.Join(batch.Commit(ctx, p.owner, root), batch.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note keeps a note in the session.
+func (p *checkpoints) note(ctx context.Context, kind string, data json.RawMessage, text string) error {
+	session := p.session.Load()
+	if session == nil {
+		return errors.New("the session has not begun")
+	}
+	return session.Note(ctx, kind, data, text)
+}
+
+// listenForInputs tells the checkpoints of each input of the session.
+func (s *Setup) listenForInputs() {
+	if s.checkpoints == nil || s.checkpoints.tracker == nil {
+		return
+	}
+	show := s.Options.OnEvent
+	s.Options.OnEvent = func(ev agent.Event) {
+		if _, ok := ev.(*agent.UserInput); ok {
+			s.checkpoints.tracker.NextInput()
+		}
+		if show != nil {
+			show(ev)
+		}
+	}
+}
+
+// close ends the use of the workspace.
+func (p *checkpoints) close() error {
+	if p == nil {
+		return nil
+	}
+	var err error
+	if p.recorder != nil {
+		err = p.recorder.Close()
+	}
+	if err = errors.Join(err, p.release()); err != nil {
+		return fmt.Errorf("checkpoints: %w", err)
+	}
+	return nil
+}
+
+// ReleaseCheckpoints removes what the store of checkpoints keeps for sessions that a store of sessions does not have any more.
+func ReleaseCheckpoints(ctx context.Context, getenv func(string) string, sessions journal.Store) error {
+	dir, err := UserCheckpoints(getenv)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{})
+	if err != nil {
+		return err
+	}
+	owners, err := store.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := sessions.List(ctx)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		there[e.ID] = true
+	}
+	gone := slices.DeleteFunc(owners, func(owner string) bool { return there[owner] })
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := store.Release(ctx, gone...); err != nil {
+		return err
+	}
+	_, err = store.Collect(ctx)
+	return err
+}

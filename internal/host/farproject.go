@@ -1,0 +1,139 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/trust"
+)
+
+// The limits of what is read of a project on another machine, where each look takes time.
+const (
+	maxFarFiles = 200
+	maxFarDepth = 3 // directories inside each other in a place, as a skill's directory is
+	maxFarBytes = 4 << 20
+)
+
+// farProject returns the files by which a project on another machine would start or allow something. They have no effect but that of rules that
+// deny or ask. Here is the directory of this machine for what runs here.
+func farProject(ctx context.Context, e env.Environment, root, here string) *Project {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	s := &farScan{Snapshot: &trust.Snapshot{Root: root}, ctx: ctx, env: e, lists: map[string][]env.Info{}, room: maxFarBytes}
+	for _, name := range projectRules() { // first, because those that deny count, however many other files there are
+		s.place(trust.Place{Name: name, Kind: trust.Settings})
+	}
+	for _, p := range trust.Places() {
+		s.place(p)
+	}
+	if s.tooMany {
+		s.problem(".", fmt.Errorf("there are more than %d files that could start or allow something, so not all of them are named", maxFarFiles))
+	}
+	slices.SortFunc(s.Files, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
+	return &Project{Snapshot: s.Snapshot, Trusted: s.Empty(), here: here}
+}
+
+// farScan holds the state of farProject.
+type farScan struct {
+	*trust.Snapshot
+	ctx   context.Context
+	env   env.Environment
+	lists map[string][]env.Info // by directory, which is listed once
+	room  int                   // bytes that may still be read
+
+	tooMany bool // some files were not looked at
+}
+
+// place adds what is in a place, if there is something.
+func (s *farScan) place(p trust.Place) {
+	if info, ok := s.find(p.Name); ok {
+		s.add(p.Name, info, p.Kind, p.Tree, 0)
+	}
+}
+
+// list returns what is in a directory, which need not exist.
+func (s *farScan) list(dir string) []env.Info {
+	known, ok := s.lists[dir]
+	if ok {
+		return known
+	}
+	list, err := s.env.ReadDir(s.ctx, path.Join(s.Root, dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.problem(dir, err)
+	}
+	s.lists[dir] = list
+	return list
+}
+
+// find returns a file or directory, if it is there.
+func (s *farScan) find(name string) (info env.Info, ok bool) {
+	dir, base := path.Split(name)
+	if dir = path.Clean(dir); dir != "." {
+		if _, ok := s.find(dir); !ok {
+			return info, false
+		}
+	}
+	list := s.list(dir)
+	i := slices.IndexFunc(list, func(i env.Info) bool { return i.Name == base })
+	if i < 0 {
+		return info, false
+	}
+	return list[i], true
+}
+
+// add adds a file, or the files of a directory.
+func (s *farScan) add(name string, info env.Info, kind trust.Kind, tree bool, depth int) {
+	switch {
+	case slices.ContainsFunc(s.Files, func(f trust.File) bool { return f.Name == name }): // a file with rules, which is also in another place
+	case len(s.Files) >= maxFarFiles:
+		s.tooMany = true
+	case depth > maxFarDepth:
+	case info.IsDir() && tree:
+		for _, below := range s.list(name) {
+			s.add(path.Join(name, below.Name), below, kind, true, depth+1)
+		}
+	case !info.IsDir():
+		f := trust.File{Name: name, Kind: kind}
+		if path.Ext(name) == ".json" { // of the others only the names are told
+			data, err := s.read(name)
+			if err != nil {
+				s.problem(name, err)
+				return
+			}
+			f.Data = data
+		}
+		s.Files = append(s.Files, f)
+	}
+}
+
+// read returns the content of a file.
+func (s *farScan) read(name string) (data []byte, err error) {
+	f, err := s.env.Open(s.ctx, path.Join(s.Root, name))
+	if err != nil {
+		return nil, err
+	}
+	limit := min(s.room, rules.MaxFile)
+	data, err = io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if len(data) > limit {
+		return nil, fmt.Errorf("it is larger than %d bytes", limit)
+	}
+	s.room -= len(data)
+	return data, nil
+}
+
+// problem notes what could not be read.
+func (s *farScan) problem(name string, err error) {
+	s.Problems = append(s.Problems, trust.Problem{Name: name, Reason: names.Error(err)})
+}

@@ -1,0 +1,80 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// writesFiles reports whether a fork behind a turn begins with the files of that turn in a directory of its own.
+func (c *Config) writesFiles() bool {
+	return c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.Checkpoints != "" && !c.elsewhere()
+}
+
+// checkNewDir returns an error unless a directory does not exist or is empty.
+func checkNewDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return cannotWork(dir, err)
+	case len(entries) > 0:
+		return fail(ErrConfig, "%s is not empty: a fork behind a turn with a directory gets the files of that turn there; name a directory that is empty or does not exist, "+
+			"or fork without a turn to work with other files", names.Shown(dir))
+	}
+	return nil
+}
+
+// writeFiles writes the files of the turn behind which the session is forked into the directory of the fork.
+func (s *Setup) writeFiles(ctx context.Context, c *Config) (err error) {
+	if err := checkNewDir(c.Dir); err != nil {
+		return err
+	}
+	id, err := c.from(ctx)
+	if err != nil {
+		return err
+	}
+	points, err := pointsOf(ctx, c.Store, id)
+	if err != nil {
+		return err
+	}
+	if points.Place.elsewhere() {
+		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; leave out --dir", points.Place)
+	}
+	root, err := points.TreeAt(c.Turn)
+	if err != nil {
+		return err
+	}
+	store, err := checkpoint.OpenDir(c.Checkpoints, checkpoint.DirOptions{})
+	if err != nil {
+		return err
+	}
+	if r, err := store.Open(ctx, root); err != nil { // before anything is made
+		return points.gone(err)
+	} else if err := r.Close(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+		return cannotWork(c.Dir, err)
+	}
+	local, closeIt, err := openAnyNames(ctx, nil, c.Dir, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeIt()) }()
+	made, err := checkpoint.Write(ctx, store, root, local)
+	if err != nil {
+		return fmt.Errorf("the files of turn %d are not all in %s: %w", c.Turn, names.Shown(c.Dir), points.gone(err))
+	}
+	text := fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), c.Turn, local.WorkDir())
+	if ignored := points.ignored(); ignored.Count > 0 {
+		text += " and what .gitignore names (" + someNames(ignored) + ")"
+	}
+	s.warnings.add("checkpoints", text)
+	return nil
+}

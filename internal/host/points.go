@@ -1,0 +1,295 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/remote"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Points holds the points of a session, and what else its journal says about them.
+type Points struct {
+	Session string
+	Dir     string // where the session worked last
+	// Place is the machine of the directory, nil for this one.
+	Place *Workplace
+	Turns int // how many turns the session has
+	List  []SessionPoint
+}
+
+// SessionPoint is a point, and where in a session it is.
+type SessionPoint struct {
+	checkpoint.Point
+	Time time.Time
+	Turn int // the number of the newest turn by then
+	// Input counts the inputs that had begun.
+	Input int
+}
+
+// ReadPoints reads the points of a session. Behind the last point is one without an After if a call was ended by a kill since.
+func ReadPoints(ctx context.Context, from agent.Records) (*Points, error) {
+	p := new(Points)
+	for note, err := range agent.ReadNotes(ctx, from, checkpoint.NoteKind) {
+		if err != nil {
+			return nil, err
+		}
+		point := SessionPoint{Time: note.Time, Turn: note.Turn, Input: note.Input}
+		if err := json.Unmarshal(note.Data, &point.Point); err != nil {
+			return nil, fmt.Errorf("record %d is no checkpoint: %w", note.Record, err)
+		}
+		p.List = append(p.List, point)
+	}
+	state, err := agent.Load(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	p.Session, p.Dir, p.Place = state.Header.ID, state.Dir(), WorkplaceOf(state.Notes)
+	for _, turn := range state.Turns {
+		p.Turns = max(p.Turns, turn.Number)
+	}
+	if last := len(p.List) - 1; last >= 0 && p.List[last].After != env.NoFile {
+		for _, call := range state.Calls {
+			if call.Intended && call.Result == nil {
+				killed := SessionPoint{Point: checkpoint.Point{Call: call.ID, Before: p.List[last].After}, Time: p.List[last].Time, Turn: p.Turns, Input: p.List[last].Input}
+				p.List = append(p.List, killed)
+				break
+			}
+		}
+	}
+	return p, nil
+}
+
+// Open opens the directory of the session, on the machine where it is, as the session did. The caller closes it. Tell is told if that
+// machine is reached only through a shell, and why.
+func (p *Points) Open(ctx context.Context, tell func(string)) (e env.Environment, closeIt func() error, err error) {
+	var command []string
+	if p.Place.elsewhere() {
+		command = p.Place.Command
+	}
+	return openAnyNames(ctx, command, p.Dir, tell)
+}
+
+// openAnyNames opens a directory in which files of any names can be made, given the command that leads to its machine.
+func openAnyNames(ctx context.Context, command []string, dir string, tell func(string)) (e env.Environment, closeIt func() error, err error) {
+	if len(command) == 0 {
+		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, AnyNames: true})
+		if err != nil {
+			return nil, nil, cannotWork(dir, err)
+		}
+		return local, local.Close, nil
+	}
+	there, without, err := reach(ctx, command, remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}})
+	if err != nil {
+		return nil, nil, unreachable(command, err)
+	}
+	if without != nil {
+		tell(fmt.Sprintf("The undo works through a shell, which is slow, because of this: %v.", without))
+	}
+	return there, there.Close, nil
+}
+
+// workspace returns how the store names the directory.
+func (p *Points) workspace(e env.Environment) string {
+	if p.Place == nil {
+		return e.WorkDir()
+	}
+	return workspaceName(p.Place.Command, e.WorkDir())
+}
+
+// After returns the points behind a turn. Turn 0 is before the first one.
+func (p *Points) After(turn int) ([]checkpoint.Point, error) {
+	if turn < 0 || turn > p.Turns {
+		return nil, fail(ErrConfig, "the session %s has no turn %d: it has %d, which attractor sessions show %s lists", ShortID(p.Session), turn, p.Turns, ShortID(p.Session))
+	}
+	return p.where(func(point *SessionPoint) bool { return point.Turn > turn }), nil
+}
+
+func (p *Points) where(wanted func(*SessionPoint) bool) (list []checkpoint.Point) {
+	for i := range p.List {
+		if wanted(&p.List[i]) {
+			list = append(list, p.List[i].Point)
+		}
+	}
+	return list
+}
+
+// TreeAt returns the root of the tree as it was after a turn: what the last change until then left, or else what the first one after it found.
+func (p *Points) TreeAt(turn int) (env.Hash, error) {
+	if _, err := p.After(turn); err != nil {
+		return "", err
+	}
+	var root env.Hash
+	for i := range p.List {
+		point := &p.List[i]
+		switch {
+		case point.Turn > turn && root == env.NoFile:
+			return point.Before, nil
+		case point.Turn > turn:
+			return root, nil
+		case point.After != env.NoFile:
+			root = point.After
+		default: // a tree that a call began with, or after which nobody knows what it did
+			root = point.Before
+		}
+	}
+	if root == env.NoFile {
+		return "", fail(ErrConfig, "no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran with --no-checkpoints",
+			ShortID(p.Session), turn)
+	}
+	return root, nil
+}
+
+// roots returns the trees of all points, each once.
+func (p *Points) roots() (roots []env.Hash) {
+	seen := map[env.Hash]bool{env.NoFile: true}
+	for i := range p.List {
+		for _, root := range []env.Hash{p.List[i].Before, p.List[i].After} {
+			if !seen[root] {
+				seen[root] = true
+				roots = append(roots, root)
+			}
+		}
+	}
+	return roots
+}
+
+// inputs returns the numbers of the inputs that may have changed something, the newest first. An undo belongs to none of them.
+func (p *Points) inputs() (numbers []int) {
+	for i := len(p.List) - 1; i >= 0; i-- {
+		if n := p.List[i].Input; !p.List[i].Undo && (len(numbers) == 0 || numbers[len(numbers)-1] != n) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// ignored returns what was ignored when the session began to change something.
+func (p *Points) ignored() checkpoint.Names {
+	for i := range p.List {
+		if left := p.List[i].Left; left != nil {
+			return left.Ignored
+		}
+	}
+	return checkpoint.Names{}
+}
+
+// lastUndo returns the newest undo that was not taken back.
+func (p *Points) lastUndo() *SessionPoint {
+	redone := 0
+	for i := len(p.List) - 1; i >= 0; i-- {
+		switch point := &p.List[i]; {
+		case point.Redo:
+			redone++
+		case point.Undo && redone > 0:
+			redone--
+		case point.Undo:
+			return point
+		}
+	}
+	return nil
+}
+
+// Diff returns what the session has changed after a turn, given the store of its trees.
+func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o checkpoint.DiffOptions) (*checkpoint.Diff, error) {
+	points, err := p.After(turn)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := checkpoint.Compose(ctx, store, points, env.NoFile)
+	if err != nil {
+		return nil, p.gone(err)
+	}
+	diff, err := checkpoint.NewDiff(ctx, store, changes, o)
+	return diff, p.gone(err)
+}
+
+// gone explains an error for a tree that the store does not have.
+func (p *Points) gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fail(ErrNothing, "what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", ShortID(p.Session), err)
+	}
+	return err
+}
+
+// DiffStat returns a line for each file of a diff, with the lines that were added and removed.
+func DiffStat(d *checkpoint.Diff) string {
+	var b strings.Builder
+	added, removed := 0, 0
+	for i := range d.Files {
+		f := &d.Files[i]
+		name := names.Shown(f.Path)
+		if f.From != "" {
+			name = names.Shown(f.From) + " => " + name
+		}
+		what := fmt.Sprintf("+%d -%d", f.Added, f.Removed)
+		switch {
+		case f.Binary:
+			what = "binary"
+		case !f.Before.Recorded() || !f.After.Recorded():
+			what = "not recorded"
+		case f.Large:
+			what = "large"
+		}
+		fmt.Fprintf(&b, "%s | %s\n", name, what)
+		added, removed = added+f.Added, removed+f.Removed
+	}
+	if d.More > 0 {
+		fmt.Fprintf(&b, "and %s more\n", paths(d.More))
+	}
+	fmt.Fprintf(&b, "%s changed, +%d -%d\n", paths(len(d.Files)+d.More), added, removed)
+	return b.String()
+}
+
+// NewestChanged returns the points of the newest session of a directory that has some: one that was begun there, or a fork that works there.
+// The agents of a session have none of their own.
+func NewestChanged(ctx context.Context, store journal.Store, dir string) (*Points, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, cannotWork(dir, err)
+	}
+	entries, err := store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
+	want := realPath(dir)
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s := summarize(ctx, store, e)
+		if s.Parent != "" || s.Dir == "" || realPath(s.Dir) != want && s.ForkOf == "" { // a fork begins with the directory of its first session
+			continue
+		}
+		points, err := pointsOf(ctx, store, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(points.List) > 0 && !points.Place.elsewhere() && realPath(points.Dir) == want {
+			return points, nil
+		}
+	}
+	return nil, fail(ErrNothing, "no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id", names.Shown(dir))
+}
+
+// pointsOf reads the points of a session in a store.
+func pointsOf(ctx context.Context, store journal.Store, id string) (*Points, error) {
+	r, err := store.Read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	points, err := ReadPoints(ctx, r)
+	return points, errors.Join(err, r.Close())
+}

@@ -1,0 +1,82 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// StateDir returns the user's directory for the state of programs: $XDG_STATE_HOME, else ~/.local/state.
+func StateDir(getenv func(string) string) (string, error) {
+	return xdgDir(getenv, "XDG_STATE_HOME", ".local", "state")
+}
+
+// configDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else ~/.config/attractor.
+func configDir(getenv func(string) string) (string, error) {
+	dir, err := xdgDir(getenv, "XDG_CONFIG_HOME", ".config")
+	return filepath.Join(dir, "attractor"), err
+}
+
+// xdgDir returns the directory that a variable of the XDG specification names, else one in the home directory.
+func xdgDir(getenv func(string) string, variable string, below ...string) (string, error) {
+	if dir := getenv(variable); filepath.IsAbs(dir) { // the specification requires an absolute path
+		return dir, nil
+	}
+	home := homeDir(getenv)
+	if home == "" {
+		return "", errors.New("set " + variable + " or HOME")
+	}
+	return filepath.Join(append([]string{home}, below...)...), nil
+}
+
+// homeDir returns the user's home directory, or "" if no variable names it.
+func homeDir(getenv func(string) string) string { return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) }
+
+// claudeDir returns the user's directory for Claude Code: $CLAUDE_CONFIG_DIR, else ~/.claude. It returns "" without a home directory.
+func claudeDir(getenv func(string) string) string {
+	return vendorDir(getenv, "CLAUDE_CONFIG_DIR", ".claude")
+}
+
+// claudeSettings returns the file of the user's settings for Claude Code, or "" without a home directory.
+func claudeSettings(getenv func(string) string) string {
+	if dir := claudeDir(getenv); dir != "" {
+		return filepath.Join(dir, "settings.json")
+	}
+	return ""
+}
+
+// projectClaudeSettings lists the files of a project with settings for Claude Code.
+func projectClaudeSettings() []string {
+	return []string{".claude/settings.json", ".claude/settings.local.json"}
+}
+
+// codexDir returns the user's directory for codex: $CODEX_HOME, else ~/.codex. It returns "" without a home directory.
+func codexDir(getenv func(string) string) string { return vendorDir(getenv, "CODEX_HOME", ".codex") }
+
+// vendorDir returns the absolute path that a variable names, else a directory in the home directory, or "". A relative path does not count, because
+// it would make files of a project the user's.
+func vendorDir(getenv func(string) string, variable, below string) string {
+	if dir := getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	if home := homeDir(getenv); filepath.IsAbs(home) {
+		return filepath.Join(home, below)
+	}
+	return ""
+}
+
+// userPlaces returns the user's directories for places of a project, such as .claude/commands.
+func userPlaces(places []string, getenv func(string) string) (dirs []string) {
+	home := homeDir(getenv)
+	for _, place := range places {
+		below, claudes := strings.CutPrefix(place, ".claude/")
+		switch dir := claudeDir(getenv); {
+		case claudes && dir != "":
+			dirs = append(dirs, filepath.Join(dir, below))
+		case !claudes && home != "":
+			dirs = append(dirs, filepath.Join(home, filepath.FromSlash(place)))
+		}
+	}
+	return dirs
+}

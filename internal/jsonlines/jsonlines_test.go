@@ -1,0 +1,23 @@
+package jsonlines_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/jsonlines"
+)
+
+// An error names the line and says what is wrong. JSON that is not accepted is not called something else.
+func TestN8_WhatIsWrongWithJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\"a\": x}":                        "line 2: it is not JSON: ",
+		"{\n// why\n\"a\": 1}":                "JSON has no comments: remove them",
+		"{\n\"a\": [1,":                       "line 2: the file ends too early",
+		"{}\n\n{}":                            "line 3: there is something after the end of the JSON value; remove it",
+		"{\n\"a\":" + strings.Repeat("[", 40): "line 2: there are more than 32 objects or arrays inside each other",
+	} {
+		if _, err := jsonlines.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "it is not JSON") != strings.Count(want, "it is not JSON") {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

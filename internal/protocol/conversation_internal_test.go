@@ -1,0 +1,53 @@
+package protocol
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+)
+
+// Lines of a program and of a page that came between two inputs are taken when the next one begins, all of them.
+func TestN2_LinesBetweenTwoInputs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(&host.Setup{}, nil, nil)
+		c.running, c.rested = true, make(chan struct{})
+		c.follow(&agent.ProcessingEnd{})
+		settled := make(chan struct{}, 2)
+		for range cap(settled) {
+			go func() {
+				c.giving.Lock()
+				defer c.giving.Unlock()
+				c.settle(context.Background())
+				settled <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		if n := len(settled); n > 0 {
+			t.Errorf("%d lines were taken between the inputs", n)
+		}
+		c.follow(&agent.UserInput{})
+		synctest.Wait()
+		if n := len(settled); n != cap(settled) {
+			t.Errorf("%d lines were taken, and the others wait for the end of the input", n)
+		}
+		close(c.rested)
+	})
+}
+
+// A line that comes when the session is ending is refused, and not left to nobody.
+func TestN2_LateLinesAreRefused(t *testing.T) {
+	c := New(&host.Setup{}, nil, nil)
+	c.replies = nil // no reply is told any more
+	close(c.over)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range maxLines {
+		c.enqueue(ctx, &input{Type: TypeUser, Text: "late"})
+	}
+	if n := len(c.lane); n > 0 {
+		t.Errorf("%d of %d lines wait for somebody who takes them", n, maxLines)
+	}
+}

@@ -1,0 +1,2 @@
+// Package shquote writes words for POSIX shells.
+package shquote
