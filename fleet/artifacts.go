@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
+)
+
+// patchName is the name of the artifact with what the task has changed.
+const patchName = "patch"
+
+// artifactName returns the name of the object that holds an artifact.
+func artifactName(task, name string) string { return "artifacts/" + task + "/" + name }
+
+// The bounds of a task's artifacts. What is beyond them is left out, and the status says so.
+const (
+	mostArtifacts     = 500
+	mostArtifactBytes = 1 << 30
+	mostLooked        = 200_000 // files and directories that are looked at
+	collectTime       = 10 * time.Minute
+)
+
+// collection gathers the artifacts of a task.
+type collection struct {
+	job    *Job
+	env    env.Environment
+	found  []Artifact
+	left   string // why some are missing, or empty
+	bytes  int64
+	looked int
+}
+
+// collect stores what a task has left: its patch, and the files that it names. It returns why some are missing, or "".
+func (j *Job) collect() ([]Artifact, string) {
+	ctx, cancel := context.WithTimeout(j.worker.life, collectTime)
+	defer cancel()
+	c := &collection{job: j, env: j.Workspace.Env()}
+	if err := c.patch(ctx); err != nil {
+		c.leave("the patch", err)
+	}
+	if len(j.Task.Artifacts) > 0 {
+		if err := c.walk(ctx, "."); err != nil {
+			c.leave("files", err)
+		}
+	}
+	return c.found, c.left
+}
+
+// leave notes why something is missing.
+func (c *collection) leave(what string, err error) {
+	c.job.log.Warn("artifacts missing", "what", what, "error", err)
+	if c.left == "" {
+		c.left = fmt.Sprintf("not all artifacts were stored: %s: %v", what, err)
+	}
+}
+
+// patch stores the patch, unless nothing was changed.
+func (c *collection) patch(ctx context.Context) error {
+	patch := func() (io.ReadCloser, error) {
+		r, w := io.Pipe()
+		go func() { // ends with ctx, or when r is closed
+			err := guard.Run("Workspace.Patch", func() error { return c.job.Workspace.Patch(ctx, w) })
+			_ = w.CloseWithError(err) // it returns no error
+		}()
+		return r, nil
+	}
+	return c.store(ctx, patchName, patch)
+}
+
+// walk stores the files below a directory that a pattern names. Links are not followed.
+func (c *collection) walk(ctx context.Context, dir string) error {
+	infos, err := c.env.ReadDir(ctx, dir)
+	if err != nil { // the other directories may be readable
+		c.leave(dir, err)
+		return ctx.Err()
+	}
+	for _, info := range infos {
+		name := path.Join(dir, info.Name)
+		if c.looked++; c.looked > mostLooked {
+			return fmt.Errorf("the workspace has more than %d files", mostLooked)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case info.IsDir() && info.Name != ".git":
+			err = c.walk(ctx, name)
+		case info.Mode.IsRegular() && c.wanted(name):
+			err = c.file(ctx, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted reports whether a pattern names a file.
+func (c *collection) wanted(name string) bool {
+	for _, p := range c.job.Task.Artifacts {
+		if doublestar.MatchUnvalidated(path.Clean(p), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// file stores one file.
+func (c *collection) file(ctx context.Context, name string) error {
+	if len(c.found) >= mostArtifacts {
+		return fmt.Errorf("the task's patterns name more than %d", mostArtifacts)
+	}
+	as := name
+	if name == patchName {
+		as = "./" + name
+	}
+	err := c.store(ctx, as, func() (io.ReadCloser, error) { return c.env.Open(ctx, name) })
+	if err != nil {
+		c.leave(name, err)
+	}
+	return ctx.Err()
+}
+
+// store stores one artifact, unless it is an empty patch.
+func (c *collection) store(ctx context.Context, name string, open func() (io.ReadCloser, error)) error {
+	const tries = 3
+	var err error
+	for try := range tries {
+		if try > 0 && !pause(ctx, c.job.worker.TTL/20) {
+			return err
+		}
+		if err = c.job.gate.check(); err != nil { // the names may be those of the next owner's artifacts by now
+			return err
+		}
+		if err = c.put(ctx, name, open); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// put makes one attempt to store an artifact.
+func (c *collection) put(ctx context.Context, name string, open func() (io.ReadCloser, error)) (err error) {
+	content, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := content.Close(); err == nil && closed != nil {
+			err = closed
+		}
+	}()
+	bounded := &bounded{r: content, left: mostArtifactBytes - c.bytes}
+	if name == patchName {
+		if err := bounded.peek(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	stored, err := c.job.Space.Objects().Put(ctx, artifactName(c.job.Task.ID, name), bounded)
+	if err != nil {
+		return err
+	}
+	stored.Name = name
+	c.bytes += stored.Size
+	c.found = append(c.found, stored)
+	return nil
+}
+
+// bounded is a reader with an error where too much comes.
+type bounded struct {
+	r     io.Reader
+	first []byte
+	left  int64
+}
+
+// peek reads the beginning, and returns io.EOF if there is nothing.
+func (b *bounded) peek() error {
+	first := make([]byte, 4096)
+	n, err := io.ReadAtLeast(b.r, first, 1)
+	b.first = first[:n]
+	return err
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if len(b.first) > 0 {
+		n := copy(p, b.first)
+		b.first = b.first[n:]
+		b.left -= int64(n)
+		return n, nil
+	}
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("the artifacts of the task have more than %d bytes: %w", int64(mostArtifactBytes), fs.ErrInvalid)
+	}
+	return n, err
+}

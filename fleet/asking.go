@@ -1,0 +1,174 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Approve asks people whether a call may run, and waits for the answer. It is a [tool.Authorize]. A call that waits has not begun, so its
+// ask, and an answer that comes while nobody has the task, count for the next owner, too.
+func (j *Job) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	ask := Ask{Task: j.Task.ID, ID: askID(req.AgentID, req.Call.ID), Kind: AskApproval, Agent: req.AgentID, Tool: req.Call.Name,
+		Args: argsOf(req.Call.Args), Text: approvalText(req), At: time.Now().UTC()}
+	answer, err := j.ask(ctx, ask)
+	switch {
+	case err != nil:
+		return tool.Decision{}, fmt.Errorf("nobody has answered: %w", err)
+	case answer.Allow:
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	reason := "The call was not approved."
+	if answer.Text != "" {
+		reason += " " + answer.Text
+	}
+	return tool.Decision{Reason: reason}, nil
+}
+
+// askID returns an id that no other call of the task has.
+func askID(agent, call string) string {
+	if agent == "" {
+		return call
+	}
+	return agent + "." + call
+}
+
+// mostAsk bounds each part of an ask, in bytes, so that it fits into one message of any engine, escaped or not.
+const mostAsk = 50 << 10
+
+// argsOf returns arguments as JSON, or as a JSON string if they are something else, or too long.
+func argsOf(args string) json.RawMessage {
+	if len(args) <= mostAsk && json.Valid([]byte(args)) {
+		return json.RawMessage(args)
+	}
+	text, err := json.Marshal(cutText(args, mostAsk))
+	if err != nil { // a string always has JSON
+		return nil
+	}
+	return text
+}
+
+// approvalText says to a person what the call would do.
+func approvalText(req tool.Request) string {
+	text := "May " + req.Call.Name + " run?"
+	if req.Access.Command != "" {
+		text = "May this command run?\n" + req.Access.Command
+	}
+	for _, g := range req.Access.Guarded {
+		text += fmt.Sprintf("\nIt changes %s: %s", g.Path, g.Why)
+	}
+	return cutText(text, mostAsk)
+}
+
+// ask makes an ask known and waits for its answer. The status says so meanwhile.
+func (j *Job) ask(ctx context.Context, ask Ask) (Answer, error) {
+	j.waiting(1)
+	defer j.waiting(-1)
+	asks := j.Space.Asks()
+	var answer Answer
+	for {
+		err := asks.Put(ctx, ask)
+		if err == nil {
+			answer, err = asks.Wait(ctx, ask.Task, ask.ID)
+		}
+		switch {
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil:
+			return answer, context.Cause(ctx)
+		case !j.gate.open():
+			return answer, errClosedGate
+		}
+		j.log.Warn("ask not answered", "ask", ask.ID, "error", err)
+		pause(ctx, j.worker.TTL/20)
+	}
+}
+
+// waiting adds to the number of asks that wait.
+func (j *Job) waiting(by int) {
+	j.update(func(s *Status) bool {
+		j.asking += by
+		had := s.Waits
+		s.Waits = j.asking > 0
+		return s.Waits != had
+	})
+}
+
+// questionOf returns the call that waits for the host's answer, nil if there is none.
+func questionOf(s *agent.State) *agent.OpenCall {
+	for _, c := range s.Open() {
+		if c.Question() != nil {
+			return &c
+		}
+	}
+	return nil
+}
+
+// mostAsked is how often a question is asked while its answers do not fit.
+const mostAsked = 3
+
+// answerQuestion asks people the question that the session waits with, and gives it the answer. It reports whether there was a question.
+func (j *Job) answerQuestion(ctx context.Context, s *agent.Session) (bool, error) {
+	call, err := j.waitingCall(ctx)
+	if err != nil || call == nil {
+		return false, err
+	}
+	problem := ""
+	for n := 1; ; n++ {
+		answer, err := j.ask(ctx, questionAsk(j.Task.ID, call, n, problem))
+		if err != nil {
+			return false, err
+		}
+		err = s.Answer(ctx, toolAnswer(answer), agent.Key(fmt.Sprintf("ask/%s/%d", call.ID, n)))
+		switch {
+		case err == nil:
+			return true, nil
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case errors.Is(err, agent.ErrClosed), errors.Is(err, agent.ErrReleased), errors.Is(err, agent.ErrTakenOver):
+			return false, err
+		case n == mostAsked:
+			return true, s.Answer(ctx, tool.Answer{Action: tool.ActionCancel, Text: "No answer fitted the question's form."})
+		}
+		problem = err.Error()
+	}
+}
+
+// waitingCall returns the call with the question that the session waits with.
+func (j *Job) waitingCall(ctx context.Context) (*agent.OpenCall, error) {
+	state, err := agent.Load(ctx, j.Journal)
+	if err != nil {
+		return nil, fmt.Errorf("the journal: %w", err)
+	}
+	return questionOf(state), nil
+}
+
+// questionAsk returns the n-th ask of a question. The problem is that of the answer before.
+func questionAsk(task string, call *agent.OpenCall, n int, problem string) Ask {
+	q := call.Question()
+	ask := Ask{Task: task, ID: call.ID, Kind: AskQuestion, Tool: call.Name, Text: q.Text, At: time.Now().UTC()}
+	if n > 1 {
+		ask.ID = fmt.Sprintf("%s.%d", call.ID, n)
+		ask.Text += "\nThe last answer did not fit: " + problem
+	}
+	ask.Text = cutText(ask.Text, mostAsk)
+	question, err := json.Marshal(q)
+	if err == nil && len(question) <= mostAsk { // only a form that is no JSON has none
+		ask.Question = question
+	}
+	return ask
+}
+
+// toolAnswer returns an answer as the session takes it.
+func toolAnswer(a Answer) tool.Answer {
+	t := tool.Answer{Text: a.Text, Content: a.Value}
+	if a.Decline {
+		t.Action = tool.ActionDecline
+	}
+	return t
+}

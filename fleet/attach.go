@@ -1,0 +1,217 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Attach adds the fleet's parts to the options of the session, right before that starts:
+//
+//   - the gate of the lease, before each call and each effect,
+//   - the record of the workspace after each call that may have changed it,
+//   - slots, token rates and outages of providers around model calls, and the ledger of the tenant,
+//   - [Job.Approve], unless the options have an Approve, and asks for the answers to questions, if the options have Questions without an Answer,
+//   - live events, and
+//   - the task's budget and schema, where the options have none, and its limit of turns, where that is lower.
+//
+// A failed model call leaves the session open, so that the task can be paused.
+func (j *Job) Attach(o *agent.Options) {
+	o.Env = j.gate.environment(o.Env)
+	o.Tools, o.Profile.Tools = j.gate.tools(o.Tools), j.gate.tools(o.Profile.Tools)
+	o.Middleware = slices.Concat([]tool.Middleware{j.gate.middleware, j.record}, o.Middleware)
+	if o.Client != nil {
+		client := *o.Client
+		client.Middleware = slices.Concat([]llm.Middleware{j.limit}, client.Middleware)
+		o.Client = &client
+	}
+	if j.ledger != nil {
+		o.Ledger = chain(o.Ledger, j.ledger)
+	}
+	if o.Approve == nil {
+		o.Approve = j.Approve
+	}
+	j.attached.Store(true)
+	o.OnEvent = j.live.around(o.OnEvent)
+	j.limits(&o.Policy)
+	if j.Resumes {
+		o.Dir = o.Env.WorkDir()
+		if o.State == nil && j.state != nil && o.Journal != nil && o.Journal.Len() == j.state.Records {
+			o.State, j.state = j.state, nil
+		}
+	}
+}
+
+// limits sets what the task says about the session's policy.
+func (j *Job) limits(p *agent.Policy) {
+	p.OnFailure = agent.StayOnFailure
+	if p.Budget == (agent.Budget{}) {
+		p.Budget = j.Task.Budget.Agent()
+	}
+	if turns := j.Task.Agent.MaxTurns; turns > 0 && (p.MaxTurns == 0 || turns < p.MaxTurns) {
+		p.MaxTurns = turns
+	}
+	if p.Result == nil && j.Task.Agent.Schema != nil {
+		p.Result = &agent.ResultPolicy{Schema: j.Task.Agent.Schema}
+	}
+}
+
+// Sessions returns a host that opens sessions with options, for programs that make these themselves. The options need no ID, Journal, Env or
+// Dir: they get those of the job. They get the task's provider, model and effort where they have none, and its instructions. Checks are up to
+// the options' BeforeStop: a task that has some is refused without it.
+func Sessions(options func(ctx context.Context, j *Job) (agent.Options, error)) Host {
+	return func(ctx context.Context, j *Job) (Hosted, error) {
+		o, err := options(ctx, j)
+		if err != nil {
+			return Hosted{}, err
+		}
+		if len(j.Task.Agent.Checks) > 0 && o.BeforeStop == nil {
+			return Hosted{}, &PermanentError{errors.New("the task has checks, and this worker runs none: submit it without agent.checks")}
+		}
+		o.Journal = j.Journal
+		if o.Env == nil {
+			o.Env = j.Workspace.Env()
+		}
+		j.describe(&o)
+		j.Attach(&o)
+		open := agent.New
+		if j.Resumes {
+			open = agent.Resume
+		} else {
+			o.ID = j.Task.ID
+		}
+		s, err := open(ctx, o)
+		return Hosted{Session: s}, err
+	}
+}
+
+// describe sets what the task says about its agent.
+func (j *Job) describe(o *agent.Options) {
+	spec := j.Task.Agent
+	for field, value := range map[*string]string{&o.Provider: spec.Provider, &o.Model: spec.Model, &o.Effort: spec.Effort} {
+		if *field == "" {
+			*field = value
+		}
+	}
+	if spec.Instructions != "" && o.Instructions != "" {
+		o.Instructions += "\n\n"
+	}
+	o.Instructions += spec.Instructions
+}
+
+// chained asks one ledger after the other.
+type chained struct{ first, second agent.Ledger }
+
+// chain returns a ledger that keeps within both budgets. The first may be nil.
+func chain(first, second agent.Ledger) agent.Ledger {
+	if first == nil {
+		return second
+	}
+	return &chained{first, second}
+}
+
+// Reserve implements [agent.Ledger]. Both ledgers hold the same claim when it returns: where one grants less, the other is asked again.
+func (l *chained) Reserve(ctx context.Context, c agent.Claim) (int, error) {
+	for {
+		first, second := c, c
+		var err error
+		if first.Output, err = l.first.Reserve(ctx, c); err != nil {
+			return 0, err
+		}
+		second.Output, err = l.second.Reserve(ctx, first)
+		if err == nil && second.Output == first.Output {
+			return first.Output, nil
+		}
+		undone := l.first.Settle(ctx, first, agent.Spent{})
+		if err == nil {
+			undone = errors.Join(undone, l.second.Settle(ctx, second, agent.Spent{}))
+		}
+		if err != nil || undone != nil {
+			return 0, errors.Join(err, undone)
+		}
+		c.Output = second.Output
+	}
+}
+
+// Settle implements [agent.Ledger].
+func (l *chained) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
+	return errors.Join(l.first.Settle(ctx, c, took), l.second.Settle(ctx, c, took))
+}
+
+// record records the workspace after each call that may have changed it, before the call's result is known to anybody. So what the journal
+// tells and what the next owner finds are the same.
+func (j *Job) record(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		result, err := next(ctx, call)
+		if call.Access.Effect == tool.ReadOnly || errors.Is(err, tool.ErrNotBegun) {
+			return result, err
+		}
+		if failed := j.notePoint(); failed != nil {
+			return tool.Result{}, failed
+		}
+		return result, err
+	}
+}
+
+// firstPoint notes the workspace as it was made, so that every owner begins with the same one.
+func (j *Job) firstPoint() error {
+	if j.point != nil {
+		return nil
+	}
+	return j.notePoint()
+}
+
+// mostPoints is how often a workspace is recorded in vain before the task has failed.
+const mostPoints = 5
+
+// notePoint records the workspace and notes it in the session, if it has changed. An error has ended the job.
+func (j *Job) notePoint() error {
+	select {
+	case j.pointing <- struct{}{}:
+		defer func() { <-j.pointing }()
+	case <-j.hold.Done():
+		return context.Cause(j.hold)
+	}
+	point, err := j.newPoint()
+	if err == nil && point != nil && !reflect.DeepEqual(point, j.point) {
+		var data []byte
+		if data, err = json.Marshal(point); err == nil {
+			err = j.session.Load().Note(j.hold, WorkspaceNote, data, "")
+		}
+	}
+	if err != nil {
+		j.endHold(err)
+		return err
+	}
+	j.point = point
+	return nil
+}
+
+// newPoint records the workspace. It tries that again where it fails, for as long as the task may go on here.
+func (j *Job) newPoint() (*WorkspacePoint, error) {
+	for try := 1; ; try++ {
+		if !j.gate.open() {
+			j.lose()
+			return nil, ErrLost
+		}
+		point, err := j.Workspace.Point(j.hold)
+		_, permanent := errors.AsType[*PermanentError](err)
+		switch {
+		case err == nil:
+			return point, nil
+		case j.hold.Err() != nil:
+			return nil, context.Cause(j.hold)
+		case permanent, try == mostPoints:
+			return nil, &PermanentError{fmt.Errorf("the workspace cannot be recorded: %w", err)}
+		}
+		j.log.Warn("workspace not recorded", "error", err)
+		pause(j.hold, j.worker.TTL/20)
+	}
+}

@@ -1,0 +1,184 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Client is a tenant's view of its tasks. All methods are safe for concurrent use.
+type Client struct {
+	space Space
+	local bool
+}
+
+// NewClient returns a client of a space.
+func NewClient(s Space) *Client { return &Client{space: s} }
+
+// Local returns a client that may also submit tasks whose repositories are directories of the workers' machine, as paths and file:// URLs.
+// Workers have to allow that, too.
+func (c *Client) Local() *Client { return &Client{space: c.space, local: true} }
+
+// Submit checks a task and submits it. See [Task.Check] and [Tasks.Submit]. A task that exists keeps its status, also behind its deadline.
+func (c *Client) Submit(ctx context.Context, t Task) (Status, bool, error) {
+	if err := t.check(c.local); err != nil {
+		return Status{}, false, err
+	}
+	if !t.Deadline.IsZero() && !time.Now().Before(t.Deadline) {
+		if _, _, err := c.space.Tasks().Get(ctx, t.ID); errors.Is(err, fs.ErrNotExist) {
+			return Status{}, false, fmt.Errorf("fleet: deadline: %s is over", t.Deadline.Format(time.RFC3339))
+		}
+	}
+	return c.space.Tasks().Submit(ctx, t)
+}
+
+// Steer gives a running task a message before its next step. A key that was used before does nothing, so a Steer whose outcome is unknown may
+// be made again; without a key each Steer is a message of its own. It waits for an owner until ctx ends. The error for a task that has ended
+// wraps fs.ErrClosed.
+func (c *Client) Steer(ctx context.Context, id, text, key string) error {
+	if key == "" {
+		key = uuid.NewString()
+	}
+	return c.control(ctx, id, control{Do: doSteer, Text: text, Key: key})
+}
+
+// Interrupt ends what a task is doing: its input ends as interrupted, and the task is done. It waits for an owner until ctx ends. The error
+// for a task that has ended wraps fs.ErrClosed.
+func (c *Client) Interrupt(ctx context.Context, id string) error {
+	return c.control(ctx, id, control{Do: doInterrupt})
+}
+
+// Cancel ends a task for good. See [Tasks.Cancel].
+func (c *Client) Cancel(ctx context.Context, id string) error {
+	if err := c.space.Tasks().Cancel(ctx, id); err != nil {
+		return err
+	}
+	if request, err := json.Marshal(control{Do: doCancel}); err == nil {
+		_, _ = c.space.Bus().Request(ctx, id, request) // it is canceled already; this tells its owner sooner
+	}
+	return nil
+}
+
+// The times between two attempts to reach a task's owner.
+const (
+	firstRetry   = 20 * time.Millisecond
+	longestRetry = time.Second
+)
+
+// control asks the owner of a task to do something, until one has done it.
+func (c *Client) control(ctx context.Context, id string, request control) error {
+	data, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	var failed error // why the last attempt has failed, unless that was for want of an owner
+	for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
+		reply, err := c.request(ctx, id, data)
+		switch {
+		case err == nil && reply.Error != "":
+			return errors.New("fleet: the task's owner: " + reply.Error)
+		case err == nil && !reply.Leaving:
+			return nil
+		case ctx.Err() != nil:
+			return gaveUp(ctx, failed)
+		}
+		_, s, err := c.space.Tasks().Get(ctx, id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return err
+		case err == nil && s.State.Final():
+			return fmt.Errorf("fleet: the task %s has ended (%s): %w", id, s.State, fs.ErrClosed)
+		case ctx.Err() == nil:
+			failed = err
+		}
+		if !pause(ctx, wait) {
+			return gaveUp(ctx, failed)
+		}
+	}
+}
+
+// gaveUp returns the error of a call whose context has ended, with that of the last attempt, if there is one.
+func gaveUp(ctx context.Context, failed error) error {
+	if failed == nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), failed)
+}
+
+// request makes one request.
+func (c *Client) request(ctx context.Context, id string, data []byte) (reply controlReply, err error) {
+	text, err := c.space.Bus().Request(ctx, id, data)
+	if err != nil {
+		return reply, err
+	}
+	return reply, json.Unmarshal(text, &reply)
+}
+
+// Asked yields the asks without an answer, of one task or, if id is empty, of all, ordered by their time. The error for an unknown task wraps
+// fs.ErrNotExist.
+func (c *Client) Asked(ctx context.Context, id string) iter.Seq2[Ask, error] {
+	return func(yield func(Ask, error) bool) {
+		if id != "" {
+			if _, _, err := c.space.Tasks().Get(ctx, id); err != nil {
+				yield(Ask{}, err)
+				return
+			}
+		}
+		c.space.Asks().Open(ctx, id)(yield)
+	}
+}
+
+// Answer answers an ask. See [Asks.Answer].
+func (c *Client) Answer(ctx context.Context, task, id string, a Answer) error {
+	if a.At.IsZero() {
+		a.At = time.Now().UTC()
+	}
+	return c.space.Asks().Answer(ctx, task, id, a)
+}
+
+// Wait waits for the end of a task.
+func (c *Client) Wait(ctx context.Context, id string) (Status, error) {
+	for s, err := range c.statuses(ctx, id) {
+		if err != nil || s.State.Final() {
+			return s, err
+		}
+	}
+	return Status{}, context.Cause(ctx)
+}
+
+// statuses yields the statuses of a task until the final one, over failures of the engine.
+func (c *Client) statuses(ctx context.Context, id string) iter.Seq2[Status, error] {
+	return func(yield func(Status, error) bool) {
+		for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
+			for s, err := range c.space.Tasks().Watch(ctx, id) {
+				if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+					yield(s, err)
+					return
+				}
+				if err != nil {
+					break
+				}
+				wait = firstRetry
+				if !yield(s, nil) || s.State.Final() {
+					return
+				}
+			}
+			if !pause(ctx, wait) {
+				yield(Status{}, context.Cause(ctx))
+				return
+			}
+		}
+	}
+}
+
+// Artifact opens something that a task has left, see Status.Artifacts. The caller closes it.
+func (c *Client) Artifact(ctx context.Context, id, name string) (io.ReadCloser, error) {
+	return c.space.Objects().Open(ctx, artifactName(id, name))
+}

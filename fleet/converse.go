@@ -1,0 +1,308 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// converse opens the session, works on it to its end, and ends it.
+func (j *Job) converse() outcome {
+	if o := j.finished(); o != nil {
+		return *o
+	}
+	ctx, cancel := j.orderly()
+	defer cancel()
+	j.live = newPublisher(j.Space.Bus(), j.Task.ID)
+	defer j.live.close()
+	hosted, err := j.open(ctx)
+	if err != nil {
+		return j.stopped(fmt.Errorf("the session: %w", err))
+	}
+	defer j.closeHosted(hosted)
+	stopServing, err := j.serve()
+	if err != nil { // the session goes on without those who want to steer it
+		j.log.Warn("session not served", "error", err)
+	}
+	defer stopServing()
+	result, err := j.drive(hosted)
+	return j.concluded(result, err)
+}
+
+// finished returns the outcome of a session that had come to its end when its last owner died, or nil. A good end is nil, too: the host may
+// have to verify it.
+func (j *Job) finished() *outcome {
+	if !atRest(j.state) {
+		return nil
+	}
+	last := j.state.Last
+	switch {
+	case completed(last.Reason), last.Reason == agent.ReasonAwaitingInput, last.Reason == agent.ReasonAborted, last.Reason == agent.ReasonClosed:
+		return nil
+	case last.Reason == agent.ReasonFailed && (last.Fault == nil || last.Fault.Retryable):
+		return nil
+	case last.Reason == agent.ReasonFailed:
+		return &outcome{state: Failed, reason: last.Fault.Err().Error(), result: resultOf(j.state)}
+	}
+	return &outcome{state: Done, result: resultOf(j.state)}
+}
+
+// atRest reports whether a session has nothing to do any more.
+func atRest(s *agent.State) bool {
+	return s != nil && s.Last != nil && agent.Next(s, time.Now()).Act == agent.ActRest
+}
+
+// completed reports whether an input has come to a good end.
+func completed(why agent.Reason) bool { return why == agent.ReasonCompleted || why == agent.ReasonDone }
+
+// resultOf returns the result of a whole session.
+func resultOf(s *agent.State) *agent.Result {
+	if s.Last == nil {
+		return nil
+	}
+	return &agent.Result{Text: s.Last.Final, Reason: s.Last.Reason, Finish: s.Last.Finish, Usage: s.Usage, CostUSD: s.Cost, Turns: s.Steps,
+		ToolRounds: s.Rounds}
+}
+
+// open calls the host.
+func (j *Job) open(ctx context.Context) (Hosted, error) {
+	hosted, err := inTime(ctx, "Host", func() (Hosted, error) { return j.worker.Host(ctx, j) }, j.dropHosted)
+	if err == nil && hosted.Session == nil {
+		err = &PermanentError{errors.New("the host has opened no session")}
+	}
+	if err != nil {
+		return hosted, asPermanent(err)
+	}
+	if !j.attached.Load() { // the host has not called Attach: nothing would hold back a session that is somebody else's
+		j.dropHosted(hosted)
+		return Hosted{}, &PermanentError{errors.New("the host has not called Job.Attach with the options of the session")}
+	}
+	j.session.Store(hosted.Session)
+	return hosted, nil
+}
+
+// cut ends a session as a kill would.
+func (j *Job) cut(s *agent.Session) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return s.Release(ctx)
+}
+
+func (j *Job) closeHosted(h Hosted) {
+	if h.Close == nil {
+		return
+	}
+	if err := closeInTime("Hosted.Close", h.Close); err != nil {
+		j.log.Warn("host not closed", "error", err)
+	}
+}
+
+// dropHosted ends what a host has opened and nobody works with.
+func (j *Job) dropHosted(h Hosted) {
+	if h.Session != nil {
+		if err := j.cut(h.Session); err != nil {
+			j.log.Debug("session released", "error", err)
+		}
+	}
+	j.closeHosted(h)
+}
+
+// drive works on the session until it has its result, and ends it.
+func (j *Job) drive(h Hosted) (*agent.Result, error) {
+	type ending struct {
+		result *agent.Result
+		err    error
+	}
+	watch, cancel := j.orderly()
+	defer cancel()
+	ended := guard.Start("Hosted.Submit", func() (ending, error) {
+		result, err := j.submit(watch, h)
+		return ending{result, err}, nil
+	})
+	select {
+	case e := <-ended:
+		return j.endSession(h.Session, e.Value.result, errors.Join(e.Value.err, asPermanent(e.Err)))
+	case <-watch.Done():
+	}
+	if j.hold.Err() == nil && !errors.Is(context.Cause(watch), errDrained) {
+		h.Session.Interrupt()
+		inOrder := time.NewTimer(j.worker.Grace)
+		defer inOrder.Stop()
+		select {
+		case e := <-ended:
+			cause := context.Cause(watch)
+			if failed, ok := errors.AsType[*unverifiedError](e.Value.err); ok { // the session had come to its end, and that does not count
+				cause = failed
+			}
+			return j.endSession(h.Session, e.Value.result, cause)
+		case <-j.hold.Done():
+		case <-inOrder.C: // something does not end, such as the recording of the workspace
+			j.endHold(context.Cause(watch))
+		}
+	}
+	grace, release := context.WithTimeout(j.hold, j.worker.Grace)
+	defer release()
+	err := h.Session.Release(grace)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	var e guard.Result[ending]
+	select {
+	case e = <-ended:
+	case <-late.C:
+		e.Err = errors.New("Hosted.Submit or Hosted.Verify has not returned and was left behind")
+		err = errors.Join(err, e.Err)
+	}
+	if e.Value.err == nil && e.Err == nil && j.hold.Err() == nil { // it came to its end meanwhile
+		return e.Value.result, nil
+	}
+	if err != nil {
+		j.log.Debug("session released", "error", err)
+	}
+	if j.hold.Err() != nil {
+		return nil, context.Cause(j.hold)
+	}
+	return nil, context.Cause(watch)
+}
+
+// endSession ends a session that is at rest, or leaves it open for its next owner.
+func (j *Job) endSession(s *agent.Session, result *agent.Result, err error) (*agent.Result, error) {
+	for _, goesOn := range []error{agent.ErrReleased, agent.ErrTakenOver, errDrained, ErrLost} {
+		if errors.Is(err, goesOn) {
+			return nil, errors.Join(err, j.cut(s))
+		}
+	}
+	if err != nil && (llm.Retryable(err) || j.hold.Err() != nil) {
+		return nil, errors.Join(err, j.cut(s))
+	}
+	if closed := s.Close(); closed != nil && err == nil {
+		j.log.Warn("session not closed", "error", closed)
+	}
+	return result, err
+}
+
+// submit begins the task's input, or goes on with it, until it has its result. Questions are answered on the way.
+func (j *Job) submit(ctx context.Context, h Hosted) (*agent.Result, error) {
+	if err := j.firstPoint(); err != nil {
+		return nil, err
+	}
+	result, err := j.begin(h)
+	for err == nil && result.Reason == agent.ReasonAwaitingInput {
+		answered, failed := j.answerQuestion(ctx, h.Session)
+		if failed != nil || !answered {
+			return result, failed
+		}
+		result, err = h.Session.Continue(context.WithoutCancel(ctx))
+	}
+	if err == nil && h.Verify != nil && completed(result.Reason) {
+		if failed := h.Verify(ctx, result); failed != nil {
+			err = &unverifiedError{failed}
+		}
+	}
+	return result, err
+}
+
+// unverifiedError says why a task has failed whose session came to a good end.
+type unverifiedError struct{ error }
+
+// begin takes the first steps of this owner. Its context does not end, because that would be an interrupt: drive ends the session.
+func (j *Job) begin(h Hosted) (*agent.Result, error) {
+	ctx := context.WithoutCancel(j.hold)
+	switch {
+	case j.was.asks:
+		return &agent.Result{Reason: agent.ReasonAwaitingInput}, nil
+	case j.was.over:
+		return h.Session.Result(), nil
+	case j.was.begun:
+		return h.Session.Continue(ctx)
+	case h.Submit != nil:
+		return h.Submit(ctx)
+	}
+	return h.Session.Submit(ctx, j.Task.Prompt)
+}
+
+// concluded returns the outcome of what drive returned.
+func (j *Job) concluded(result *agent.Result, err error) outcome {
+	fault, isFault := errors.AsType[*llm.Error](err)
+	_, panicked := errors.AsType[*agent.HostError](err)
+	_, unverified := errors.AsType[*unverifiedError](err)
+	failed := isFault && !llm.Retryable(fault) || panicked || unverified || errors.Is(err, agent.ErrFull)
+	interrupted := errors.Is(err, errInterrupted) || errors.Is(j.cause(), errInterrupted)
+	switch {
+	case err == nil, errors.Is(err, errInterrupted) && result != nil:
+		return outcome{state: Done, result: j.whole(result)}
+	case interrupted && (!failed || errors.Is(err, llm.ErrAborted)):
+		// The session was cut off, or stopped at an error that may pass. Whoever interrupted the task was told that it ends.
+		return outcome{state: Done, result: j.cutOff()}
+	case j.cause() != nil && !interrupted, errors.Is(err, errDeadline):
+		out := j.stopped(err)
+		if out.state.Final() {
+			out.result = j.whole(result)
+		}
+		return out
+	case isFault && llm.Retryable(fault):
+		return j.outageOr(fault)
+	case failed:
+		return outcome{state: Failed, reason: err.Error(), result: j.whole(result)}
+	}
+	return j.stopped(err)
+}
+
+// cutOff returns the result of a session that was interrupted and has none: what there was, whatever its journal says about the end.
+func (j *Job) cutOff() *agent.Result {
+	result := agent.Result{}
+	if last := j.whole(nil); last != nil {
+		result = *last
+	}
+	result.Reason = agent.ReasonInterrupted
+	return &result
+}
+
+// whole returns the result with the sums of all owners.
+func (j *Job) whole(result *agent.Result) *agent.Result {
+	log, err := j.Space.Journals().Read(j.worker.life, j.Task.ID)
+	if err != nil {
+		j.log.Debug("sums unknown", "error", err)
+		return result
+	}
+	defer func() {
+		if err := log.Close(); err != nil {
+			j.log.Debug("journal not closed", "error", err)
+		}
+	}()
+	state, err := agent.Load(j.worker.life, log)
+	if err != nil || state.Last == nil {
+		return result
+	}
+	return resultOf(state)
+}
+
+// notedPoint returns the point of the workspace that a session noted last, or nil.
+func notedPoint(s *agent.State) (*WorkspacePoint, error) {
+	note, ok := s.Notes[WorkspaceNote]
+	if !ok {
+		return nil, nil
+	}
+	point := new(WorkspacePoint)
+	if err := json.Unmarshal(note.Data, point); err != nil {
+		return nil, &PermanentError{fmt.Errorf("the session's note of the workspace cannot be read: %w", err)}
+	}
+	return point, nil
+}
+
+// was says what a journal told about a session when this worker opened it.
+type was struct {
+	begun bool // it has an input
+	over  bool // that has come to a good end, and there is nothing more to do
+	asks  bool // it waits for the answer to a question
+}
+
+// wasOf looks at a session before the state becomes the session's.
+func wasOf(s *agent.State) was {
+	return was{begun: s.Input != nil || s.Last != nil, over: atRest(s) && completed(s.Last.Reason), asks: s.Input == nil && questionOf(s) != nil}
+}

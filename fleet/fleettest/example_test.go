@@ -1,0 +1,62 @@
+package fleettest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/fleettest"
+	"github.com/attractor-go/attractor/fleet/memfleet"
+)
+
+// goTest runs a test as go test does, and prints whether it has passed.
+func goTest(name string, test func(t *testing.T)) {
+	stdout := os.Stdout
+	os.Stdout = os.Stderr // what tests report is not the example's output
+	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: name, F: test}})
+	os.Stdout = stdout
+	fmt.Println(name, ok)
+}
+
+// The test of an engine, in a file of its package.
+func ExampleSuite() {
+	test := func(t *testing.T) {
+		fleettest.Suite(t, func(_ *testing.T, o fleettest.Options) fleettest.Fleet {
+			first := memfleet.New(memfleet.Options{Tenants: o.Tenants, Limits: o.Limits})
+			return fleettest.Fleet{Unit: 10 * time.Millisecond, Engine: func(t *testing.T) fleet.Engine {
+				e := first.Share() // another machine would connect
+				t.Cleanup(func() { _ = e.Close() })
+				return e
+			}}
+		})
+	}
+	goTest("TestEngine", test)
+	// Output: TestEngine true
+}
+
+// A worker whose machine falls off the network, and comes back.
+func ExampleLine() {
+	ctx := context.Background()
+	line := fleettest.NewLine(memfleet.New(memfleet.Options{}), time.Millisecond)
+	defer line.Close()
+	space, err := line.Open(ctx, fleet.DefaultTenant)
+	if err != nil {
+		log.Fatal(err)
+	}
+	task := fleet.Task{ID: "fix-1", Prompt: "Make the tests pass."}
+
+	line.Cut()
+	_, _, err = space.Tasks().Submit(ctx, task)
+	fmt.Println(err)
+
+	line.Mend()
+	status, _, err := space.Tasks().Submit(ctx, task)
+	fmt.Println(status.State, err)
+	// Output:
+	// fleettest: the line to the engine is cut
+	// queued <nil>
+}

@@ -1,0 +1,214 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// errClosedGate says why an effect was refused. Nobody but a log reads it: the session that wanted the effect is not this worker's any more.
+var errClosedGate = errors.New("fleet: the worker's hold on the task has ended")
+
+// A gate says whether this worker may still have effects for a task: while its lease and its claim hold. It is asked right before each
+// effect, because the process may have been stopped at any point before. Once it was closed it stays closed.
+type gate struct {
+	lease  Lease
+	closed atomic.Bool
+
+	mu    sync.Mutex
+	until time.Time // when the claim ends
+}
+
+// extend moves the end of the claim.
+func (g *gate) extend(until time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.until = until
+}
+
+// end returns when the gate closes unless lease and claim are extended.
+func (g *gate) end() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if lease := g.lease.Until(); lease.Before(g.until) {
+		return lease
+	}
+	return g.until
+}
+
+// open reports whether effects are allowed. Time that has passed by either of the machine's clocks counts: the monotonic one does not go
+// on while a machine is suspended, and the other one may be set back.
+func (g *gate) open() bool {
+	if g.closed.Load() {
+		return false
+	}
+	now, end := time.Now(), g.end()
+	if now.Before(end) && now.Round(0).Before(end.Round(0)) {
+		return true
+	}
+	g.closed.Store(true)
+	return false
+}
+
+// close closes the gate for good.
+func (g *gate) close() { g.closed.Store(true) }
+
+// check returns an error if the gate is closed.
+func (g *gate) check() error {
+	if !g.open() {
+		return errClosedGate
+	}
+	return nil
+}
+
+// middleware keeps calls from beginning once the gate is closed. They stay open for the next owner.
+func (g *gate) middleware(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		if !g.open() {
+			return tool.Result{}, fmt.Errorf("%w: %w", errClosedGate, tool.ErrNotBegun)
+		}
+		return next(ctx, call)
+	}
+}
+
+// tools returns tools that ask the gate once more when their calls have begun: between a call's record and its effect the process may have
+// been stopped for long. The list and its tools are copies.
+func (g *gate) tools(tools []tool.Tool) []tool.Tool {
+	gated := make([]tool.Tool, len(tools))
+	for i, t := range tools {
+		run := t.Run
+		if gated[i] = t; run == nil {
+			continue
+		}
+		gated[i].Run = func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			if err := g.check(); err != nil {
+				return tool.Result{}, err
+			}
+			return run(ctx, call)
+		}
+	}
+	return gated
+}
+
+// gatedEnv is an environment that changes nothing and starts nothing once the gate is closed. Reading goes on.
+type gatedEnv struct {
+	env.Base
+	gate *gate
+}
+
+// environment returns the environment behind the gate.
+func (g *gate) environment(e env.Environment) env.Environment {
+	return &gatedEnv{Base: env.Base{Environment: e}, gate: g}
+}
+
+func (e *gatedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	if err := e.gate.check(); err != nil {
+		return nil, err
+	}
+	return e.Environment.Start(ctx, cmd)
+}
+
+func (e *gatedEnv) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return e.Environment.WriteFile(ctx, name, data, perm)
+}
+
+func (e *gatedEnv) Remove(ctx context.Context, name string) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return e.Environment.Remove(ctx, name)
+}
+
+// Replace implements [env.Replacer].
+func (e *gatedEnv) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return env.Replace(ctx, e.Environment, name, was, data, perm)
+}
+
+// Delete implements [env.Replacer].
+func (e *gatedEnv) Delete(ctx context.Context, name string, was env.Hash) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return env.Delete(ctx, e.Environment, name, was)
+}
+
+// Lstat implements [env.Tree].
+func (e *gatedEnv) Lstat(ctx context.Context, name string) (env.Node, error) {
+	return env.TreeOf(e.Environment).Lstat(ctx, name)
+}
+
+// Readlink implements [env.Tree].
+func (e *gatedEnv) Readlink(ctx context.Context, name string) (string, error) {
+	return env.TreeOf(e.Environment).Readlink(ctx, name)
+}
+
+// Symlink implements [env.Tree].
+func (e *gatedEnv) Symlink(ctx context.Context, target, name string) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return env.TreeOf(e.Environment).Symlink(ctx, target, name)
+}
+
+// Mkdir implements [env.Tree].
+func (e *gatedEnv) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return env.TreeOf(e.Environment).Mkdir(ctx, name, perm)
+}
+
+// Chmod implements [env.Tree].
+func (e *gatedEnv) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	if err := e.gate.check(); err != nil {
+		return err
+	}
+	return env.TreeOf(e.Environment).Chmod(ctx, name, perm)
+}
+
+// OpenDir implements [env.DirOpener].
+func (e *gatedEnv) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	return env.OpenDir(ctx, e.Environment, name)
+}
+
+// Below implements [env.View]: searches read the environment itself.
+func (e *gatedEnv) Below(context.Context, string, string) (env.Environment, func(error)) {
+	return e.Environment, func(error) {}
+}
+
+// gatedLog is the log of a session, which takes no record once the gate is closed. To the session that is what a takeover looks like.
+type gatedLog struct {
+	journal.Log
+	gate  *gate
+	close func() error
+}
+
+// log returns a log behind the gate.
+func (g *gate) log(l journal.Log) *gatedLog {
+	return &gatedLog{Log: l, gate: g, close: sync.OnceValue(l.Close)}
+}
+
+// Append implements [journal.Log].
+func (l *gatedLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
+	if !l.gate.open() {
+		return fmt.Errorf("%w: %w", errClosedGate, journal.ErrConflict)
+	}
+	return l.Log.Append(ctx, next, records...)
+}
+
+// Close implements [journal.Reader]. It may be called again.
+func (l *gatedLog) Close() error { return l.close() }

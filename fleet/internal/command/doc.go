@@ -1,0 +1,2 @@
+// Package command is the command attractor-fleet.
+package command

@@ -1,0 +1,188 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/check"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// sessions opens the sessions of tasks, each as attractor run does with the same flags.
+type sessions struct {
+	config host.Config // what the flags choose
+	flags  *cli.SessionFlags
+	// shared says that --budget-usd and --budget-tokens hold for all tasks together, which is not for the sessions to see.
+	shared bool
+	// asks lets calls that need an approval, and questions, wait for a client of the tenant.
+	asks bool
+	// checks is the directory in which the trees are kept that checks compare.
+	checks string
+	// events is told what happens in a task; it may be nil.
+	events func(task string, ev agent.Event)
+
+	mu   sync.Mutex
+	open map[*host.Setup]bool
+}
+
+// Open implements [fleet.Host].
+func (s *sessions) Open(ctx context.Context, j *fleet.Job) (fleet.Hosted, error) {
+	c, err := s.configOf(j)
+	if err != nil {
+		return fleet.Hosted{}, &fleet.PermanentError{Err: err}
+	}
+	setup, err := host.Open(ctx, c)
+	if err != nil {
+		return fleet.Hosted{}, lasting(err)
+	}
+	s.flags.Apply(setup)
+	policy := &setup.Options.Policy
+	if s.shared {
+		policy.Budget = agent.Budget{}
+	}
+	policy.Budget = stricter(policy.Budget, j.Task.Budget.Agent())
+	if j.Task.Agent.Schema != nil {
+		policy.Result = &agent.ResultPolicy{Schema: j.Task.Agent.Schema}
+	}
+	if s.asks {
+		setup.Options.Questions = new(agent.Questions)
+	}
+	if s.events != nil {
+		setup.Options.OnEvent = func(ev agent.Event) { s.events(j.Task.ID, ev) }
+	}
+	session, err := setup.Start(ctx)
+	if err != nil {
+		return fleet.Hosted{}, errors.Join(lasting(err), setup.Close())
+	}
+	s.keep(setup, true)
+	verify := func(ctx context.Context, result *agent.Result) error {
+		report, err := setup.EndChecks(context.WithoutCancel(ctx), result)
+		if err == nil && report != nil && report.Status != check.Verified {
+			err = errors.New(report.String())
+		}
+		return err
+	}
+	return fleet.Hosted{Session: session, Verify: verify, Close: func() error {
+		s.keep(setup, false)
+		return setup.Close()
+	}}, nil
+}
+
+// stricter returns the budget that keeps within both.
+func stricter(a, b agent.Budget) agent.Budget {
+	return agent.Budget{Tokens: lower(a.Tokens, b.Tokens), USD: lower(a.USD, b.USD), Time: lower(a.Time, b.Time)}
+}
+
+// lower returns the lower of two limits, of which 0 is none.
+func lower[T int | float64 | time.Duration](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// configOf returns the configuration of a task's session.
+func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
+	c, a := s.config, j.Task.Agent
+	place, ok := j.Workspace.(interface {
+		Place() (dir string, envCommand []string)
+		Confine() sandbox.Options
+	})
+	if !ok {
+		return c, errors.New("the workspace does not say where it is")
+	}
+	c.Dir, c.EnvCommand = place.Place()
+	if c.EnvCommand == nil {
+		c.EnvCommand = []string{} // this machine, also for a session that was elsewhere before
+	}
+	switch own := place.Confine(); {
+	case len(c.EnvCommand) > 0:
+		c.Sandbox = sandbox.Options{} // what is behind the command confines
+	case own.Level != "" && own.Level != sandbox.Off:
+		c.Sandbox = own
+	}
+	c.Store, c.ID = j.Store, j.Task.ID
+	if j.Resumes {
+		c.Resume = j.Task.ID
+	}
+	if a.Provider != "" {
+		c.Provider = &a.Provider
+	}
+	if a.Model != "" {
+		c.Model = &a.Model
+	}
+	if a.Effort != "" {
+		c.Effort = &a.Effort
+	}
+	if a.Profile != "" {
+		c.Profile = a.Profile
+	}
+	if a.Instructions != "" {
+		c.Instructions = strings.TrimPrefix(c.Instructions+"\n\n"+a.Instructions, "\n\n")
+	}
+	c.Checks.Commands = append(c.Checks.Commands[:len(c.Checks.Commands):len(c.Checks.Commands)], a.Checks...)
+	c.Checkpoints, c.NoCheckpoints = "", true // the fleet records workspaces itself
+	if len(c.Checks.Commands) > 0 {
+		c.Checkpoints = s.checks
+	}
+	if s.asks {
+		c.Asker = func(ctx context.Context, q host.Question) (host.Answer, error) {
+			d, err := j.Approve(ctx, q.Request)
+			return host.Answer{Verdict: d.Verdict, Reason: d.Reason}, err
+		}
+	}
+	c.Instrument = func(o *agent.Options, _ *secret.Masker) { j.Attach(o) }
+	return c, nil
+}
+
+// lasting returns the error for a session that cannot be opened. Those of a configuration that cannot work are permanent.
+func lasting(err error) error {
+	for _, kind := range []error{host.ErrConfig, host.ErrNoKey, host.ErrNoServer, host.ErrNoProvider, host.ErrNoModel, host.ErrFallback} {
+		if errors.Is(err, kind) {
+			return &fleet.PermanentError{Err: err}
+		}
+	}
+	return err
+}
+
+// keep notes which sessions are open.
+func (s *sessions) keep(setup *host.Setup, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[*host.Setup]bool{}
+	}
+	if open {
+		s.open[setup] = true
+		return
+	}
+	delete(s.open, setup)
+}
+
+// kill ends all commands of all sessions at once.
+func (s *sessions) kill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for setup := range s.open {
+		errs = append(errs, setup.KillNow())
+	}
+	return errors.Join(errs...)
+}
+
+// check returns an error if no session could be opened with the flags, so that not every task has to find that out.
+func (s *sessions) check(ctx context.Context) error {
+	c := s.config
+	if err := c.Check(ctx); err != nil {
+		return cli.HostError(err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// results writes what tasks have left into a directory:
+//
+//	results.jsonl                 a line for each task
+//	tasks/ID/session.jsonl        the session, in the format of package journal
+//	tasks/ID/changes.patch        what the task has changed
+//	tasks/ID/artifacts/...        files of the workspace
+type results struct {
+	dir   string
+	root  *os.Root // nothing is written outside of dir, whatever artifacts are called
+	space fleet.Space
+}
+
+// resultLine is a line of results.jsonl.
+type resultLine struct {
+	fleet.Status
+	Done bool `json:"done"` // the task is done as it was asked for
+	// Patch, Files and Session are relative to the directory of the results.
+	Patch   string   `json:"patch,omitempty"`
+	Files   []string `json:"files,omitempty"`
+	Session string   `json:"session,omitempty"`
+}
+
+// openResults makes the directory.
+func openResults(dir string, space fleet.Space) (*results, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &results{dir: dir, root: root, space: space}, nil
+}
+
+func (r *results) close() error { return r.root.Close() }
+
+// patchName is the name of the artifact that has what a task has changed.
+const patchName = "patch"
+
+// remove removes what tasks had left in an earlier run.
+func (r *results) remove(ids []string) error {
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, r.root.RemoveAll(path.Join("tasks", id)))
+	}
+	return errors.Join(errs...)
+}
+
+// write writes what a task has left, and returns its line. The session comes last: where it is, an earlier run has written everything.
+func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error) {
+	line := resultLine{Status: s, Done: succeeded(s)}
+	dir := path.Join("tasks", s.ID)
+	session := path.Join(dir, "session.jsonl")
+	_, err := r.root.Stat(session)
+	written := err == nil
+	var errs []error
+	for _, a := range s.Artifacts {
+		name := path.Join(dir, "artifacts", a.Name)
+		if a.Name == patchName {
+			name = path.Join(dir, "changes.patch")
+		}
+		if !written {
+			if err := r.fetch(ctx, s.ID, a.Name, name); err != nil {
+				errs = append(errs, fmt.Errorf("%s of task %s: %w", a.Name, s.ID, err))
+				continue
+			}
+		}
+		if a.Name == patchName {
+			line.Patch = name
+		} else {
+			line.Files = append(line.Files, name)
+		}
+	}
+	if !written && len(errs) == 0 {
+		err = r.put(session, func(w io.Writer) error { return r.session(ctx, s.ID, w) })
+	}
+	switch {
+	case err == nil:
+		line.Session = session
+	case !errors.Is(err, fs.ErrNotExist): // the task never began
+		errs = append(errs, fmt.Errorf("the session of task %s: %w", s.ID, err))
+	}
+	return line, errors.Join(errs...)
+}
+
+// fetch writes an artifact.
+func (r *results) fetch(ctx context.Context, id, artifact, name string) error {
+	if !filepath.IsLocal(filepath.FromSlash(artifact)) {
+		return errors.New("its name leads out of the directory")
+	}
+	from, err := fleet.NewClient(r.space).Artifact(ctx, id, artifact)
+	if err != nil {
+		return err
+	}
+	defer from.Close() // it was only read
+	return r.put(name, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
+// session writes the lines of a session.
+func (r *results) session(ctx context.Context, id string, w io.Writer) (err error) {
+	log, err := r.space.Journals().Read(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	var line []byte
+	for record, err := range log.Records(ctx, 1) {
+		if err != nil {
+			return err
+		}
+		if line, err = journal.AppendLine(line[:0], record, false); err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes a file, whole or not at all.
+func (r *results) put(name string, write func(io.Writer) error) error {
+	if err := r.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temp := name + ".new"
+	f, err := r.root.Create(temp)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(f), f.Close()); err == nil {
+		err = r.root.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, r.root.Remove(temp))
+	}
+	return nil
+}
+
+// list writes results.jsonl.
+func (r *results) list(lines []resultLine) error {
+	return r.put("results.jsonl", func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for _, line := range lines {
+			if err := enc.Encode(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

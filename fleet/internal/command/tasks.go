@@ -1,0 +1,264 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+// The limits of a file of tasks.
+const (
+	maxTaskLine  = 1 << 20 // bytes
+	maxTasks     = 100_000
+	maxLineFault = 50 // errors that are shown
+)
+
+// readTasks reads tasks, one JSON object a line. Empty lines are skipped, and the same task twice counts once. The error has all mistakes, each
+// with its line; check finds what is wrong with a task, and may complete it.
+func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet.Task, error) {
+	list := taskList{name: name, check: check, places: map[string]place{}}
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for number := 1; ; number++ {
+		line, err := readLine(lines)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, errLongLine) {
+			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository", maxTaskLine))
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", name, err)
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			list.add(number, line)
+		}
+	}
+	if len(list.tasks) == 0 && len(list.faults) == 0 {
+		return nil, fmt.Errorf(`%s has no tasks; a task is a line such as {"id":"fix-1","prompt":"fix the failing test"}`, name)
+	}
+	return list.tasks, list.err()
+}
+
+// errLongLine says that a line is too long. The reader is behind it.
+var errLongLine = errors.New("the line is too long")
+
+// readLine returns the next line without its end.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	long := false
+	for {
+		piece, err := r.ReadSlice('\n')
+		if !long {
+			line = append(line, piece...)
+		}
+		if long = long || len(line) > maxTaskLine; long {
+			line = nil
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err == nil, errors.Is(err, io.EOF) && (len(line) > 0 || long):
+			if long {
+				return nil, errLongLine
+			}
+			return bytes.TrimSuffix(line, []byte("\n")), nil
+		}
+		return nil, err
+	}
+}
+
+// taskList holds the tasks of a file, and what is wrong with it.
+type taskList struct {
+	name   string
+	check  func(*fleet.Task) error
+	tasks  []fleet.Task
+	places map[string]place // by id
+	faults []error
+}
+
+// place is where a task is in a file, and in the list.
+type place struct{ line, index int }
+
+// fault notes what is wrong with a line.
+func (l *taskList) fault(line int, err error) {
+	l.faults = append(l.faults, fmt.Errorf("%s:%d: %w", l.name, line, err))
+}
+
+// err returns all that is wrong, or nil.
+func (l *taskList) err() error {
+	if more := len(l.faults) - maxLineFault; more > 0 {
+		return errors.Join(append(l.faults[:maxLineFault:maxLineFault], fmt.Errorf("and %s more", render.Count(more, "mistake")))...)
+	}
+	return errors.Join(l.faults...)
+}
+
+// add adds the task of a line.
+func (l *taskList) add(number int, line []byte) {
+	t, faults := parseTask(line, l.check)
+	if len(faults) > 0 {
+		for _, err := range faults {
+			l.fault(number, err)
+		}
+		return
+	}
+	if before, ok := l.places[t.ID]; ok {
+		if !reflect.DeepEqual(l.tasks[before.index], t) {
+			l.fault(number, fmt.Errorf("id: %q is also that of line %d, whose task is another one", t.ID, before.line))
+		}
+		return
+	}
+	if len(l.tasks) == maxTasks {
+		l.fault(number, fmt.Errorf("one file can have at most %d tasks", maxTasks))
+		return
+	}
+	l.places[t.ID] = place{number, len(l.tasks)}
+	l.tasks = append(l.tasks, t)
+}
+
+// parseTask returns the task of a JSON object, or all that is wrong with it.
+func parseTask(data []byte, check func(*fleet.Task) error) (t fleet.Task, faults []error) {
+	p := taskParser{}
+	p.object("", data, &t, map[string]func() any{
+		"repo":   func() any { t.Repo = new(fleet.Repo); return t.Repo },
+		"agent":  func() any { return &t.Agent },
+		"budget": func() any { return &t.Budget },
+	})
+	if len(p.faults) > 0 {
+		return t, p.faults
+	}
+	err := trimmed(check(&t))
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		return t, list.Unwrap()
+	}
+	if err != nil {
+		return t, []error{err}
+	}
+	return t, nil
+}
+
+// trimmed returns the errors of a task without the name of their package.
+func trimmed(err error) error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		var errs []error
+		for _, err := range list.Unwrap() {
+			errs = append(errs, trimmed(err))
+		}
+		return errors.Join(errs...)
+	}
+	if err == nil {
+		return nil
+	}
+	if text, ok := strings.CutPrefix(err.Error(), "fleet: "); ok {
+		return errors.New(text)
+	}
+	return err
+}
+
+// taskParser collects the mistakes in an object.
+type taskParser struct{ faults []error }
+
+func (p *taskParser) fault(field, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if field != "" {
+		text = field + ": " + text
+	}
+	p.faults = append(p.faults, errors.New(text))
+}
+
+// object reads the members of an object into a struct, each by itself, so that all mistakes are found. Members with structs of their own are
+// read into what within returns.
+func (p *taskParser) object(path string, data []byte, into any, within map[string]func() any) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		p.fault(path, "is not a JSON object, such as {...}")
+		return
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			p.fault(path, "is not valid JSON: %v", err)
+			return
+		}
+		field, key := path+fmt.Sprint(name), fmt.Sprint(name)
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			p.fault(field, "is not valid JSON: %v", err)
+			return
+		}
+		if seen[key] {
+			p.fault(field, "is there twice")
+		}
+		seen[key] = true
+		if open := within[key]; open != nil && string(value) != "null" {
+			p.object(field+".", value, open(), nil)
+			continue
+		}
+		p.member(field, key, value, into)
+	}
+	if _, err := dec.Token(); err != nil {
+		p.fault(strings.TrimSuffix(path, "."), "is not valid JSON: %v", err)
+		return
+	}
+	if path == "" {
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			p.fault(path, "has more than one JSON value; write one task a line")
+		}
+	}
+}
+
+// member reads one member into a struct.
+func (p *taskParser) member(field, key string, value json.RawMessage, into any) {
+	known := fieldsOf(into)
+	if !slices.Contains(known, key) {
+		p.fault(field, "there is no such field; the fields are %s", strings.Join(known, ", "))
+		return
+	}
+	name, err := json.Marshal(key)
+	if err == nil {
+		err = json.Unmarshal(slices.Concat([]byte("{"), name, []byte(":"), value, []byte("}")), into)
+	}
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		p.fault(field, "must be %s, not a JSON %s", jsonName(wrong.Type), wrong.Value)
+	case err != nil:
+		p.fault(field, "%v", err)
+	}
+}
+
+// fieldsOf returns the names of a struct's fields in JSON.
+func fieldsOf(pointer any) (names []string) {
+	t := reflect.TypeOf(pointer).Elem()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// jsonName says what JSON a type is read from.
+func jsonName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "an array of strings"
+	case reflect.Map:
+		return "an object of strings"
+	}
+	return "a string such as 10m or 2026-01-02T15:04:05Z"
+}

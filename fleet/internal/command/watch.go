@@ -1,0 +1,216 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+func (p *program) watch() *cobra.Command {
+	var f clientFlags
+	var all, asJSON bool
+	var from int64
+	cmd := &cobra.Command{
+		Use:   "watch [flags] <id | --all>",
+		Short: "Show what happens in a task",
+		Long: `Watch shows a task from its beginning to its end, as attractor run shows a session, whichever workers it has. With --all it shows each change of
+the status of all tasks. It goes on when the connection was lost. The exit code is 0 when the task is done, and 1 otherwise.
+
+With --json each line is an object: with event and n, the number of the record in the session's journal, or with status. An event without n is a
+piece of one that comes later. After a line with n and without more, --from N+1 goes on behind it.
+
+` + connectHelp,
+		Example: `  attractor-fleet watch fix-1
+  attractor-fleet watch --all --json | jq -c '[.id, .state]'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) == 1) || len(args) > 1 {
+				return errors.New("pass the id of a task, or --all")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if from < 1 {
+				return cli.Usage(cmd, fmt.Errorf("--from must be at least 1, not %d", from))
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			c, err := f.open(ctx)
+			if err != nil {
+				return err
+			}
+			if all {
+				err = p.watchAll(ctx, c, asJSON)
+			} else {
+				err = p.watchTask(ctx, c, args[0], from, asJSON)
+			}
+			return errors.Join(taskError(err), c.close())
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&all, "all", false, "show the changes of all tasks, until Ctrl-C")
+	cmd.Flags().Int64Var(&from, "from", 1, "begin with the record `n` of the session's journal")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as lines of JSON")
+	return cmd
+}
+
+// watchTask shows one task.
+func (p *program) watchTask(ctx context.Context, c *connection, id string, from int64, asJSON bool) error {
+	s := p.newScreen()
+	for u, err := range c.Watch(ctx, id, from) {
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			err = p.printJSON(u)
+		default:
+			err = s.update(u)
+		}
+		if err != nil {
+			return err
+		}
+		if u.Status != nil && u.Status.State.Final() && !succeeded(*u.Status) {
+			return cli.Silent(cli.ExitFailed)
+		}
+	}
+	return nil
+}
+
+// screen shows a session of the fleet as attractor run shows one.
+type screen struct {
+	out     io.Writer
+	style   render.Style
+	session *render.Session
+	last    string         // the line about the last status
+	live    map[int]string // the text of each block of the answer that was shown before its fact came
+}
+
+func (p *program) newScreen() *screen {
+	style, file := cli.Look(p.out)
+	style.Rich = file != nil
+	return &screen{out: cli.In(p.out, sanitize.Coloured), style: style, session: render.NewSession(style), live: map[int]string{}}
+}
+
+// update shows an update.
+func (s *screen) update(u fleet.Update) error {
+	if u.Status != nil {
+		return s.status(*u.Status)
+	}
+	ev, err := agent.UnmarshalEvent(u.Event)
+	if errors.Is(err, agent.ErrUnknownKind) { // of a newer worker
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("an event of the task: %w", err)
+	}
+	for _, ev := range s.unseen(ev, u.N == 0) {
+		if _, err := io.WriteString(s.out, s.session.Event(ev)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unseen returns an event without the text that was shown live. If something else was shown, such as an answer that broke off, or if pieces were
+// lost, it says so first.
+func (s *screen) unseen(ev agent.Event, live bool) []agent.Event {
+	switch e := ev.(type) {
+	case *agent.AssistantTextDelta:
+		if live {
+			s.live[e.Block] += e.Text
+			return []agent.Event{ev}
+		}
+		rest, ok := strings.CutPrefix(e.Text, s.live[e.Block])
+		delete(s.live, e.Block)
+		if !ok {
+			return []agent.Event{&agent.AssistantTextEnd{Discarded: true}, ev}
+		}
+		unseen := *e
+		unseen.Text = rest
+		return []agent.Event{&unseen}
+	case *agent.StepEnd:
+		clear(s.live)
+	}
+	return []agent.Event{ev}
+}
+
+// status shows a status, if there is something new to say.
+func (s *screen) status(status fleet.Status) error {
+	line := statusLine(s.style, status)
+	if line == s.last {
+		return nil
+	}
+	s.last = line
+	_, err := fmt.Fprintln(s.out, line)
+	return err
+}
+
+// statusLine tells of a status in one line that changes only with it.
+func statusLine(style render.Style, s fleet.Status) string {
+	if s.State.Final() {
+		return endLine(style, s)
+	}
+	text := fmt.Sprintf("· %s  %s", s.ID, s.State)
+	if s.State == fleet.Running {
+		text += " on " + s.Worker
+	}
+	if s.Waits {
+		text += " · waits for an answer: attractor-fleet asks " + s.ID
+	}
+	if s.State == fleet.Paused && !s.NotBefore.IsZero() {
+		text += " until " + s.NotBefore.Local().Format(time.TimeOnly)
+	}
+	if s.Reason != "" {
+		text += " · " + render.OneLine(s.Reason)
+	}
+	if style.Width > 0 {
+		text = render.Fit(text, style.Width)
+	}
+	return text
+}
+
+// watchGap is the time before a watch that has ended with an error is made again.
+const watchGap = time.Second
+
+// watchAll shows the changes of all tasks until ctx ends.
+func (p *program) watchAll(ctx context.Context, c *connection, asJSON bool) error {
+	style, _ := cli.Look(p.out)
+	last := map[string]string{} // by task: a watch that is made again begins with what was shown before
+	for ctx.Err() == nil {
+		for s, err := range c.space.Tasks().Watch(ctx, "") {
+			if err != nil {
+				p.warn("the connection was lost: %v", err)
+				break
+			}
+			if asJSON {
+				if err := p.printJSON(s); err != nil {
+					return err
+				}
+				continue
+			}
+			line := statusLine(style, s)
+			if last[s.ID] == line {
+				continue
+			}
+			last[s.ID] = line
+			if _, err := fmt.Fprintln(p.out, line); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchGap):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/attractor-go/attractor/agent"
+)
+
+// mostLive is how many live pieces wait for the bus. The session never waits: what comes while the queue is full is lost, and its fact comes
+// from the journal later.
+const mostLive = 256
+
+// publisher sends what happens in a session, and is not in its journal yet, to those who listen.
+type publisher struct {
+	bus    Bus
+	id     string
+	pieces chan agent.Event
+	ctx    context.Context
+	end    context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// newPublisher returns a publisher that works until close is called.
+func newPublisher(bus Bus, id string) *publisher {
+	p := &publisher{bus: bus, id: id, pieces: make(chan agent.Event, mostLive)}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	p.done.Go(p.send)
+	return p
+}
+
+// close ends the publisher.
+func (p *publisher) close() {
+	p.end()
+	p.done.Wait()
+}
+
+// around returns an OnEvent that publishes live pieces before it calls the host's.
+func (p *publisher) around(onEvent func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if isLive(e) {
+			select {
+			case p.pieces <- e:
+			default:
+			}
+		}
+		if onEvent != nil {
+			onEvent(e)
+		}
+	}
+}
+
+// isLive reports whether an event comes before its fact is in the journal.
+func isLive(e agent.Event) bool {
+	switch e := e.(type) {
+	case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallStart, *agent.ToolCallOutputDelta, *agent.StepStart:
+		return true
+	case *agent.SubagentEvent:
+		return isLive(e.Event)
+	}
+	return false
+}
+
+// send publishes what is in the queue. Errors are ignored: nobody keeps what goes over the bus.
+func (p *publisher) send() {
+	for {
+		select {
+		case e := <-p.pieces:
+			data, err := json.Marshal(e)
+			if err == nil {
+				_ = p.bus.Publish(p.ctx, p.id, data) // lost pieces are allowed
+			}
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}

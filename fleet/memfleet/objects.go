@@ -1,0 +1,134 @@
+package memfleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// maxName and maxObject bound the bytes of a name and of an object.
+const (
+	maxName   = 512
+	maxObject = 1 << 30
+)
+
+// objectTable holds the objects of a tenant.
+type objectTable struct {
+	sync.Mutex
+	objects map[string]object // by name
+}
+
+// object is data that does not change.
+type object struct {
+	fleet.Artifact
+	data []byte
+}
+
+// objects implements [fleet.Objects].
+type objects struct {
+	e *Engine
+	*objectTable
+}
+
+// Put implements [fleet.Objects].
+func (s objects) Put(ctx context.Context, name string, data io.Reader) (fleet.Artifact, error) {
+	if err := s.e.check(ctx); err != nil {
+		return fleet.Artifact{}, err
+	}
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return fleet.Artifact{}, fmt.Errorf("fleet: %.600q cannot name an object: 1 to %d bytes of UTF-8 without control characters: %w", name, maxName, fs.ErrInvalid)
+	}
+	text, err := io.ReadAll(io.LimitReader(data, maxObject+1))
+	if err != nil {
+		return fleet.Artifact{}, fmt.Errorf("fleet: object %q: what it is to hold cannot be read: %w", name, err)
+	}
+	if len(text) > maxObject {
+		return fleet.Artifact{}, fmt.Errorf("fleet: object %q has more than %d bytes: %w", name, maxObject, fs.ErrInvalid)
+	}
+	sum := sha256.Sum256(text)
+	o := object{fleet.Artifact{Name: name, Size: int64(len(text)), Hash: hex.EncodeToString(sum[:])}, text}
+	s.Lock()
+	defer s.Unlock()
+	if err := s.e.check(ctx); err != nil { // while it was read
+		return fleet.Artifact{}, err
+	}
+	s.objects[name] = o
+	return o.Artifact, nil
+}
+
+// Open implements [fleet.Objects].
+func (s objects) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if err := s.e.check(ctx); err != nil {
+		return nil, err
+	}
+	s.Lock()
+	defer s.Unlock()
+	o, ok := s.objects[name]
+	if !ok {
+		return nil, fmt.Errorf("fleet: there is no object %.600q: %w", name, fs.ErrNotExist)
+	}
+	return io.NopCloser(bytes.NewReader(o.data)), nil
+}
+
+// List implements [fleet.Objects].
+func (s objects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artifact, error] {
+	return func(yield func(fleet.Artifact, error) bool) {
+		if err := s.e.check(ctx); err != nil {
+			yield(fleet.Artifact{}, err)
+			return
+		}
+		for _, a := range s.named(prefix) {
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (t *objectTable) named(prefix string) []fleet.Artifact {
+	t.Lock()
+	defer t.Unlock()
+	var list []fleet.Artifact
+	for _, name := range slices.Sorted(maps.Keys(t.objects)) {
+		if strings.HasPrefix(name, prefix) {
+			list = append(list, t.objects[name].Artifact)
+		}
+	}
+	return list
+}
+
+// Remove implements [fleet.Objects].
+func (s objects) Remove(ctx context.Context, names ...string) error {
+	if err := s.e.check(ctx); err != nil {
+		return err
+	}
+	s.Lock()
+	defer s.Unlock()
+	for _, name := range names {
+		delete(s.objects, name)
+	}
+	return nil
+}
+
+// removeTask removes the objects of a task.
+func (t *objectTable) removeTask(id string) {
+	t.Lock()
+	defer t.Unlock()
+	maps.DeleteFunc(t.objects, func(name string, _ object) bool {
+		_, rest, _ := strings.Cut(name, "/")
+		return strings.HasPrefix(rest, id+"/")
+	})
+}

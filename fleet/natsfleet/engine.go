@@ -1,0 +1,194 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// engine implements [fleet.Engine].
+type engine struct {
+	target   target
+	operator *account
+	token    string // of the operator; the passwords of workers derive from it
+	leases   fleet.Leases
+	slots    fleet.Slots
+	ledgers  *ledgers
+	close    func() error // ends what the engine owns beside its connections; may be nil
+
+	mu     sync.Mutex
+	spaces map[string]*opened
+	closed bool
+}
+
+// opened is the space of a tenant, once somebody has opened it. Its lock is held while it is being opened.
+type opened struct {
+	sync.Mutex
+	space *space
+}
+
+// Open connects to servers as the fleet's operator, as workers do. The url may name several servers, separated by commas. It fails at once if no
+// server answers or the token is wrong. Once it is connected it reconnects for as long as it is open.
+func Open(ctx context.Context, url string, o OpenOptions) (fleet.Engine, error) {
+	return openEngine(ctx, target{url: url, tls: o.TLS, name: o.Name}, o.Token)
+}
+
+// openEngine connects as the operator.
+func openEngine(ctx context.Context, to target, token string) (*engine, error) {
+	nc, err := to.connect(ctx, operatorUser, token)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{target: to, token: token, spaces: map[string]*opened{}}
+	if e.operator, err = newAccount(nc, fleet.Tenant{}); err == nil {
+		err = e.setUp(ctx)
+	}
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// setUp reads the registry and opens what belongs to the operator.
+func (e *engine) setUp(ctx context.Context) error {
+	r, err := readRegistry(ctx, e.operator)
+	if err != nil {
+		return err
+	}
+	e.operator.replicas, e.operator.shards = r.Replicas, r.Shards
+	if e.leases, err = newLeases(ctx, e.operator); err != nil {
+		return fmt.Errorf("the leases: %w", err)
+	}
+	if e.slots, err = newSlots(ctx, e.operator, r.Slots); err != nil {
+		return fmt.Errorf("the slots: %w", err)
+	}
+	if e.ledgers, err = newLedgers(ctx, e.operator); err != nil {
+		return fmt.Errorf("the ledgers: %w", err)
+	}
+	return nil
+}
+
+// Tenants implements [fleet.Engine].
+func (e *engine) Tenants(ctx context.Context) ([]fleet.Tenant, error) {
+	r, err := readRegistry(ctx, e.operator)
+	return r.Tenants, err
+}
+
+// Open implements [fleet.Engine]. The limits of the tenant are those of now: they do not change in the space.
+func (e *engine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
+	r, err := readRegistry(ctx, e.operator)
+	if err != nil {
+		return nil, err
+	}
+	limits, ok := r.tenant(tenant)
+	if !ok {
+		return nil, fmt.Errorf("tenant %q: %w", tenant, fs.ErrNotExist)
+	}
+	o, err := e.place(tenant)
+	if err != nil {
+		return nil, err
+	}
+	o.Lock()
+	defer o.Unlock()
+	// A connection that the server has refused for good, such as one of a tenant that was removed meanwhile, is made anew.
+	if o.space != nil && !o.space.account.nc.IsClosed() {
+		return o.space, nil
+	}
+	s, err := e.openSpace(ctx, r, limits)
+	if err != nil {
+		return nil, fmt.Errorf("tenant %s: %w", tenant, err)
+	}
+	if o.space = s; e.isClosed() { // and Close may have looked before
+		s.account.nc.Close()
+		return nil, errClosed
+	}
+	return s, nil
+}
+
+var errClosed = errors.New("the engine is closed")
+
+// place returns where the space of a tenant is kept.
+func (e *engine) place(tenant string) (*opened, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed
+	}
+	o := e.spaces[tenant]
+	if o == nil {
+		o = &opened{}
+		e.spaces[tenant] = o
+	}
+	return o, nil
+}
+
+func (e *engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// openSpace connects to a tenant's account.
+func (e *engine) openSpace(ctx context.Context, r registry, limits fleet.Tenant) (*space, error) {
+	nc, err := e.target.connect(ctx, workerUser(limits.Name), workerPassword(e.token, limits.Name))
+	if err != nil {
+		return nil, err
+	}
+	a, err := newAccount(nc, limits)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	a.replicas, a.shards = r.Replicas, r.Shards
+	s, err := newSpace(ctx, a)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Leases implements [fleet.Engine].
+func (e *engine) Leases() fleet.Leases { return e.leases }
+
+// Slots implements [fleet.Engine].
+func (e *engine) Slots() fleet.Slots { return e.slots }
+
+// Ledger implements [fleet.Engine].
+func (e *engine) Ledger(scope string, budget agent.Budget) agent.Ledger {
+	return e.ledgers.open(scope, budget)
+}
+
+// Close implements [fleet.Engine].
+func (e *engine) Close() error {
+	e.mu.Lock()
+	was := e.closed
+	e.closed = true
+	e.mu.Unlock()
+	if was {
+		return nil
+	}
+	for _, o := range e.spaces { // nobody changes it any more
+		o.Lock()
+		if o.space != nil {
+			o.space.account.nc.Close()
+		}
+		o.Unlock()
+	}
+	e.operator.nc.Close()
+	if e.close == nil {
+		return nil
+	}
+	return e.close()
+}
+
+// inProcess is the target of connections to a server of this process.
+func inProcess(s *server.Server) target { return target{server: s} }

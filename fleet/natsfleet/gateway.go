@@ -1,0 +1,343 @@
+package natsfleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// A tenant's clients have an account of their own, which holds nothing. All that they can do there is to ask the gateway, which every server runs
+// for every tenant, and which does for them what a client of the fleet may do. So a client can name no stream, no consumer, and no subject on which
+// the servers or the workers would answer in its stead.
+const (
+	callSubject  = "fleet." // and the operation
+	gatewayInbox = "_INBOX.gateway"
+	clientInbox  = "_INBOX.client"
+	gatewayQueue = "gateway"
+	callsAtOnce  = 1024 // of one tenant on one server, watchers included; others wait
+	callsWaiting = 1024
+)
+
+// gateway answers the calls of a tenant's clients.
+type gateway struct {
+	nc         *nats.Conn
+	operations map[string]operation
+	ctx        context.Context // ends with close
+	cancel     context.CancelCauseFunc
+	slots      chan struct{}
+	running    sync.WaitGroup
+	mu         sync.Mutex // keeps calls from beginning after close has begun
+}
+
+// operation does what a call asks for, and sends any number of items.
+type operation func(ctx context.Context, request []byte, send func(item []byte) error) error
+
+// openGateway begins to answer. The connection is to the account of the tenant's clients; the gateway closes it.
+func openGateway(ctx context.Context, nc *nats.Conn, s fleet.Space) (*gateway, error) {
+	g := &gateway{nc: nc, operations: operations(s), slots: make(chan struct{}, callsAtOnce)}
+	g.ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	sub, err := nc.QueueSubscribe(callSubject+">", gatewayQueue, g.accept)
+	if err == nil {
+		err = sub.SetPendingLimits(callsWaiting, listenBytes)
+	}
+	if err == nil {
+		err = (&account{nc: nc}).flush(ctx)
+	}
+	if err != nil {
+		g.close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// close ends the calls that run.
+func (g *gateway) close() {
+	g.mu.Lock()
+	g.cancel(errLeaves)
+	g.mu.Unlock()
+	g.running.Wait()
+	g.nc.Close()
+}
+
+// accept begins a call.
+func (g *gateway) accept(m *nats.Msg) {
+	select {
+	case g.slots <- struct{}{}:
+	case <-g.ctx.Done():
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx.Err() != nil {
+		return
+	}
+	g.running.Go(func() {
+		defer func() { <-g.slots }()
+		a, err := newAnswer(g.ctx, g.nc, m.Reply)
+		if err != nil { // nobody can be told
+			return
+		}
+		defer a.close()
+		do := g.operations[strings.TrimPrefix(m.Subject, callSubject)]
+		if do == nil {
+			do = func(context.Context, []byte, func([]byte) error) error {
+				return fmt.Errorf("this server does not know %q; it may be older than the client", m.Subject)
+			}
+		}
+		a.end(do(a.ctx, m.Data, a.item))
+	})
+}
+
+// single makes an operation of a func that returns one thing.
+func single[In, Out any](do func(context.Context, In) (Out, error)) operation {
+	return several(func(ctx context.Context, in In) iter.Seq2[Out, error] {
+		return func(yield func(Out, error) bool) { yield(do(ctx, in)) }
+	})
+}
+
+// several makes an operation of a func that yields things. Bytes are sent as they are, everything else as JSON.
+func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) operation {
+	return func(ctx context.Context, request []byte, send func([]byte) error) error {
+		var in In
+		if err := json.Unmarshal(request, &in); err != nil {
+			return fmt.Errorf("the request: %w: %w", err, fs.ErrInvalid)
+		}
+		for out, err := range do(ctx, in) {
+			if err != nil {
+				return err
+			}
+			data, raw := any(out).([]byte)
+			if !raw {
+				if data, err = plainJSON(out); err != nil {
+					return err
+				}
+			}
+			if err := send(data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// plainJSON returns v as JSON, without a change to JSON that it contains.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// The requests and results of calls that are no types of the contract.
+type (
+	nothing     struct{}
+	nameRequest struct {
+		Name string `json:"name"`
+	}
+	idRequest struct {
+		ID string `json:"id"`
+	}
+	idsRequest struct {
+		IDs []string `json:"ids"`
+	}
+	submitted struct {
+		Status fleet.Status `json:"status"`
+		New    bool         `json:"new"`
+	}
+	gotTask struct {
+		Task   fleet.Task   `json:"task"`
+		Status fleet.Status `json:"status"`
+	}
+	recordsRequest struct {
+		ID   string `json:"id"`
+		From int64  `json:"from"`
+		To   int64  `json:"to,omitempty"`
+	}
+	blobRequest struct {
+		ID   string `json:"id"`
+		Hash string `json:"hash"`
+	}
+	busRequest struct {
+		ID   string `json:"id"`
+		Data []byte `json:"data"`
+	}
+	askRequest struct {
+		Task   string       `json:"task"`
+		ID     string       `json:"id"`
+		Answer fleet.Answer `json:"answer,omitzero"`
+	}
+)
+
+// operations returns what a tenant's clients may do in its space.
+func operations(s fleet.Space) map[string]operation {
+	return map[string]operation{
+		"tasks.submit": single(func(ctx context.Context, t fleet.Task) (r submitted, err error) {
+			r.Status, r.New, err = s.Tasks().Submit(ctx, t)
+			return r, err
+		}),
+		"tasks.get": single(func(ctx context.Context, in idRequest) (r gotTask, err error) {
+			r.Task, r.Status, err = s.Tasks().Get(ctx, in.ID)
+			return r, err
+		}),
+		"tasks.list": several(func(ctx context.Context, _ nothing) iter.Seq2[fleet.Status, error] { return s.Tasks().List(ctx) }),
+		"tasks.watch": several(func(ctx context.Context, in idRequest) iter.Seq2[fleet.Status, error] {
+			return s.Tasks().Watch(ctx, in.ID)
+		}),
+		"tasks.cancel": single(func(ctx context.Context, in idRequest) (nothing, error) {
+			return nothing{}, s.Tasks().Cancel(ctx, in.ID)
+		}),
+		"tasks.remove": single(func(ctx context.Context, in idsRequest) (nothing, error) {
+			return nothing{}, s.Tasks().Remove(ctx, in.IDs...)
+		}),
+
+		"journals.list": several(func(ctx context.Context, _ nothing) iter.Seq2[journal.Entry, error] {
+			return func(yield func(journal.Entry, error) bool) {
+				all, err := s.Journals().List(ctx)
+				for _, e := range all {
+					if !yield(e, nil) {
+						return
+					}
+				}
+				if err != nil {
+					yield(journal.Entry{}, err)
+				}
+			}
+		}),
+		"journals.len": single(func(ctx context.Context, in idRequest) (int64, error) { return logLen(ctx, s, in.ID) }),
+		"journals.records": several(func(ctx context.Context, in recordsRequest) iter.Seq2[journal.Record, error] {
+			return logRecords(ctx, s, in)
+		}),
+		"journals.blob": several(func(ctx context.Context, in blobRequest) iter.Seq2[[]byte, error] {
+			return contents(func() (io.ReadCloser, error) { return logBlob(ctx, s, in) })
+		}),
+		"journals.follow": several(func(ctx context.Context, in recordsRequest) iter.Seq2[journal.Record, error] {
+			return s.Journals().Follow(ctx, in.ID, in.From)
+		}),
+
+		"objects.open": several(func(ctx context.Context, in nameRequest) iter.Seq2[[]byte, error] {
+			return contents(func() (io.ReadCloser, error) { return s.Objects().Open(ctx, in.Name) })
+		}),
+		"objects.list": several(func(ctx context.Context, in nameRequest) iter.Seq2[fleet.Artifact, error] {
+			return s.Objects().List(ctx, in.Name)
+		}),
+
+		"bus.listen": several(func(ctx context.Context, in idRequest) iter.Seq2[[]byte, error] {
+			return marked(s.Bus().Listen(ctx, in.ID))
+		}),
+		"bus.request": single(func(ctx context.Context, in busRequest) ([]byte, error) { return s.Bus().Request(ctx, in.ID, in.Data) }),
+
+		"asks.open": several(func(ctx context.Context, in askRequest) iter.Seq2[fleet.Ask, error] {
+			return s.Asks().Open(ctx, in.Task)
+		}),
+		"asks.wait": single(func(ctx context.Context, in askRequest) (fleet.Answer, error) {
+			return s.Asks().Wait(ctx, in.Task, in.ID)
+		}),
+		"asks.answer": single(func(ctx context.Context, in askRequest) (nothing, error) {
+			return nothing{}, s.Asks().Answer(ctx, in.Task, in.ID, in.Answer)
+		}),
+	}
+}
+
+// logLen returns the number of records of a log.
+func logLen(ctx context.Context, s fleet.Space, id string) (int64, error) {
+	r, err := s.Journals().Read(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return r.Len(), r.Close()
+}
+
+// logRecords yields some records of a log.
+func logRecords(ctx context.Context, s fleet.Space, in recordsRequest) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
+		r, err := s.Journals().Read(ctx, in.ID)
+		if err != nil {
+			yield(journal.Record{}, err)
+			return
+		}
+		defer r.Close()
+		for rec, err := range r.Records(ctx, in.From) {
+			if err == nil && rec.N > in.To || !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// logBlob opens a blob of a log.
+func logBlob(ctx context.Context, s fleet.Space, in blobRequest) (io.ReadCloser, error) {
+	r, err := s.Journals().Read(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.Blob(ctx, in.Hash)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return blobOfLog{b, r}, nil
+}
+
+// blobOfLog closes the log with the blob.
+type blobOfLog struct {
+	io.ReadCloser
+	log io.Closer
+}
+
+// Close implements [io.Closer].
+func (b blobOfLog) Close() error { return errors.Join(b.ReadCloser.Close(), b.log.Close()) }
+
+// contents yields what a reader has, in pieces.
+func contents(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		r, err := open()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.Close()
+		buf := make([]byte, pieceSize)
+		for {
+			n, err := io.ReadFull(r, buf)
+			if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+				yield(nil, err)
+				return
+			}
+			if n > 0 && !yield(buf[:n], nil) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// marked puts a byte before each message of a Listen, so that the nil at the beginning is told from a message without a byte.
+func marked(messages iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for m, err := range messages {
+			mark := byte(markMessage)
+			if m == nil {
+				mark = markOpen
+			}
+			if !yield(append([]byte{mark}, m...), err) {
+				return
+			}
+		}
+	}
+}
+
+const (
+	markOpen    = 'o'
+	markMessage = 'm'
+)

@@ -1,0 +1,170 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Headers of the messages of a chain.
+const (
+	headerID   = "Attractor-Id"   // of one publication, whatever the number of its attempts
+	headerPrev = "Attractor-Prev" // the sequence of the message before it, 0 for the first
+)
+
+// chain is the messages of one subject, each of which names the one before it. The server takes a message only if the one that it names is
+// the last one, so of two writers one finds out. A reader that follows the links misses nothing, whichever replica it reads.
+type chain struct {
+	*journalStream
+	subject string
+}
+
+// takenError says that another message follows the one that was expected to be the last.
+type takenError struct{ by *storedMessage }
+
+func (e *takenError) Error() string { return "another writer was faster" }
+
+// errUnknown says that nobody knows whether a message was written, or will be.
+var errUnknown = errors.New("it is not known whether it was written")
+
+// errGone says that messages were removed.
+var errGone = fmt.Errorf("the log was removed: %w", fs.ErrNotExist)
+
+// publish adds a message after the one with the sequence prev, and returns its sequence. The id tells it from all others. The error is a
+// *takenError if another message is there, errGone if prev is not there, and wraps errUnknown if there was no answer. What was sent is
+// waited for, also after the end of ctx.
+func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.Header, data []byte) (uint64, error) {
+	m := &nats.Msg{Subject: c.subject, Header: header, Data: data}
+	m.Header.Set(headerID, id)
+	m.Header.Set(headerPrev, strconv.FormatUint(prev, 10))
+	var seq uint64
+	unknown := false
+	err := c.a.attempts(ctx, func(context.Context) error {
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.a.attempt)
+		defer cancel()
+		ack, err := c.a.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(prev), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			seq = ack.Sequence
+			return nil
+		}
+		unknown = unknown || !refused(err)
+		if !passing(err) && !isWrongSequence(err) && !unknown {
+			return err
+		}
+		seq, err = c.settle(context.WithoutCancel(ctx), id, prev, err)
+		if err == nil || errors.As(err, new(*takenError)) || errors.Is(err, errGone) {
+			unknown = false
+		}
+		return err
+	})
+	if err != nil && unknown {
+		err = fmt.Errorf("%w: %w", errUnknown, err)
+	}
+	return seq, err
+}
+
+// settle finds out what has become of a message that was sent after prev and got an error. It returns errAgain if it may be sent again.
+func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) (uint64, error) {
+	after, err := c.once(ctx, getRequest{Seq: prev + 1, NextFor: c.subject})
+	if err != nil {
+		return 0, err
+	}
+	if after != nil && after.header.Get(headerID) == id {
+		return after.seq, nil
+	}
+	if after != nil {
+		return 0, &takenError{by: after}
+	}
+	if !isWrongSequence(cause) {
+		return 0, cause
+	}
+	if prev > 0 {
+		if there, err := c.once(ctx, getRequest{Seq: prev}); err != nil {
+			return 0, err
+		} else if there == nil {
+			return 0, errGone
+		}
+	}
+	return 0, errAgain // a message is under way between the replicas
+}
+
+// refused reports whether the error of a publication says that nothing was written.
+func refused(err error) bool {
+	var answer *jetstream.APIError
+	return errors.As(err, &answer) && answer.ErrorCode != codeStoreFailed || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrMaxPayload) ||
+		errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed)
+}
+
+// last returns the last message, nil if there is none.
+func (c chain) last(ctx context.Context) (*storedMessage, error) {
+	return c.get(ctx, getRequest{LastFor: c.subject})
+}
+
+// read yields the messages after one sequence, 0 for the first, up to another, which was once the last. It fails with errGone if they were
+// removed, and with [journal.ErrCorrupt] if one is missing.
+func (c chain) read(ctx context.Context, after, upTo uint64) iter.Seq2[*storedMessage, error] {
+	return func(yield func(*storedMessage, error) bool) {
+		for at := after; at < upTo; {
+			next, err := c.more(ctx, at, upTo)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, m := range next {
+				if !yield(m, nil) {
+					return
+				}
+				at = m.seq
+			}
+		}
+	}
+}
+
+// more returns the messages that follow one, at least one message.
+func (c chain) more(ctx context.Context, at, upTo uint64) ([]*storedMessage, error) {
+	if upTo-at > 1 {
+		// Without an answer, or from a replica that lags behind, the leader has it.
+		if got, err := c.batch(ctx, getRequest{Seq: at + 1, NextFor: c.subject}); err == nil || len(got) > 0 {
+			if got = linked(got, at, upTo); len(got) > 0 {
+				return got, nil
+			}
+		}
+	}
+	next, err := c.get(ctx, getRequest{Seq: at + 1, NextFor: c.subject})
+	if err != nil {
+		return nil, err
+	}
+	if next != nil && len(linked([]*storedMessage{next}, at, upTo)) == 1 {
+		return []*storedMessage{next}, nil
+	}
+	for _, seq := range []uint64{at, upTo} {
+		if seq == 0 {
+			continue
+		}
+		if there, err := c.get(ctx, getRequest{Seq: seq}); err != nil {
+			return nil, err
+		} else if there == nil {
+			return nil, errGone
+		}
+	}
+	return nil, fmt.Errorf("%w: stream %s has no message %s after number %d", journal.ErrCorrupt, c.name, c.subject, at)
+}
+
+// linked returns the beginning of messages in which each names the one before it.
+func linked(messages []*storedMessage, at, upTo uint64) []*storedMessage {
+	for i, m := range messages {
+		if m.seq > upTo || m.header.Get(headerPrev) != strconv.FormatUint(at, 10) {
+			return messages[:i]
+		}
+		at = m.seq
+	}
+	return messages
+}

@@ -1,0 +1,312 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Subjects of journals, each followed by the number of a shard and the id of a log.
+const (
+	recordsSubject = "journal"      // the chain of a log: a message for each Append and each Open
+	blobsSubject   = "journal-blob" // what is beside the records
+	newsSubject    = "journal-news" // headers of each message of a log, for those who listen; nothing is kept
+)
+
+// journals implements [journal.Store] with a subject for each log.
+//
+// A message holds the lines of one Append, in the form of [journal.AppendLine], or nothing if it was made by Open to fence off the writers
+// before. Lines that are longer than a message may be are kept as a blob, which the message names.
+type journals struct {
+	a      *account
+	shards []journalShard
+}
+
+// journalShard holds some of the logs.
+type journalShard struct {
+	number         int
+	records, blobs *journalStream
+}
+
+// newJournals returns the journals of a tenant, and makes their streams if they are not there.
+func newJournals(ctx context.Context, a *account) (*journals, error) {
+	j, shards := &journals{a: a}, a.shards
+	first, config, err := makeStream(ctx, a, recordsConfig(0, shards, a.replicas))
+	if err != nil {
+		return nil, err
+	}
+	// The number of shards says where a log is, so it stays as it was when the first stream was made.
+	if made, err := strconv.Atoi(config.Metadata[shardsKey]); err == nil {
+		shards = made
+	}
+	for n := range shards {
+		s := journalShard{number: n, records: first}
+		if n > 0 {
+			if s.records, _, err = makeStream(ctx, a, recordsConfig(n, shards, a.replicas)); err != nil {
+				return nil, err
+			}
+		}
+		if s.blobs, _, err = makeStream(ctx, a, blobsConfig(n, a.replicas)); err != nil {
+			return nil, err
+		}
+		j.shards = append(j.shards, s)
+	}
+	return j, nil
+}
+
+// shardsKey names the number of shards in the metadata of a stream.
+const shardsKey = "attractor-shards"
+
+func recordsConfig(n, shards, replicas int) jetstream.StreamConfig {
+	c := journalConfig("journal-"+strconv.Itoa(n), recordsSubject, n, replicas)
+	c.Description = "sessions: a subject a session, a message an append"
+	c.Metadata = map[string]string{shardsKey: strconv.Itoa(shards)}
+	c.RePublish = &jetstream.RePublish{Source: c.Subjects[0], Destination: shardSubject(newsSubject, n) + ".>", HeadersOnly: true}
+	return c
+}
+
+func blobsConfig(n, replicas int) jetstream.StreamConfig {
+	c := journalConfig("journal-blobs-"+strconv.Itoa(n), blobsSubject, n, replicas)
+	c.Description = "what is beside the records of sessions"
+	return c
+}
+
+// journalConfig returns what all streams of journals have. Reads may be answered by every replica: a chain tells when one lags behind.
+func journalConfig(name, subject string, n, replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{Name: name, Subjects: []string{shardSubject(subject, n) + ".>"}, Storage: jetstream.FileStorage,
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Replicas: max(replicas, 1), AllowDirect: true, DenyDelete: true}
+}
+
+func shardSubject(subject string, n int) string { return subject + "." + strconv.Itoa(n) }
+
+// token returns an id as a part of a subject, in which a dot would end it. No id has a tilde.
+func token(id string) string { return strings.ReplaceAll(id, ".", "~") }
+
+// tokenOf returns the id of a token.
+func tokenOf(token string) string { return strings.ReplaceAll(token, "~", ".") }
+
+// journalPlace is where a log is.
+type journalPlace struct {
+	journalShard
+	j  *journals
+	id string
+}
+
+// find returns the place of a log, whether it is there or not.
+func (j *journals) find(ctx context.Context, id string) (journalPlace, error) {
+	if err := errors.Join(ctx.Err(), journal.CheckID(id)); err != nil {
+		return journalPlace{}, err
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id)) // it never fails
+	return journalPlace{journalShard: j.shards[h.Sum32()%uint32(len(j.shards))], j: j, id: id}, nil
+}
+
+func (p journalPlace) subject(of string) string {
+	return shardSubject(of, p.number) + "." + token(p.id)
+}
+
+// chain returns the messages of the log.
+func (p journalPlace) chain() chain {
+	return chain{journalStream: p.records, subject: p.subject(recordsSubject)}
+}
+
+// errorf returns an error that names the log.
+func (p journalPlace) errorf(format string, args ...any) error {
+	return fmt.Errorf("journal: session %s: %w", p.id, fmt.Errorf(format, args...))
+}
+
+// last returns the last message of the log. The error wraps fs.ErrNotExist if there is no log.
+func (p journalPlace) last(ctx context.Context) (*storedMessage, error) {
+	m, err := p.chain().last(ctx)
+	if err == nil && m == nil {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, p.errorf("%w", err)
+	}
+	return m, nil
+}
+
+// Create implements [journal.Store].
+func (j *journals) Create(ctx context.Context, id string) (journal.Log, error) {
+	p, err := j.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	w, err := p.begin(ctx, journalLines{first: 1})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// begin makes the log with its first message, and opens it.
+func (p journalPlace) begin(ctx context.Context, l journalLines) (*journalWriter, error) {
+	w := newJournalWriter(p, journalEnd{})
+	err := w.publish(ctx, nuid.Next(), l)
+	if errors.As(err, new(*takenError)) {
+		err = fs.ErrExist
+	}
+	if err != nil {
+		return nil, p.errorf("%w", err)
+	}
+	return w, nil
+}
+
+// Open implements [journal.Store]. It fences off the writers before: their next message would have to follow one that is not the last any
+// more.
+func (j *journals) Open(ctx context.Context, id string) (journal.Log, error) {
+	p, err := j.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		r, err := p.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w := newJournalWriter(p, r.end)
+		err = w.publish(ctx, nuid.Next(), journalLines{first: r.end.next})
+		if errors.As(err, new(*takenError)) {
+			continue // the writer before has appended meanwhile
+		}
+		if err != nil {
+			return nil, p.errorf("%w", err)
+		}
+		return w, nil
+	}
+}
+
+// Read implements [journal.Store].
+func (j *journals) Read(ctx context.Context, id string) (journal.Reader, error) {
+	p, err := j.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// read returns a reader of the log as it is now.
+func (p journalPlace) read(ctx context.Context) (*journalReader, error) {
+	m, err := p.last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	end, err := endOf(m)
+	if err != nil {
+		return nil, p.errorf("%w", err)
+	}
+	return &journalReader{journalPlace: p, end: end}, nil
+}
+
+// List implements [journal.Store]. It reads the last message of each log.
+func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
+	var entries []journal.Entry
+	for _, s := range j.shards {
+		subjects, err := s.records.subjects(ctx, shardSubject(recordsSubject, s.number)+".>")
+		if err != nil {
+			return nil, fmt.Errorf("journal: cannot list sessions: %w", err)
+		}
+		for group := range slices.Chunk(subjects, batchMessages) {
+			found, err := s.lasts(ctx, group)
+			if err != nil {
+				return nil, fmt.Errorf("journal: cannot list sessions: %w", err)
+			}
+			entries = append(entries, found...)
+		}
+	}
+	slices.SortFunc(entries, func(a, b journal.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return entries, nil
+}
+
+// lasts returns the entries of the logs with some subjects, by their last messages.
+func (s journalShard) lasts(ctx context.Context, subjects []string) ([]journal.Entry, error) {
+	var entries []journal.Entry
+	missing := map[string]bool{}
+	for _, subject := range subjects {
+		missing[subject] = true
+	}
+	add := func(m *storedMessage) {
+		id := tokenOf(strings.TrimPrefix(m.subject, shardSubject(recordsSubject, s.number)+"."))
+		if end, err := endOf(m); missing[m.subject] && (err != nil || end.next > 1) {
+			entries = append(entries, journal.Entry{ID: id, Size: end.size, Modified: m.time})
+			delete(missing, m.subject)
+		}
+	}
+	for before := 0; len(missing) != before; {
+		before = len(missing)
+		got, err := s.records.batch(ctx, getRequest{MultiLast: slices.Collect(maps.Keys(missing))})
+		if err != nil {
+			break
+		}
+		for _, m := range got {
+			add(m)
+		}
+	}
+	for subject := range missing { // there was no answer, or the replica lags behind the leader, or nothing was written to the log
+		m, err := s.records.get(ctx, getRequest{LastFor: subject})
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			add(m)
+		}
+	}
+	return entries, nil
+}
+
+// Remove implements [journal.Store]. The blobs go first, so that what an interruption leaves is still a log, which can be removed again.
+func (j *journals) Remove(ctx context.Context, ids ...string) error {
+	var failures []error
+	for _, id := range ids {
+		failures = append(failures, j.remove(ctx, id))
+	}
+	return errors.Join(failures...)
+}
+
+func (j *journals) remove(ctx context.Context, id string) error {
+	p, err := j.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	for {
+		m, err := p.last(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.blobs.purge(ctx, p.subject(blobsSubject)+".>", 0); err != nil {
+			return p.errorf("%w", err)
+		}
+		// A log that somebody makes anew meanwhile has other messages.
+		if err := p.records.purge(ctx, p.subject(recordsSubject), m.seq+1); err != nil {
+			return p.errorf("%w", err)
+		}
+		p.tell()
+		if left, err := p.chain().last(ctx); err != nil || left == nil || left.header.Get(headerPrev) == "0" {
+			return err
+		}
+	}
+}
+
+// tell wakes those who follow the log.
+func (p journalPlace) tell() {
+	_ = p.j.a.nc.PublishMsg(&nats.Msg{Subject: p.subject(newsSubject)}) // they look from time to time, too
+}

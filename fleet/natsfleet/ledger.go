@@ -1,0 +1,250 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+)
+
+const (
+	ledgerStream = "ledgers"
+	ledgerPrefix = "ledger."
+	// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is older: its session was killed.
+	claimLife = 10 * time.Minute
+	// claimMemory is how long an unsettled claim is remembered. After that it counts as spent.
+	claimMemory = 24 * time.Hour
+)
+
+// ledgers holds the books of all scopes. What a scope has spent is one record, changed by comparing.
+type ledgers struct {
+	*records
+	mu    sync.Mutex
+	books map[string]*book // by scope
+}
+
+func newLedgers(ctx context.Context, operator *account) (*ledgers, error) {
+	r, err := newRecords(ctx, operator, ledgerStream, ledgerPrefix+"*")
+	return &ledgers{records: r, books: map[string]*book{}}, err
+}
+
+// open returns the ledger of a scope.
+func (l *ledgers) open(scope string, budget agent.Budget) agent.Ledger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[scope]
+	if b == nil {
+		b = &book{records: l.records, subject: ledgerPrefix + digest(scope)}
+		l.books[scope] = b
+	}
+	return &ledger{b, budget}
+}
+
+// bookRecord holds what one scope has spent and what is claimed.
+type bookRecord struct {
+	Tokens int                  `json:"tokens"`
+	USD    float64              `json:"usd"`
+	Claims map[string]bookClaim `json:"claims,omitempty"` // by session
+}
+
+// bookClaim is a claim that is not settled.
+type bookClaim struct {
+	Call    string    `json:"call"`    // of Reserve: the same again is that one, repeated because its answer was lost
+	Attempt string    `json:"attempt"` // tells Settle which claim is meant
+	Tokens  int       `json:"tokens"`
+	USD     float64   `json:"usd,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// attemptOf names the attempt of a claim. What is granted does not belong to it.
+func attemptOf(c agent.Claim) string {
+	return fmt.Sprintf("%d.%d.%s.%d", c.Caller.Step, c.Caller.Attempt, c.Caller.Purpose, c.Input)
+}
+
+// spend replaces a session's claim by what it took.
+func (r *bookRecord) spend(session string, tokens int, usd float64) {
+	delete(r.Claims, session)
+	r.Tokens += tokens
+	r.USD += usd
+}
+
+// lose counts a claim whole: nobody knows what its attempt took.
+func (r *bookRecord) lose(session string) {
+	if c, ok := r.Claims[session]; ok {
+		r.spend(session, c.Tokens, c.USD)
+	}
+}
+
+// book is the record of a scope as this process changes it. Changes that come while another one is on its way are made together, so that the sessions
+// of one process do not contend.
+type book struct {
+	*records
+	subject string
+
+	mu      sync.Mutex
+	waiting []*change
+	busy    bool // make runs
+}
+
+// change is a change of a book.
+type change struct {
+	apply func(*bookRecord) // it may be called several times; the last one counts
+	done  chan error
+}
+
+// do makes a change. It does not end with a context: a claim that is made must not be forgotten. It ends after a bounded time.
+func (b *book) do(apply func(*bookRecord)) error {
+	c := &change{apply, make(chan error, 1)}
+	b.mu.Lock()
+	b.waiting = append(b.waiting, c)
+	if !b.busy {
+		b.busy = true
+		go b.make()
+	}
+	b.mu.Unlock()
+	return <-c.done
+}
+
+// make makes the changes that wait, until there are none.
+func (b *book) make() {
+	for {
+		b.mu.Lock()
+		batch := b.waiting
+		b.waiting = nil
+		b.busy = len(batch) > 0
+		b.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		err := b.write(batch)
+		for _, c := range batch {
+			c.done <- err
+		}
+	}
+}
+
+// write makes a batch of changes as one.
+func (b *book) write(batch []*change) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
+	defer cancel()
+	for tries := 1; ; tries++ {
+		now, r, err := b.read(ctx)
+		if err != nil {
+			return err
+		}
+		for session, c := range r.Claims {
+			if time.Since(c.At) > claimMemory {
+				r.lose(session)
+			}
+		}
+		for _, c := range batch {
+			c.apply(&r)
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if string(data) == string(now.data) {
+			return nil
+		}
+		if _, err = b.put(ctx, b.subject, data, now.seq, 0); !errors.Is(err, errChanged) {
+			return err
+		}
+		if err := wait(ctx, jitter(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
+			return err
+		}
+	}
+}
+
+// read returns the record.
+func (b *book) read(ctx context.Context) (record, bookRecord, error) {
+	r := bookRecord{Claims: map[string]bookClaim{}}
+	now, err := b.get(ctx, b.subject)
+	if err == nil && now.seq > 0 {
+		err = json.Unmarshal(now.data, &r)
+	}
+	if r.Claims == nil {
+		r.Claims = map[string]bookClaim{}
+	}
+	return now, r, err
+}
+
+// ledger implements [agent.Ledger].
+type ledger struct {
+	*book
+	budget agent.Budget
+}
+
+// Reserve implements [agent.Ledger]. It waits while the budget would have what is asked for if the claims of others were settled for less.
+func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
+	call := rand.Text()
+	seen := map[string]time.Time{} // when a claim was first in the way, by this machine's clock
+	output, waits, err := l.reserve(ctx, call, c, seen)
+	if !waits {
+		return output, err
+	}
+	for err := range l.changes(ctx, l.subject) {
+		if err != nil {
+			return 0, err
+		}
+		if output, waits, err = l.reserve(ctx, call, c, seen); !waits {
+			return output, err
+		}
+	}
+	return 0, ctx.Err()
+}
+
+// reserve makes a claim, or returns why it cannot, and whether that may change.
+func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool, err error) {
+	var refused error
+	if err := cmp.Or(ctx.Err(), l.do(func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })); err != nil {
+		return 0, false, err
+	}
+	if refused == nil && ctx.Err() != nil { // nobody will make the attempt
+		c.Output = output
+		return 0, false, errors.Join(ctx.Err(), l.Settle(ctx, c, agent.Spent{}))
+	}
+	return output, waits, refused
+}
+
+// claim adds a claim to the record, or returns why it may not, and whether that may change.
+func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool, refused error) {
+	session, attempt := c.Caller.Session, attemptOf(c)
+	if r.Claims[session].Call == call {
+		delete(r.Claims, session)
+	}
+	r.lose(session) // its holder was killed
+	all, lost := bookClaim{Tokens: r.Tokens, USD: r.USD}, bookClaim{Tokens: r.Tokens, USD: r.USD}
+	for of, held := range r.Claims {
+		key := of + " " + held.Attempt
+		if seen[key].IsZero() {
+			seen[key] = time.Now()
+		}
+		all.Tokens, all.USD = all.Tokens+held.Tokens, all.USD+held.USD
+		if time.Since(seen[key]) >= claimLife {
+			lost.Tokens, lost.USD = lost.Tokens+held.Tokens, lost.USD+held.USD
+		}
+	}
+	if output, refused = l.budget.Grant(c, all.Tokens, all.USD); refused != nil {
+		_, never := l.budget.Grant(c, lost.Tokens, lost.USD)
+		return 0, never == nil, refused
+	}
+	c.Output = output
+	r.Claims[session] = bookClaim{call, attempt, c.Tokens(), c.USD(), time.Now().UTC()}
+	return output, false, nil
+}
+
+// Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as lost; it does nothing then.
+func (l *ledger) Settle(_ context.Context, c agent.Claim, took agent.Spent) error {
+	return l.do(func(r *bookRecord) {
+		if held, ok := r.Claims[c.Caller.Session]; ok && held.Attempt == attemptOf(c) && held.Tokens == c.Tokens() {
+			r.spend(c.Caller.Session, took.Usage.Input+took.Usage.Output, took.USD)
+		}
+	})
+}

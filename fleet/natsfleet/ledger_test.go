@@ -1,0 +1,175 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// callOf returns the claim of a session's step.
+func callOf(session string, step, input, output int) agent.Claim {
+	return agent.Claim{Caller: llm.Caller{Session: session, Step: step, Attempt: 1}, Input: input, Output: output, Least: 1, InputUSD: 0.5, OutputUSD: 1}
+}
+
+func spent(tokens int, usd float64) agent.Spent {
+	return agent.Spent{Usage: llm.Usage{Input: tokens}, USD: usd}
+}
+
+func reserve(t *testing.T, l agent.Ledger, c agent.Claim) agent.Claim {
+	t.Helper()
+	output, err := l.Reserve(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Output = output
+	return c
+}
+
+func settle(t *testing.T, l agent.Ledger, c agent.Claim, took agent.Spent) {
+	t.Helper()
+	if err := l.Settle(t.Context(), c, took); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func overBudget(t *testing.T, l agent.Ledger, c agent.Claim, limit agent.Reason) {
+	t.Helper()
+	over := (*agent.OverBudget)(nil)
+	if output, err := l.Reserve(t.Context(), c); !errors.As(err, &over) || over.Limit != limit {
+		t.Errorf("it grants %d, %v", output, err)
+	}
+}
+
+func TestP6_Ledger(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	budget := agent.Budget{Tokens: 100}
+	a, b := h.engine().Ledger("s", budget), h.engine().Ledger("s", budget)
+	first := reserve(t, a, callOf("x", 1, 10, 50))
+	second := reserve(t, b, callOf("y", 1, 10, 50))
+	if first.Output != 50 || second.Output != 30 {
+		t.Errorf("granted %d and %d", first.Output, second.Output)
+	}
+	settle(t, a, first, spent(30, 0))
+	settle(t, a, first, spent(30, 0)) // once is enough
+	settle(t, b, second, spent(20, 0))
+	// A holder that was killed took everything, for all that is known; what it says later changes nothing.
+	killed := reserve(t, a, callOf("x", 2, 10, 10))
+	third := reserve(t, b, callOf("x", 3, 10, 10))
+	settle(t, a, killed, spent(0, 0))
+	settle(t, b, third, spent(5, 0))
+	last := reserve(t, a, callOf("z", 1, 1, 100))
+	if last.Output != 100-30-20-20-5-1 {
+		t.Errorf("granted %d", last.Output)
+	}
+	settle(t, a, last, spent(25, 0))
+	overBudget(t, b, callOf("z", 2, 1, 100), agent.ReasonBudgetTokens)
+	h.stop()
+	h.start()
+	a = h.engine().Ledger("s", budget)
+	overBudget(t, a, callOf("z", 3, 1, 1), agent.ReasonBudgetTokens)
+	if c := reserve(t, h.engine().Ledger("other", budget), callOf("z", 3, 1, 1000)); c.Output != 99 {
+		t.Errorf("another scope grants %d", c.Output)
+	}
+	if c := reserve(t, h.engine().Ledger("s", agent.Budget{}), callOf("z", 3, 1, 1000)); c.Output != 1000 {
+		t.Errorf("no budget grants %d", c.Output)
+	}
+	usd := h.engine().Ledger("usd", agent.Budget{USD: 10})
+	if c := reserve(t, usd, callOf("u", 1, 4, 100)); c.Output != 8 {
+		t.Errorf("10 dollars grant %d", c.Output)
+	}
+}
+
+// What others may give back is waited for; what nobody can give back is not.
+func TestP6_LedgerWaits(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	budget := agent.Budget{Tokens: 100}
+	a, b := h.engine().Ledger("s", budget), h.engine().Ledger("s", budget)
+	first := reserve(t, a, callOf("x", 1, 50, 50))
+	granted := make(chan int, 1)
+	go func() {
+		output, err := b.Reserve(t.Context(), callOf("y", 1, 10, 10))
+		if err != nil {
+			t.Error(err)
+		}
+		granted <- output
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := b.Reserve(ctx, callOf("z", 1, 10, 10)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it waits: %v", err)
+	}
+	select {
+	case n := <-granted:
+		t.Errorf("granted %d of nothing", n)
+	default:
+	}
+	settle(t, a, first, spent(85, 0))
+	if n := <-granted; n != 5 {
+		t.Errorf("granted %d", n)
+	}
+}
+
+var ledgerSessions = flag.Int("p6.sessions", 30, "sessions that share a ledger")
+
+// Sessions on several machines share a budget, some are killed: it is never overspent, and used up nearly whole.
+func TestP6_LedgerOfManySessions(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	const machines = 4
+	budget := agent.Budget{Tokens: 200 * *ledgerSessions}
+	var took atomic.Int64
+	var wg sync.WaitGroup
+	began := time.Now()
+	var calls atomic.Int64
+	for m := range machines {
+		e := h.engine()
+		for i := m; i < *ledgerSessions; i += machines {
+			wg.Go(func() { calls.Add(spend(t, e, budget, fmt.Sprint("s", i), &took)) })
+		}
+	}
+	wg.Wait()
+	t.Logf("%d sessions on %d machines: %d calls of the ledger in %v", *ledgerSessions, machines, calls.Load(), time.Since(began).Round(time.Millisecond))
+	if n := took.Load(); n > int64(budget.Tokens) || n < int64(budget.Tokens)-100 {
+		t.Errorf("%d tokens of %d", n, budget.Tokens)
+	}
+}
+
+// spend makes model calls until the budget is over, and returns how often it called the ledger.
+func spend(t *testing.T, e fleet.Engine, budget agent.Budget, session string, took *atomic.Int64) (calls int64) {
+	l, r := e.Ledger("s", budget), rand.New(rand.NewPCG(1, uint64(len(session))))
+	for step := 1; ; step++ {
+		c := callOf(session, step, 10, 10+r.IntN(40))
+		calls++
+		output, err := l.Reserve(t.Context(), c)
+		if over := (*agent.OverBudget)(nil); errors.As(err, &over) {
+			return calls
+		} else if err != nil {
+			t.Error(err)
+			return calls
+		}
+		c.Output = output
+		if r.IntN(8) == 0 { // killed: its claim counts whole
+			took.Add(int64(c.Tokens()))
+			continue
+		}
+		used := r.IntN(c.Tokens() + 1)
+		took.Add(int64(used))
+		calls++
+		if err := l.Settle(t.Context(), c, spent(used, 0)); err != nil {
+			t.Error(err)
+			return calls
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package natsfleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// embedded returns the only space of an embedded fleet.
+func embedded(t *testing.T) *space {
+	t.Helper()
+	e, err := Embedded(t.Context(), filepath.Join(t.TempDir(), "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := e.Open(t.Context(), fleet.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(*space)
+}
+
+// randomBytes returns n bytes that are the same each time.
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(b) // never fails
+	return b
+}
+
+func readObject(t *testing.T, o fleet.Objects, name string) []byte {
+	t.Helper()
+	r, err := o.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestP5_ObjectsOfEverySize(t *testing.T) {
+	t.Parallel()
+	o := embedded(t).objects
+	for _, size := range []int{0, 1, inlineObject, inlineObject + 1, objectChunk - 1, objectChunk, objectChunk + 1, 3*objectChunk + 7} {
+		data := randomBytes(size)
+		a, err := o.Put(t.Context(), "a/b", iotest.HalfReader(bytes.NewReader(data)))
+		if err != nil || a.Size != int64(size) {
+			t.Fatalf("%d: %+v, %v", size, a, err)
+		}
+		if !bytes.Equal(readObject(t, o, "a/b"), data) {
+			t.Errorf("%d bytes come back otherwise", size)
+		}
+	}
+	info, err := o.(*objects).stream.Info(t.Context())
+	if err != nil || info.State.Msgs != 5 { // the last head and its four pieces
+		t.Errorf("replaced objects left something: %d messages, %v", info.State.Msgs, err)
+	}
+	if err := o.Remove(t.Context(), "a/b", "never"); err != nil {
+		t.Error(err)
+	}
+	if _, err := o.Open(t.Context(), "a/b"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a removed object: %v", err)
+	}
+	if info, err = o.(*objects).stream.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+		t.Errorf("a removed object left something: %d messages, %v", info.State.Msgs, err)
+	}
+}
+
+func TestP5_ObjectsAreWholeOrAbsent(t *testing.T) {
+	t.Parallel()
+	o := embedded(t).objects
+	broken := io.MultiReader(bytes.NewReader(randomBytes(2*objectChunk)), iotest.ErrReader(errors.New("broken")))
+	if _, err := o.Put(t.Context(), "x", broken); err == nil {
+		t.Fatal("half an object was stored")
+	}
+	if _, err := o.Open(t.Context(), "x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("half an object: %v", err)
+	}
+	if _, err := o.Put(t.Context(), "x", strings.NewReader("whole")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ending := io.MultiReader(bytes.NewReader(randomBytes(2*objectChunk)), readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }))
+	if _, err := o.Put(ctx, "x", ending); !errors.Is(err, context.Canceled) {
+		t.Errorf("a Put whose context ended: %v", err)
+	}
+	if got := readObject(t, o, "x"); string(got) != "whole" {
+		t.Errorf("half an object replaced another: %d bytes", len(got))
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestP5_ObjectsListedByPrefix(t *testing.T) {
+	t.Parallel()
+	o := embedded(t).objects
+	names := []string{"tree/a/1", "tree/a/2", "tree/a.b/1", "tree/ab/1", "tree", "tree//x", "artifacts/ü/*", "artifacts/>", "artifacts/a b", "/", "x/"}
+	for _, n := range names {
+		if _, err := o.Put(t.Context(), n, strings.NewReader(n)); err != nil {
+			t.Fatalf("%q: %v", n, err)
+		}
+	}
+	slices.Sort(names)
+	for _, prefix := range []string{"", "t", "tree", "tree/", "tree/a", "tree/a/", "tree/a/1", "artifacts/", "none/", "/", "x/", "*"} {
+		var got, want []string
+		for a, err := range o.List(t.Context(), prefix) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, a.Name)
+		}
+		for _, n := range names {
+			if strings.HasPrefix(n, prefix) {
+				want = append(want, n)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, not %q", prefix, got, want)
+		}
+	}
+	for _, bad := range []string{"", strings.Repeat("x", maxName+1), "a\x00", "a\xff", "a\nb"} {
+		if _, err := o.Put(t.Context(), bad, strings.NewReader("")); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if _, err := o.Open(t.Context(), bad); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if err := o.Remove(t.Context(), bad); err != nil {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if _, err := o.Put(t.Context(), strings.Repeat("x/", maxName/2), strings.NewReader("")); err != nil {
+		t.Errorf("a long name: %v", err)
+	}
+}
+
+func TestP5_ObjectsOfOneTask(t *testing.T) {
+	t.Parallel()
+	o := embedded(t).objects.(*objects)
+	for _, n := range []string{"tree/a/1", "artifacts/a/x/y", "tree/b/a/1", "tree/a", "a/a", "a", "tree/a.b/1"} {
+		if _, err := o.Put(t.Context(), n, strings.NewReader(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.removeOf(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	names, err := o.names(t.Context(), "")
+	if want := []string{"a", "a/a", "tree/a", "tree/a.b/1", "tree/b/a/1"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, not %q; %v", names, want, err)
+	}
+}
+
+func TestP5_ObjectsReplacedAtOnce(t *testing.T) {
+	t.Parallel()
+	o := embedded(t).objects
+	var g sync.WaitGroup
+	for i := range 4 {
+		g.Go(func() {
+			if _, err := o.Put(t.Context(), "x", bytes.NewReader(bytes.Repeat([]byte{byte(i)}, objectChunk+1+i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	g.Wait()
+	got := readObject(t, o, "x") // fails unless its hash is right
+	if n := len(got) - objectChunk - 1; n < 0 || got[0] != byte(n) {
+		t.Errorf("%d bytes, the first %d", len(got), got[0])
+	}
+	info, err := o.(*objects).stream.Info(t.Context())
+	if err != nil || info.State.Msgs != 3 {
+		t.Errorf("%d messages are left, not a head and two pieces; %v", info.State.Msgs, err)
+	}
+}
+
+func TestP5_DamagedObject(t *testing.T) {
+	t.Parallel()
+	s := embedded(t)
+	o := s.objects.(*objects)
+	if _, err := o.Put(t.Context(), "x", bytes.NewReader(randomBytes(3*objectChunk))); err != nil {
+		t.Fatal(err)
+	}
+	tokens, _ := nameTokens("x") // of a good name
+	h, _, err := o.head(t.Context(), tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Pieces[0], h.Pieces[1] = h.Pieces[1], h.Pieces[0]
+	r := objectReader{ctx: t.Context(), objects: o, head: h, sum: sha256.New()}
+	if n, err := io.Copy(io.Discard, &r); !errors.Is(err, journal.ErrCorrupt) {
+		t.Errorf("%d bytes of a damaged object: %v", n, err)
+	}
+	r2, err := o.Open(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Remove(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, r2); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an object that was removed while it was read: %v", err)
+	}
+}
+
+func TestP5_SweptPieces(t *testing.T) {
+	t.Parallel()
+	s := embedded(t)
+	o := s.objects.(*objects)
+	data := randomBytes(2 * objectChunk)
+	if _, err := o.Put(t.Context(), "kept", bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	tokens, _ := nameTokens("kept") // of a good name
+	for _, t2 := range []string{tokens, tokens + "x"} {
+		if _, err := s.account.publish(t.Context(), &nats.Msg{Subject: dataSubject(t2, "dead"), Data: data[:10]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() uint64 {
+		info, err := o.stream.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.State.Msgs
+	}
+	if err := o.sweep(t.Context(), time.Now().Add(-time.Hour)); err != nil || left() != 5 {
+		t.Errorf("young pieces were swept: %d, %v", left(), err)
+	}
+	if err := o.sweep(t.Context(), time.Now().Add(time.Hour)); err != nil || left() != 3 {
+		t.Errorf("%d messages are left, %v", left(), err)
+	}
+	if !bytes.Equal(readObject(t, o, "kept"), data) {
+		t.Error("an object is not what it was")
+	}
+}

@@ -1,0 +1,447 @@
+package natsfleet
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// startTime bounds the start of a server until it listens, which includes the reading of what it keeps.
+const startTime = 60 * time.Second
+
+// startPause is between two looks at a server that starts.
+const startPause = 100 * time.Millisecond
+
+// Server runs a NATS server in this process, with everything that a fleet needs.
+type Server struct {
+	config Config
+	server *server.Server
+	token  string // of the operator
+	log    serverLog
+
+	own      *engine // of the gateways; nil before the server is ready
+	gateways map[string]*gateway
+
+	sweeping sync.WaitGroup
+	stop     context.CancelFunc // ends the sweeping
+}
+
+// Embedded starts a server in this process, which listens to nobody else and keeps the fleet in a directory, and returns the engine on it. It has
+// one tenant, [fleet.DefaultTenant]. Close ends both.
+func Embedded(ctx context.Context, dir string) (fleet.Engine, error) {
+	s, err := Serve(ctx, Config{
+		Store: dir, Operator: Token(rand.Text()), Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}}, Shards: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.engine(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	e.close = s.Close
+	return e, nil
+}
+
+// Serve starts a server and returns when it can be used. A member of a cluster waits for most of the others, until ctx ends. The server runs until
+// Close.
+func Serve(ctx context.Context, c Config) (*Server, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	token, err := c.Operator.Value()
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.options(token)
+	if err != nil {
+		return nil, err
+	}
+	n, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{config: c, server: n, token: token, stop: stop, log: newServerLog(c.Logger)}
+	n.SetLoggerV2(s.log, false, false, false)
+	n.Start()
+	if err := s.ready(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.sweeping.Go(func() { s.sweep(sweeping) })
+	return s, nil
+}
+
+// sweepEvery is the time between two looks for pieces of objects whose Put has died. A Put that rests for so long between two pieces is taken for
+// dead.
+const sweepEvery = time.Hour
+
+// sweep removes what nobody will complete, in all tenants, now and then.
+func (s *Server) sweep(ctx context.Context) {
+	every := time.NewTicker(sweepEvery)
+	defer every.Stop()
+	for {
+		for _, t := range s.config.Tenants {
+			opened, err := s.own.Open(ctx, t.Name)
+			if err == nil {
+				err = opened.(*space).objects.(*objects).sweep(ctx, time.Now().Add(-sweepEvery))
+			}
+			if err != nil && ctx.Err() == nil && s.config.Logger != nil {
+				s.config.Logger.Warn("objects were not swept", "tenant", t.Name, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// ready waits until the server can be used, and sets up what is missing.
+func (s *Server) ready(ctx context.Context) error {
+	if err := s.started(ctx); err != nil {
+		return fmt.Errorf("the server does not start; is another one running on %q or in %s? %w", s.config.Listen, s.config.Store, err)
+	}
+	for {
+		err := s.setUp(ctx)
+		if err == nil || s.config.Cluster == nil || ctx.Err() != nil || !mayPass(err) {
+			return err
+		}
+	}
+}
+
+// started waits until the server listens, or says why it cannot.
+func (s *Server) started(ctx context.Context) error {
+	for end := time.Now().Add(startTime); ; {
+		ready := s.server.ReadyForConnections(startPause) && s.server.JetStreamEnabled()
+		select {
+		case text := <-s.log.fatal:
+			return errors.New(text)
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		if ready {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("it is not ready after %v", startTime)
+		}
+	}
+}
+
+// setUp writes the registry, makes everything that the spaces need, so that clients and workers find it, and opens the gateways.
+func (s *Server) setUp(ctx context.Context) error {
+	if err := s.register(ctx); err != nil {
+		return fmt.Errorf("the registry: %w", err)
+	}
+	e, err := s.engine(ctx)
+	if err != nil {
+		return err
+	}
+	gateways, err := s.openGateways(ctx, e)
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	s.own, s.gateways = e, gateways
+	return nil
+}
+
+// register writes the registry.
+func (s *Server) register(ctx context.Context) error {
+	nc, err := inProcess(s.server).connect(ctx, operatorUser, s.token)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	operator, err := newAccount(nc, fleet.Tenant{})
+	if err != nil {
+		return err
+	}
+	r := s.config.registry()
+	operator.replicas = r.Replicas
+	return writeRegistry(ctx, operator, r)
+}
+
+// openGateways opens the gateway of each tenant.
+func (s *Server) openGateways(ctx context.Context, e *engine) (map[string]*gateway, error) {
+	all, errs := make([]*gateway, len(s.config.Tenants)), make([]error, len(s.config.Tenants))
+	for at := 0; at < len(all); at += tenantsAtOnce {
+		each(min(tenantsAtOnce, len(all)-at), func(i int) {
+			all[at+i], errs[at+i] = s.openGateway(ctx, e, s.config.Tenants[at+i].Name)
+		})
+	}
+	gateways := map[string]*gateway{}
+	for i, g := range all {
+		if g != nil {
+			gateways[s.config.Tenants[i].Name] = g
+		}
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		closeGateways(gateways)
+	}
+	return gateways, err
+}
+
+// tenantsAtOnce bounds the tenants that are set up at a time.
+const tenantsAtOnce = 8
+
+// openGateway opens the gateway of a tenant.
+func (s *Server) openGateway(ctx context.Context, e *engine, tenant string) (*gateway, error) {
+	space, err := e.Open(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	to := inProcess(s.server)
+	to.inbox = gatewayInbox
+	nc, err := to.connect(ctx, gatewayUser(tenant), gatewayPassword(s.token, tenant))
+	if err != nil {
+		return nil, err
+	}
+	g, err := openGateway(ctx, nc, space)
+	return g, named("the gateway of "+tenant, err)
+}
+
+// closeGateways ends gateways.
+func closeGateways(all map[string]*gateway) {
+	for _, g := range all {
+		g.close()
+	}
+}
+
+// Engine returns the engine on this server, as the operator has it. Several may be open at once. They do not end with the server: close them before.
+func (s *Server) Engine(ctx context.Context) (fleet.Engine, error) { return s.engine(ctx) }
+
+func (s *Server) engine(ctx context.Context) (*engine, error) {
+	return openEngine(ctx, inProcess(s.server), s.token)
+}
+
+// URL returns the address for workers and clients, or "" if the server does not listen.
+func (s *Server) URL() string {
+	if s.config.Listen == "" {
+		return ""
+	}
+	return s.server.ClientURL()
+}
+
+// Space returns the space of a tenant as [OpenTenant] does, on a connection within this process.
+func (s *Server) Space(ctx context.Context, tenant, token string) (fleet.Space, func() error, error) {
+	// A server that refuses a connection within the process does so after ten seconds only: both ends wait to write.
+	if !s.config.accepts(tenant, token) {
+		return nil, nil, inProcess(s.server).explain(clientUser(tenant), nats.ErrAuthorization)
+	}
+	return openTenant(ctx, inProcess(s.server), tenant, token)
+}
+
+// Close ends the server, after it has written what it has.
+func (s *Server) Close() error {
+	var err error
+	s.stop()
+	s.sweeping.Wait()
+	closeGateways(s.gateways)
+	if s.own != nil {
+		err = s.own.Close()
+	}
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+	return err
+}
+
+// accepts reports whether a token is the tenant's.
+func (c *Config) accepts(tenant, token string) bool {
+	for _, t := range c.Tenants {
+		if t.Name == tenant && t.Token != "" {
+			hash, err := t.Token.hash()
+			return err == nil && bcrypt.CompareHashAndPassword([]byte(hash), []byte(token)) == nil
+		}
+	}
+	return false
+}
+
+// registry returns what clients of the operator are told.
+func (c *Config) registry() registry {
+	r := registry{Slots: c.Slots, Replicas: max(c.Replicas, 1), Shards: c.Shards}
+	if r.Shards == 0 {
+		r.Shards = defaultShards
+	}
+	for _, t := range c.Tenants {
+		r.Tenants = append(r.Tenants, t.Tenant)
+	}
+	slices.SortFunc(r.Tenants, func(a, b fleet.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	return r
+}
+
+// options returns the options of the NATS server.
+func (c *Config) options(operator string) (*server.Options, error) {
+	accounts, err := c.accounts(operator)
+	if err != nil {
+		return nil, err
+	}
+	text, err := plainJSON(map[string]any{"accounts": accounts})
+	if err != nil {
+		return nil, err
+	}
+	o := &server.Options{}
+	// Accounts have limits of JetStream that only a configuration in text can set.
+	if err := o.ProcessConfigString(string(text)); err != nil {
+		return nil, err
+	}
+	o.NoSigs, o.NoLog, o.ServerName = true, true, c.Name
+	o.JetStream, o.StoreDir, o.JetStreamMaxStore = true, c.Store, c.MaxStore
+	o.SyncAlways, o.SyncInterval = c.Sync == 0, time.Duration(c.Sync)
+	if o.DontListen = c.Listen == ""; !o.DontListen {
+		if o.Host, o.Port, err = hostPort(c.Listen); err != nil {
+			return nil, err
+		}
+	}
+	if c.TLS != nil {
+		if o.TLSConfig, err = c.TLS.load(); err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.Verify, connectTime.Seconds()
+	}
+	if c.Cluster == nil {
+		return o, nil
+	}
+	return o, c.clusterOptions(o, operator)
+}
+
+// clusterOptions adds what a member of a cluster needs. Servers know each other by a secret that derives from the operator's.
+func (c *Config) clusterOptions(o *server.Options, operator string) (err error) {
+	const user = "server"
+	password := derive(operator, user)
+	o.Cluster.Name, o.Cluster.Username, o.Cluster.Password = c.Cluster.Name, user, password
+	// With a pool of connections between two servers, a request may arrive before the interest in its answer, which is lost then.
+	o.Cluster.PoolSize = -1
+	if o.Cluster.Host, o.Cluster.Port, err = hostPort(c.Cluster.Listen); err != nil {
+		return err
+	}
+	if o.TLSConfig != nil {
+		o.Cluster.TLSConfig = o.TLSConfig.Clone()
+		o.Cluster.TLSConfig.ClientAuth, o.Cluster.TLSConfig.RootCAs = tls.RequireAndVerifyClientCert, o.TLSConfig.ClientCAs
+		o.Cluster.TLSTimeout = connectTime.Seconds()
+	}
+	for _, r := range c.Cluster.Routes {
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: r, User: url.UserPassword(user, password)})
+	}
+	return nil
+}
+
+// accounts returns the accounts as a NATS configuration has them: the operator's and, for each tenant, one with everything that it has, for workers,
+// and one with nothing, for its clients and the gateway.
+func (c *Config) accounts(operator string) (map[string]any, error) {
+	hash, err := hashSecret(operator)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]any{"OPERATOR": map[string]any{"jetstream": "enabled", "users": []natsUser{{User: operatorUser, Password: hash}}}}
+	for _, t := range c.Tenants {
+		if hash, err = hashSecret(workerPassword(operator, t.Name)); err != nil {
+			return nil, err
+		}
+		jetStream := any("enabled")
+		if t.MaxStore > 0 {
+			jetStream = map[string]any{"max_file": t.MaxStore}
+		}
+		all["TENANT_"+t.Name] = map[string]any{"jetstream": jetStream, "users": []natsUser{{User: workerUser(t.Name), Password: hash}}}
+		users, err := clientUsers(operator, t)
+		if err != nil {
+			return nil, err
+		}
+		all["CLIENTS_"+t.Name] = map[string]any{"users": users, "limits": map[string]any{"max_connections": maxConnections, "max_subscriptions": maxSubscriptions}}
+	}
+	return all, nil
+}
+
+// The limits of all clients of one tenant on one server.
+const (
+	maxConnections   = 1000
+	maxSubscriptions = 20_000
+)
+
+// natsUser is a user in a NATS configuration.
+type natsUser struct {
+	User        string           `json:"user"`
+	Password    string           `json:"password"` // bcrypt
+	Permissions *natsPermissions `json:"permissions,omitempty"`
+}
+
+// natsPermissions are the only subjects that a user may use.
+type natsPermissions struct {
+	Publish   []string `json:"publish"`
+	Subscribe []string `json:"subscribe"`
+}
+
+// clientUsers returns the users of a tenant's clients and of its gateway. Neither reaches what the other hears.
+func clientUsers(operator string, t Tenant) ([]natsUser, error) {
+	hash, err := hashSecret(gatewayPassword(operator, t.Name))
+	if err != nil {
+		return nil, err
+	}
+	users := []natsUser{{User: gatewayUser(t.Name), Password: hash, Permissions: &natsPermissions{
+		Publish: []string{clientInbox + ".>"}, Subscribe: []string{callSubject + "> " + gatewayQueue, gatewayInbox + ".>"},
+	}}}
+	if t.Token == "" {
+		return users, nil
+	}
+	if hash, err = t.Token.hash(); err != nil {
+		return nil, err
+	}
+	return append(users, natsUser{User: clientUser(t.Name), Password: hash, Permissions: &natsPermissions{
+		Publish: []string{callSubject + ">", gatewayInbox + ".>"}, Subscribe: []string{clientInbox + ".>"},
+	}}), nil
+}
+
+// load loads the files.
+func (t *TLS) load() (*tls.Config, error) {
+	cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		data, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, err
+		}
+		if c.ClientCAs = x509.NewCertPool(); !c.ClientCAs.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("ca: %s has no certificate", t.CA)
+		}
+	}
+	if t.Verify {
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return c, nil
+}
+
+// hostPort splits an address. The port 0 becomes -1, with which the server picks one.
+func hostPort(address string) (string, int, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err := strconv.Atoi(text)
+	if err == nil && port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, err
+}

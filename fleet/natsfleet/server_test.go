@@ -1,0 +1,198 @@
+package natsfleet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/fleet"
+)
+
+const operatorToken = "the operator's secret of the tests"
+
+// freeAddress returns an address of this machine that nobody listened to a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// testConfig returns the configuration of a server that listens, with tenants a and b.
+func testConfig(t *testing.T) Config {
+	return Config{
+		Store: t.TempDir(), Listen: "127.0.0.1:0", Operator: operatorToken, Shards: 1,
+		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: "a"}, Token: tenantToken("a")}, {Tenant: fleet.Tenant{Name: "b"}, Token: tenantToken("b")}},
+	}
+}
+
+func tenantToken(name string) Token { return Token("the secret of tenant " + name) }
+
+// serve starts a server that the test ends.
+func serve(t *testing.T, c Config) *Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := Serve(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// replicaConfigs returns the configurations of three servers that keep everything three times.
+func replicaConfigs(t *testing.T) []Config {
+	all := make([]Config, 3)
+	var routes []string
+	for i := range all {
+		all[i] = testConfig(t)
+		routes = append(routes, freeAddress(t))
+		all[i].Name, all[i].Replicas, all[i].Cluster = fmt.Sprint("server-", i), 3, &Cluster{Name: "test", Listen: routes[i]}
+		all[i].Listen = freeAddress(t)
+	}
+	for i := range all {
+		all[i].Cluster.Routes = routes
+	}
+	return all
+}
+
+// serveReplicas starts servers, which wait for each other.
+func serveReplicas(t *testing.T, configs []Config) []*Server {
+	t.Helper()
+	servers := make([]*Server, len(configs))
+	var g sync.WaitGroup
+	for i, c := range configs {
+		g.Go(func() { servers[i] = serve(t, c) })
+	}
+	if g.Wait(); t.Failed() {
+		t.FailNow()
+	}
+	return servers
+}
+
+// urls returns the addresses of servers, for Open.
+func urls(servers []*Server) string {
+	var all []string
+	for _, s := range servers {
+		all = append(all, s.URL())
+	}
+	return strings.Join(all, ",")
+}
+
+func TestP7_ThreeReplicas(t *testing.T) {
+	t.Parallel()
+	configs := replicaConfigs(t)
+	servers := serveReplicas(t, configs)
+	e, err := Open(t.Context(), urls(servers), OpenOptions{Token: operatorToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := e.Open(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.(*space).account
+	for info := range a.js.ListStreams(t.Context()).Info() {
+		// A reader of journals notices when a replica lags behind, others do not.
+		if info.Config.Replicas != 3 || info.Config.AllowDirect && !strings.HasPrefix(info.Config.Name, "journal-") {
+			t.Errorf("%s: %d replicas, read from any: %v", info.Config.Name, info.Config.Replicas, info.Config.AllowDirect)
+		}
+	}
+	if _, err := s.Objects().Put(t.Context(), "x", strings.NewReader("kept")); err != nil {
+		t.Fatal(err)
+	}
+	if err := servers[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := readObject(t, s.Objects(), "x"); string(got) != "kept" {
+		t.Errorf("%q", got)
+	}
+	if _, err := s.Objects().Put(t.Context(), "x", strings.NewReader("again")); err != nil {
+		t.Errorf("with two of three servers: %v", err)
+	}
+	for _, s := range servers[1:] {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serveReplicas(t, configs[1:])
+	if got := readObject(t, s.Objects(), "x"); string(got) != "again" {
+		t.Errorf("after a restart: %q", got)
+	}
+}
+
+// Servers that start one after the other wait for those that are missing.
+func TestP7_ThirdServerStartsLater(t *testing.T) {
+	t.Parallel()
+	configs := replicaConfigs(t)
+	first := make(chan *Server, 2)
+	for _, c := range configs[:2] {
+		go func() {
+			s, err := Serve(t.Context(), c)
+			if err != nil {
+				t.Error(err)
+			}
+			first <- s
+		}()
+	}
+	for _, c := range configs[:2] { // until both listen
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if nc, err := net.Dial("tcp", c.Listen); err == nil {
+				nc.Close()
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("nobody listens to %s", c.Listen)
+			}
+		}
+	}
+	select {
+	case <-first:
+		t.Error("two servers do not wait for the third")
+	case <-time.After(time.Second): // the two have a leader, and try to make streams
+	}
+	serve(t, configs[2])
+	for range 2 {
+		if s := <-first; s != nil {
+			defer s.Close()
+		}
+	}
+}
+
+func TestP1_AddressInUse(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := testConfig(t)
+	c.Listen = l.Addr().String()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err = Serve(ctx, c)
+	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("not told at once why: %v", err)
+	}
+}
+
+func TestP7_SyncedBeforeAcknowledged(t *testing.T) {
+	t.Parallel()
+	s := serve(t, testConfig(t))
+	if v, err := s.server.Varz(nil); err != nil || !v.JetStream.Config.SyncAlways {
+		t.Errorf("synced always: %+v, %v", v.JetStream.Config, err)
+	}
+}

@@ -1,0 +1,251 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// slotLimits bounds a model and its whole provider.
+func slotLimits() []fleet.SlotLimit {
+	return []fleet.SlotLimit{{Provider: "p", Slots: 3}, {Provider: "p", Model: "big", Slots: 2}}
+}
+
+// highest counts what goes on at once.
+type highest struct{ now, most atomic.Int64 }
+
+func (h *highest) enter() {
+	n := h.now.Add(1)
+	for m := h.most.Load(); n > m && !h.most.CompareAndSwap(m, n); m = h.most.Load() {
+	}
+}
+
+func (h *highest) leave() { h.now.Add(-1) }
+
+func TestP6_SlotsAreNeverExceeded(t *testing.T) {
+	t.Parallel()
+	h := host(t, slotLimits(), one(0, 0))
+	var big, all highest
+	var wg sync.WaitGroup
+	for m := range 3 {
+		s := h.engine().Slots()
+		for i := range 12 {
+			model := "small"
+			if (i+m)%2 == 0 {
+				model = "big"
+			}
+			wg.Go(func() {
+				ctx := t.Context()
+				if i%4 == 3 { // some do not wait long, and leave nothing behind
+					short, cancel := context.WithTimeout(ctx, time.Duration(i)*5*time.Millisecond)
+					defer cancel()
+					ctx = short
+				}
+				slot, err := s.Acquire(ctx, "p", model, 10)
+				if err != nil {
+					if ctx.Err() == nil {
+						t.Error(err)
+					}
+					return
+				}
+				all.enter()
+				if model == "big" {
+					big.enter()
+				}
+				time.Sleep(10 * time.Millisecond) // a model call
+				if model == "big" {
+					big.leave()
+				}
+				all.leave()
+				for range 2 { // the second one does nothing
+					if err := slot.Release(t.Context(), 10); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if all.most.Load() > 3 || big.most.Load() > 2 {
+		t.Errorf("%d calls at once, %d of the model", all.most.Load(), big.most.Load())
+	}
+	s := h.engine().Slots()
+	for range 3 { // all are free again
+		take(t, s, "small", 0)
+	}
+	if free(t, s, "small") {
+		t.Error("a slot too many")
+	}
+	other, err := s.Acquire(t.Context(), "unbounded", "x", 1_000_000)
+	if err != nil || other.Release(t.Context(), 0) != nil {
+		t.Errorf("nothing bounds it: %v", err)
+	}
+}
+
+// take takes a slot, which has to be free soon.
+func take(t *testing.T, s fleet.Slots, model string, tokens int) fleet.Slot {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	slot, err := s.Acquire(ctx, "p", model, tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slot
+}
+
+// free reports whether a slot is free now.
+func free(t *testing.T, s fleet.Slots, model string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	slot, err := s.Acquire(ctx, "p", model, 0)
+	if err != nil {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		return false
+	}
+	if err := slot.Release(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	return true
+}
+
+// TestP6_SlotInDoubt has a holder that was not heard of for almost as long as a slot is kept. Its slot may be somebody else's: the message that gave
+// it the slot was on its way for some time.
+func TestP6_SlotInDoubt(t *testing.T) {
+	for silent, own := range map[time.Duration]bool{0: true, 900 * time.Millisecond: false, time.Second: false} {
+		k := &keeper{hold: time.Second, stop: make(chan struct{}), stopped: make(chan struct{}), heard: time.Now().Add(-silent)}
+		close(k.stopped)
+		if got := k.end(); got != own {
+			t.Errorf("after %v without a sign the slot is its own: %v", silent, got)
+		}
+	}
+}
+
+func TestP6_SlotOfADeadHolder(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	const hold = time.Second
+	open := func() *slots {
+		s, err := openSlots(t.Context(), h.engine().operator, []fleet.SlotLimit{{Provider: "p", Slots: 1}}, hold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b := open(), open()
+	alive := take(t, a, "m", 0)
+	end := time.Now().Add(2 * hold)
+	for time.Now().Before(end) {
+		if free(t, b, "m") {
+			t.Fatal("the slot of a living holder is free")
+		}
+	}
+	if err := alive.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	dead := take(t, a, "m", 0).(*slot)
+	k := dead.parts[0].keeper // as if its machine was cut off
+	k.end()
+	k.stop = make(chan struct{})
+	next := take(t, b, "m", 0)
+	// The one that was cut off comes back and gives back what is not its own any more.
+	if err := dead.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if free(t, a, "m") {
+		t.Error("the slot was given back by somebody who did not have it")
+	}
+	if err := next.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if !free(t, a, "m") {
+		t.Error("the slot is lost")
+	}
+}
+
+func TestP6_SlotsOfAnotherNumber(t *testing.T) {
+	t.Parallel()
+	h := host(t, []fleet.SlotLimit{{Provider: "p", Slots: 1}}, one(0, 0))
+	for _, n := range []int{3, 2} {
+		s, err := newSlots(t.Context(), h.engine().operator, []fleet.SlotLimit{{Provider: "p", Slots: n}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taken []fleet.Slot
+		for range n {
+			taken = append(taken, take(t, s, "m", 0))
+		}
+		if free(t, s, "m") {
+			t.Errorf("more than %d", n)
+		}
+		for _, slot := range taken {
+			if err := slot.Release(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestP6_TokenRate(t *testing.T) {
+	t.Parallel()
+	h := host(t, []fleet.SlotLimit{{Provider: "p", TokensPerMinute: 6000}}, one(0, 0)) // 100 a second
+	a, b := h.engine().Slots(), h.engine().Slots()
+	began := time.Now()
+	if err := take(t, a, "m", 6000).Release(t.Context(), 5900); err != nil { // the rest goes back
+		t.Fatal(err)
+	}
+	if err := take(t, b, "m", 100).Release(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	take(t, b, "m", 100)
+	take(t, a, "m", 100)
+	if d := time.Since(began); d < 1900*time.Millisecond { // 6,200 tokens in all, 6,000 of them at once
+		t.Errorf("200 tokens after %v", d)
+	}
+	// Who does not wait gives back what was taken for it.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Acquire(ctx, "p", "m", 6000); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it waits: %v", err)
+	}
+	patient, stop := context.WithTimeout(t.Context(), 45*time.Second) // had they been lost, it would take a minute
+	defer stop()
+	if _, err := a.Acquire(patient, "p", "m", 100); err != nil {
+		t.Errorf("the tokens of a call that was not made are lost: %v", err)
+	}
+}
+
+func TestP6_Pause(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	a, b := h.engine().Slots(), h.engine().Slots()
+	if until, _, err := a.Paused(t.Context(), "p"); err != nil || !until.IsZero() {
+		t.Errorf("no pause: %v, %v", until, err)
+	}
+	later := time.Now().Add(time.Hour)
+	for _, p := range []struct {
+		until  time.Time
+		reason string
+	}{{time.Now().Add(time.Minute), "first"}, {later, "later"}, {time.Now().Add(time.Second), "sooner"}} {
+		if err := a.Pause(t.Context(), "p", p.until, p.reason); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if until, reason, err := b.Paused(t.Context(), "p"); err != nil || !until.Equal(later) || reason != "later" {
+		t.Errorf("paused until %v, %q, %v", until, reason, err)
+	}
+	if err := a.Pause(t.Context(), "q", time.Now().Add(-time.Second), "over"); err != nil {
+		t.Fatal(err)
+	}
+	if until, _, err := b.Paused(t.Context(), "q"); err != nil || !until.IsZero() {
+		t.Errorf("a pause that is over: %v, %v", until, err)
+	}
+}

@@ -1,0 +1,62 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// space implements [fleet.Space] in a tenant's account.
+type space struct {
+	account  *account
+	tasks    fleet.Tasks
+	journals journal.Store
+	objects  fleet.Objects
+	bus      fleet.Bus
+	asks     fleet.Asks
+}
+
+// newSpace opens everything in an account, and makes what is missing there, at once: in a cluster each stream takes a while.
+func newSpace(ctx context.Context, a *account) (*space, error) {
+	s := &space{account: a, bus: newBus(a)}
+	var objects *objects
+	var errs [3]error
+	parts := []func() error{
+		func() (err error) { s.journals, err = newJournals(ctx, a); return named("the journals", err) },
+		func() (err error) { objects, err = newObjects(ctx, a); return named("the objects", err) },
+		func() (err error) { s.asks, err = newAsks(ctx, a); return named("the asks", err) },
+	}
+	each(len(parts), func(i int) { errs[i] = parts[i]() })
+	err := errors.Join(errs[:]...)
+	if s.objects = objects; err == nil {
+		s.tasks, err = newTasks(ctx, a, s.journals, objects, s.asks)
+		err = named("the tasks", err)
+	}
+	return s, err
+}
+
+// named says what an error is about.
+func named(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Tasks implements [fleet.Space].
+func (s *space) Tasks() fleet.Tasks { return s.tasks }
+
+// Journals implements [fleet.Space].
+func (s *space) Journals() journal.Store { return s.journals }
+
+// Objects implements [fleet.Space].
+func (s *space) Objects() fleet.Objects { return s.objects }
+
+// Bus implements [fleet.Space].
+func (s *space) Bus() fleet.Bus { return s.bus }
+
+// Asks implements [fleet.Space].
+func (s *space) Asks() fleet.Asks { return s.asks }

@@ -1,0 +1,146 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// A task has up to four records, each with one kind of writer. That of a client never changes; the others have the owner as their only writer.
+const (
+	taskStream = "tasks"
+	taskPrefix = "task."
+	specKind   = "spec"   // the task, by a client
+	cancelKind = "cancel" // the wish to cancel it, by a client
+	statusKind = "status" // by an owner, from the first claim on
+	claimKind  = "claim"  // the owner's last sign of life
+)
+
+// taskSubject names a record of a task. The id may be "*".
+func taskSubject(id, kind string) string { return taskPrefix + token(id) + "." + kind }
+
+// taskOf returns the id and the kind of a subject.
+func taskOf(subject string) (id, kind string) {
+	t, kind, _ := strings.Cut(strings.TrimPrefix(subject, taskPrefix), ".")
+	return tokenOf(t), kind
+}
+
+// viewKinds are the records that say what a status is.
+func viewKinds() []string { return []string{specKind, statusKind, cancelKind} }
+
+// statusRecord is a status as its owner writes it.
+type statusRecord struct {
+	Status fleet.Status `json:"status"`
+	// Claimed is the sequence of the record that began the claim, or 0 in that record itself.
+	Claimed uint64 `json:"claimed,omitempty"`
+	// Hold is how long the claim holds without a sign of life.
+	Hold fleet.Duration `json:"hold,omitempty"`
+	// Object names the object that has the rest of a status that is too large for a record.
+	Object string `json:"object,omitempty"`
+}
+
+// claimRecord is a sign of life of an owner.
+type claimRecord struct {
+	Claimed uint64 `json:"claimed"`
+}
+
+// taskState is what the records of a task say.
+type taskState struct{ spec, status, cancel record }
+
+// set takes a record over, and reports whether it is one of the state.
+func (s *taskState) set(r record, kind string) {
+	switch kind {
+	case specKind:
+		s.spec = r
+	case statusKind:
+		s.status = r
+	case cancelKind:
+		s.cancel = r
+	}
+}
+
+// load reads the records of a task. It reads the task itself last, so that of one that is removed meanwhile nothing is left over.
+func (t *tasks) load(ctx context.Context, id string) (s taskState, err error) {
+	if err := journal.CheckID(id); err != nil {
+		return s, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
+	for _, kind := range []string{cancelKind, statusKind, specKind} {
+		r, err := t.get(ctx, taskSubject(id, kind))
+		if err != nil {
+			return s, err
+		}
+		s.set(r, kind)
+	}
+	if s.spec.seq == 0 {
+		return s, fmt.Errorf("fleet: there is no task %.200q: %w", id, fs.ErrNotExist)
+	}
+	return s, nil
+}
+
+// task returns the task.
+func (s *taskState) task() (t fleet.Task, err error) {
+	return t, json.Unmarshal(s.spec.data, &t)
+}
+
+// view returns the status, as everybody sees it, and the record that its owner has written.
+//
+// A wish to cancel that was written before the task was claimed ends it, whoever claims it then. Both are records of one stream, so their sequences say
+// which was first.
+func (t *tasks) view(ctx context.Context, s taskState) (fleet.Status, statusRecord, error) {
+	var r statusRecord
+	if s.status.seq == 0 {
+		task, err := s.task()
+		if err != nil {
+			return r.Status, r, err
+		}
+		r.Status = fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: s.spec.at.UTC(), Labels: task.Labels}
+	} else if err := t.unpack(ctx, s.status.data, &r); err != nil {
+		return r.Status, r, err
+	}
+	if r.Claimed == 0 {
+		r.Claimed = s.status.seq
+	}
+	status := r.Status
+	if s.cancel.seq > 0 && !status.State.Final() && (status.State != fleet.Running || s.cancel.seq < r.Claimed) {
+		status.State, status.Reason, status.NotBefore = fleet.Canceled, "It was canceled while no worker had it.", time.Time{}
+		status.Ended = s.cancel.at.UTC()
+	}
+	return status, r, nil
+}
+
+// pack returns the bytes of a record. What is too large for one goes to an object.
+func (t *tasks) pack(ctx context.Context, r statusRecord) ([]byte, error) {
+	data, err := json.Marshal(r)
+	if err != nil || int64(len(data)) < t.nc.MaxPayload()/2 {
+		return data, err
+	}
+	name := fmt.Sprintf("status/%s/%d-%s", r.Status.ID, r.Status.Attempt, r.Status.State)
+	if _, err := t.objects.Put(ctx, name, strings.NewReader(string(data))); err != nil {
+		return nil, err
+	}
+	r.Status.Result, r.Status.Artifacts, r.Status.Deaths, r.Object = nil, nil, nil, name
+	return json.Marshal(r)
+}
+
+// unpack reads a record, and the object that has the rest of it.
+func (t *tasks) unpack(ctx context.Context, data []byte, r *statusRecord) error {
+	if err := json.Unmarshal(data, r); err != nil || r.Object == "" {
+		return err
+	}
+	o, err := t.objects.Open(ctx, r.Object)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	object := r.Object
+	if err := json.NewDecoder(o).Decode(r); err != nil {
+		return fmt.Errorf("%s: %w", object, err)
+	}
+	return nil
+}

@@ -1,0 +1,759 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// hosted is a fleet on a server of this process that can be started again.
+type hosted struct {
+	t      *testing.T
+	config Config
+	server *Server
+}
+
+const testToken = "a token of the operator"
+
+// host starts a server with tenants.
+func host(t *testing.T, limits []fleet.SlotLimit, tenants ...fleet.Tenant) *hosted {
+	h := &hosted{t: t, config: Config{Store: t.TempDir(), Operator: testToken, Slots: limits, Shards: 1}}
+	for _, tenant := range tenants {
+		h.config.Tenants = append(h.config.Tenants, Tenant{Tenant: tenant})
+	}
+	h.start()
+	t.Cleanup(h.stop)
+	return h
+}
+
+func (h *hosted) start() {
+	h.t.Helper()
+	s, err := Serve(context.Background(), h.config)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.server = s
+}
+
+func (h *hosted) stop() {
+	if err := h.server.Close(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// engine opens an engine, as one machine has it.
+func (h *hosted) engine() *engine {
+	h.t.Helper()
+	e, err := h.server.engine(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = e.Close() }) // it may be closed already
+	return e
+}
+
+// tasks returns the tasks of a tenant, as one machine has them.
+func (h *hosted) tasks(tenant string) *tasks {
+	h.t.Helper()
+	s, err := h.engine().Open(h.t.Context(), tenant)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s.Tasks().(*tasks)
+}
+
+func one(limit, queued int) fleet.Tenant {
+	return fleet.Tenant{Name: "one", Limit: limit, MaxQueued: queued}
+}
+
+// submit submits tasks.
+func submit(t *testing.T, tasks fleet.Tasks, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: id, Prompt: "prompt of " + id})
+		if err != nil || !isNew || s.ID != id || s.State != fleet.Queued || s.Submitted.IsZero() {
+			t.Fatalf("submit %s: %+v, new %v, %v", id, s, isNew, err)
+		}
+	}
+}
+
+// claimOf claims the next task, which has to be there.
+func claimOf(t *testing.T, tasks fleet.Tasks, worker string, hold time.Duration) fleet.Claim {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, err := tasks.Claim(ctx, worker, hold)
+	if err != nil {
+		t.Fatalf("%s claims: %v", worker, err)
+	}
+	return c
+}
+
+// noClaim checks that nothing is due for a while.
+func noClaim(t *testing.T, tasks fleet.Tasks, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if c, err := tasks.Claim(ctx, "greedy", time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("there is something to claim: %+v, %v", c, err)
+	}
+}
+
+func with(s fleet.Status, state fleet.State) fleet.Status { s.State = state; return s }
+
+func finish(t *testing.T, c fleet.Claim) {
+	t.Helper()
+	if err := c.Finish(t.Context(), with(c.Status(), fleet.Done)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stateOf(t *testing.T, tasks fleet.Tasks, id string) fleet.Status {
+	t.Helper()
+	_, s, err := tasks.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestP3_SubmittedOnce(t *testing.T) {
+	t.Parallel()
+	tasks := host(t, nil, one(0, 0)).tasks("one")
+	submit(t, tasks, "a.b", "c")
+	for range 2 {
+		if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "prompt of a.b", Tenant: "one"}); err != nil || isNew || s.State != fleet.Queued {
+			t.Errorf("the same again: %+v, %v, %v", s, isNew, err)
+		}
+	}
+	if _, _, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "another"}); !errors.Is(err, fleet.ErrDifferent) {
+		t.Errorf("another task: %v", err)
+	}
+	for _, bad := range []fleet.Task{{ID: "x", Tenant: "other"}, {ID: "a/b"}, {}, {ID: "*"}, {ID: ">"}} {
+		if _, _, err := tasks.Submit(t.Context(), bad); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	if _, _, err := tasks.Get(t.Context(), "*"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("get *: %v", err)
+	}
+	first, second := claimOf(t, tasks, "w", time.Minute), claimOf(t, tasks, "w", time.Minute)
+	if first.Task().ID != "a.b" || second.Task().ID != "c" || first.Task().Prompt != "prompt of a.b" {
+		t.Errorf("claimed %+v, then %+v", first.Task(), second.Task())
+	}
+	finish(t, first)
+	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "prompt of a.b"}); err != nil || isNew || s.State != fleet.Done {
+		t.Errorf("the same again after its end: %+v, %v, %v", s, isNew, err)
+	}
+	noClaim(t, tasks, 300*time.Millisecond)
+}
+
+// A submission that breaks off after its first message is in the queue, and the next claimer completes it.
+func TestP3_SubmissionThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	tasks := host(t, nil, one(0, 1)).tasks("one")
+	text := []byte(`{"id":"a","tenant":"one","prompt":"p"}`)
+	if err := tasks.enqueue(t.Context(), "a", text); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("half a task: %v", err)
+	}
+	c := claimOf(t, tasks, "w", time.Minute)
+	if c.Task().Prompt != "p" || stateOf(t, tasks, "a").State != fleet.Running {
+		t.Errorf("claimed %+v", c.Task())
+	}
+	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a", Prompt: "p"}); err != nil || isNew || s.State != fleet.Running {
+		t.Errorf("the same again: %+v, %v, %v", s, isNew, err)
+	}
+	finish(t, c)
+
+	// The same submission completes it, too, although the tenant is at its limit.
+	if err := tasks.enqueue(t.Context(), "b", []byte(`{"id":"b","tenant":"one","prompt":"p"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "b", Prompt: "p"}); err != nil || !isNew || s.State != fleet.Queued {
+		t.Errorf("completed: %+v, %v, %v", s, isNew, err)
+	}
+	finish(t, claimOf(t, tasks, "w", time.Minute))
+	noClaim(t, tasks, 300*time.Millisecond)
+}
+
+func TestP6_MaxQueued(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 3))
+	var isNew, refused int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for m := range 3 {
+		tasks := h.tasks("one")
+		for i := range 4 {
+			all.Go(func() {
+				_, n, err := tasks.Submit(t.Context(), fleet.Task{ID: fmt.Sprintf("t%d-%d", m, i)})
+				limit := (*fleet.LimitError)(nil)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil && n:
+					isNew++
+				case errors.As(err, &limit) && limit.Tenant == "one":
+					refused++
+				default:
+					t.Errorf("submit: %v, %v", n, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if isNew != 3 || refused != 9 {
+		t.Fatalf("%d are new, %d were refused", isNew, refused)
+	}
+	tasks := h.tasks("one")
+	c := claimOf(t, tasks, "w", time.Minute)
+	if _, _, err := tasks.Submit(t.Context(), fleet.Task{ID: "x"}); err == nil {
+		t.Error("a running task does not count")
+	}
+	if _, isNew, err := tasks.Submit(t.Context(), c.Task()); err != nil || isNew {
+		t.Errorf("the same again: %v", err)
+	}
+	finish(t, c)
+	submit(t, tasks, "x")
+	if err := tasks.Cancel(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, tasks, "y")
+}
+
+func TestP4_ClaimExpires(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(1, 0))
+	a, b := h.tasks("one"), h.tasks("one")
+	submit(t, a, "t")
+	const hold = time.Second
+	first := claimOf(t, a, "first", hold)
+	s := first.Status()
+	if s.State != fleet.Running || s.Worker != "first" || s.Attempt != 1 || s.Started.IsZero() || len(s.Deaths) > 0 {
+		t.Errorf("claimed: %+v", s)
+	}
+	extended := time.Now()
+	if err := first.Extend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := claimOf(t, b, "second", time.Minute)
+	if d := time.Since(extended); d < hold-20*time.Millisecond {
+		t.Errorf("it was claimed again after %v", d)
+	}
+	s = second.Status()
+	if s.Worker != "second" || s.Attempt != 2 || len(s.Deaths) != 1 || s.Deaths[0].Worker != "first" {
+		t.Errorf("claimed again: %+v", s)
+	}
+	for range 2 {
+		if err := first.Extend(t.Context()); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("the first extends: %v", err)
+		}
+	}
+	if err := first.Update(t.Context(), first.Status()); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("the first updates: %v", err)
+	}
+	if err := first.Finish(t.Context(), with(first.Status(), fleet.Done)); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("the first finishes: %v", err)
+	}
+	if err := first.Return(t.Context(), with(first.Status(), fleet.Queued)); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("the first returns: %v", err)
+	}
+	s.Waits = true
+	if err := second.Update(t.Context(), s); err != nil || !stateOf(t, a, "t").Waits {
+		t.Errorf("the second updates: %v", err)
+	}
+	finish(t, second)
+	if s := stateOf(t, a, "t"); s.State != fleet.Done || s.Ended.IsZero() || len(s.Deaths) != 1 {
+		t.Errorf("at the end: %+v", s)
+	}
+	if err := second.Finish(t.Context(), with(second.Status(), fleet.Done)); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	if err := second.Extend(t.Context()); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("a finished claim extends: %v", err)
+	}
+}
+
+// A holder whose clock stood still is told, although it believes that its claim holds.
+func TestP4_StoppedClockIsTold(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	a, b := h.tasks("one"), h.tasks("one")
+	submit(t, a, "t")
+	first := claimOf(t, a, "first", 300*time.Millisecond).(*claim)
+	second := claimOf(t, b, "second", time.Minute)
+	first.until, first.lost = time.Now().Add(time.Hour), false
+	if err := first.Extend(t.Context()); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("extend: %v", err)
+	}
+	first.until, first.lost = time.Now().Add(time.Hour), false
+	if err := first.Finish(t.Context(), with(first.Status(), fleet.Done)); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("finish: %v", err)
+	}
+	if err := second.Extend(t.Context()); err != nil {
+		t.Errorf("the second: %v", err)
+	}
+}
+
+// The server may deliver a task again whose owner lives, such as after a crash in which it forgot whom it gave the task to.
+func TestP4_DeliveredTwiceIsOwnedOnce(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	a, b := h.tasks("one"), h.tasks("one")
+	submit(t, a, "t")
+	first := claimOf(t, a, "first", time.Minute).(*claim)
+	a.reply(first.m, jetstreamNak)
+	noClaim(t, b, 500*time.Millisecond)
+	if err := first.Extend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	finish(t, first)
+}
+
+func TestP3_ReturnedTask(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(1, 0))
+	tasks := h.tasks("one")
+	submit(t, tasks, "a", "b")
+	c := claimOf(t, tasks, "first", time.Minute)
+	if err := c.Return(t.Context(), with(c.Status(), fleet.Running)); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("returned as running: %v", err)
+	}
+	if err := c.Return(t.Context(), with(c.Status(), fleet.Queued)); err != nil {
+		t.Fatal(err)
+	}
+	c = claimOf(t, tasks, "second", time.Minute)
+	if s := c.Status(); s.ID != "a" || s.Attempt != 2 || len(s.Deaths) > 0 {
+		t.Errorf("claimed again: %+v", s)
+	}
+	// A paused task does not take from the tenant's limit, and is due at its time, also if the server is started again meanwhile.
+	s := with(c.Status(), fleet.Paused)
+	s.NotBefore, s.Reason = time.Now().Add(3*time.Second).UTC(), "the provider is down"
+	if err := c.Return(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, claimOf(t, tasks, "w", time.Minute))
+	noClaim(t, tasks, 300*time.Millisecond)
+	h.stop()
+	h.start()
+	tasks = h.tasks("one")
+	if got := stateOf(t, tasks, "a"); got.State != fleet.Paused || got.Reason != s.Reason || !got.NotBefore.Equal(s.NotBefore) {
+		t.Errorf("paused: %+v", got)
+	}
+	c = claimOf(t, tasks, "third", time.Minute)
+	if now := time.Now(); now.Before(s.NotBefore) {
+		t.Errorf("claimed %v too early", s.NotBefore.Sub(now))
+	}
+	if s := c.Status(); s.ID != "a" || s.Attempt != 3 || len(s.Deaths) > 0 || !s.NotBefore.IsZero() || s.Reason != "" {
+		t.Errorf("claimed again: %+v", s)
+	}
+}
+
+// An owner that dies between the status that it writes and the message of the queue leaves a task that is done all the same.
+func TestP3_DiesBeforeTheQueueKnows(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(1, 0))
+	tasks := h.tasks("one")
+	const hold = 300 * time.Millisecond
+	for i, state := range []fleet.State{fleet.Done, fleet.Queued, fleet.Paused} {
+		id := fmt.Sprintf("t%d", i)
+		submit(t, tasks, id)
+		c := claimOf(t, tasks, "w", hold).(*claim)
+		s := with(c.Status(), state)
+		if state == fleet.Paused {
+			s.NotBefore = time.Now().Add(1500 * time.Millisecond).UTC()
+		}
+		data, err := tasks.pack(t.Context(), statusRecord{Status: s, Claimed: c.claimed, Hold: fleet.Duration(hold)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.store(t.Context(), data); err != nil {
+			t.Fatal(err)
+		}
+		if state == fleet.Done {
+			continue
+		}
+		again := claimOf(t, tasks, "next", time.Minute)
+		if got := again.Status(); got.ID != id || len(got.Deaths) > 0 || got.Attempt != 2 {
+			t.Errorf("%s: claimed %+v", state, got)
+		}
+		if time.Now().Before(s.NotBefore) {
+			t.Errorf("%s: claimed too early", state)
+		}
+		finish(t, again)
+	}
+	if s := stateOf(t, tasks, "t0"); s.State != fleet.Done || s.Attempt != 1 {
+		t.Errorf("the done one: %+v", s)
+	}
+	noClaim(t, tasks, 300*time.Millisecond)
+}
+
+func TestP6_LimitOfATenant(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(2, 0))
+	a, b := h.tasks("one"), h.tasks("one")
+	submit(t, a, "a", "b", "c")
+	first, second := claimOf(t, a, "w1", time.Minute), claimOf(t, b, "w2", time.Minute)
+	noClaim(t, b, 300*time.Millisecond)
+	finish(t, first)
+	third := claimOf(t, b, "w2", time.Minute)
+	noClaim(t, a, 300*time.Millisecond)
+	finish(t, second)
+	finish(t, third)
+}
+
+func TestP3_Cancel(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(1, 0))
+	tasks := h.tasks("one")
+	submit(t, tasks, "waiting", "running", "done", "returned")
+	cancel := func(id string) {
+		t.Helper()
+		if err := tasks.Cancel(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel("waiting")
+	if s := stateOf(t, tasks, "waiting"); s.State != fleet.Canceled || s.Ended.IsZero() {
+		t.Errorf("it waits no more: %+v", s)
+	}
+	c := claimOf(t, tasks, "w", time.Minute)
+	if c.Task().ID != "running" || c.Canceled() {
+		t.Fatalf("claimed %s, canceled %v", c.Task().ID, c.Canceled())
+	}
+	cancel("running")
+	if s := stateOf(t, tasks, "running"); s.State != fleet.Running {
+		t.Errorf("its owner ends it, nobody else: %+v", s)
+	}
+	if err := c.Extend(t.Context()); err != nil || !c.Canceled() {
+		t.Errorf("the owner does not learn: %v", err)
+	}
+	if err := c.Finish(t.Context(), with(c.Status(), fleet.Canceled)); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, claimOf(t, tasks, "w", time.Minute))
+	cancel("done")
+	if s := stateOf(t, tasks, "done"); s.State != fleet.Done {
+		t.Errorf("what is done stays: %+v", s)
+	}
+	c = claimOf(t, tasks, "w", time.Minute)
+	cancel("returned")
+	if err := c.Return(t.Context(), with(c.Status(), fleet.Queued)); err != nil {
+		t.Fatal(err)
+	}
+	if s := stateOf(t, tasks, "returned"); s.State != fleet.Canceled {
+		t.Errorf("given back, it is canceled: %+v", s)
+	}
+	noClaim(t, tasks, 300*time.Millisecond)
+	if err := tasks.Cancel(t.Context(), "unknown"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("unknown: %v", err)
+	}
+	if info, err := tasks.queue.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+		t.Errorf("left in the queue: %+v, %v", info, err)
+	}
+}
+
+// A canceled task takes nothing from its tenant's limit, although the server had delivered it before.
+func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
+	t.Parallel()
+	tasks := host(t, nil, one(2, 0)).tasks("one")
+	submit(t, tasks, "running", "a")
+	claimOf(t, tasks, "w", time.Minute)
+	c := claimOf(t, tasks, "w", time.Minute)
+	if err := c.Return(t.Context(), with(c.Status(), fleet.Queued)); err != nil {
+		t.Fatal(err)
+	}
+	if err := tasks.Cancel(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := tasks.queue.Consumer(t.Context(), workersConsumer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(2 * time.Second); consumer.CachedInfo().NumAckPending > 1; time.Sleep(10 * time.Millisecond) {
+		if _, err := consumer.Info(t.Context()); err != nil || time.Now().After(end) {
+			t.Fatalf("it counts as claimed: %+v, %v", consumer.CachedInfo(), err)
+		}
+	}
+}
+
+// Somebody cancels while somebody claims: whatever is seen, it does not change from final to something else.
+func TestP3_CancelAgainstClaim(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	a, b := h.tasks("one"), h.tasks("one")
+	for i := range 40 {
+		id := fmt.Sprintf("t%d", i)
+		submit(t, a, id)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		var all sync.WaitGroup
+		var c fleet.Claim
+		var claimed atomic.Bool
+		all.Go(func() {
+			short, end := context.WithTimeout(ctx, 300*time.Millisecond)
+			defer end()
+			c, _ = b.Claim(short, "w", time.Minute) // without one it was canceled
+			claimed.Store(c != nil)
+		})
+		all.Go(func() {
+			if err := a.Cancel(ctx, id); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			final := false
+			for ctx.Err() == nil && !final {
+				_, s, err := a.Get(ctx, id)
+				final = err == nil && s.State.Final()
+				if s.State == fleet.Running && claimed.Load() {
+					break
+				}
+			}
+			for range 3 {
+				_, s, err := a.Get(ctx, id)
+				if final && !s.State.Final() {
+					t.Errorf("it was final, and is %+v (%v)", s, err)
+				}
+			}
+		})
+		all.Wait()
+		cancel()
+		if s := stateOf(t, a, id); (c == nil) != (s.State == fleet.Canceled) {
+			t.Errorf("claimed %v, but %+v", c != nil, s)
+		}
+		if c != nil {
+			if err := c.Extend(t.Context()); err != nil || !c.Canceled() {
+				t.Errorf("the owner does not learn: %v", err)
+			}
+			finish(t, c)
+		}
+	}
+}
+
+func TestP7_RestartKeepsTasks(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	tasks := h.tasks("one")
+	submit(t, tasks, "done", "running", "waiting", "canceled")
+	c := claimOf(t, tasks, "w", time.Minute)
+	s := with(c.Status(), fleet.Done)
+	s.Result = &agent.Result{Text: "it works"}
+	if err := c.Finish(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	running := claimOf(t, tasks, "w", time.Minute)
+	if err := tasks.Cancel(t.Context(), "canceled"); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	h.start()
+	again := h.tasks("one")
+	for id, want := range map[string]fleet.State{"done": fleet.Done, "running": fleet.Running, "waiting": fleet.Queued, "canceled": fleet.Canceled} {
+		if s := stateOf(t, again, id); s.State != want {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+	if s := stateOf(t, again, "done"); s.Result == nil || s.Result.Text != "it works" {
+		t.Errorf("the result: %+v", s.Result)
+	}
+	next := claimOf(t, again, "w2", time.Minute)
+	if next.Task().ID != "waiting" {
+		t.Errorf("claimed %s", next.Task().ID)
+	}
+	noClaim(t, again, 300*time.Millisecond)
+	_ = running // its connection was to the server that is gone
+}
+
+func TestP3_Watch(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	tasks := h.tasks("one")
+	submit(t, tasks, "a", "b")
+	for _, id := range []string{"", "a"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		seen := map[string][]fleet.State{}
+		step := 0
+		var c fleet.Claim
+		for s, err := range h.tasks("one").Watch(ctx, id) {
+			if err != nil {
+				if !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				break
+			}
+			seen[s.ID] = append(seen[s.ID], s.State)
+			switch step++; {
+			case id == "" && step == 2:
+				c = claimOf(t, tasks, "w", time.Minute)
+			case id == "" && step == 3:
+				finish(t, c)
+			case id == "" && step == 4, id == "a" && step == 1:
+				cancel()
+			}
+		}
+		cancel()
+		want := "map[a:[queued running done] b:[queued]]"
+		if id == "a" {
+			want = "map[a:[done]]"
+		}
+		if fmt.Sprint(seen) != want {
+			t.Errorf("watching %q: %v", id, seen)
+		}
+	}
+	for _, err := range tasks.Watch(t.Context(), "unknown") {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("unknown: %v", err)
+		}
+	}
+}
+
+// TestP3_WatcherForgetsFinalTasks checks that who watches all tasks does not keep those that have ended.
+func TestP3_WatcherForgetsFinalTasks(t *testing.T) {
+	w := watched{tasks: &tasks{}, all: map[string]*watchedTask{}}
+	seq := uint64(0)
+	look := func(kind string, v any) (states []fleet.State) {
+		t.Helper()
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq++
+		for _, id := range w.take(record{subject: taskSubject("a.b", kind), data: data, seq: seq}) {
+			status, changed, err := w.look(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if changed {
+				states = append(states, status.State)
+			}
+		}
+		return states
+	}
+	status := func(state fleet.State) statusRecord {
+		return statusRecord{Status: fleet.Status{ID: "a.b", State: state}}
+	}
+	for i, step := range []struct {
+		kind  string
+		value any
+		want  fleet.State
+	}{
+		{specKind, fleet.Task{ID: "a.b"}, fleet.Queued}, {statusKind, status(fleet.Running), fleet.Running}, {statusKind, status(fleet.Done), fleet.Done},
+		{cancelKind, nil, ""}, {statusKind, status(fleet.Done), ""}, {specKind, fleet.Task{ID: "a.b"}, fleet.Queued}, {cancelKind, nil, fleet.Canceled},
+	} {
+		got := look(step.kind, step.value)
+		if want := (step.want != ""); (len(got) == 1 && got[0] == step.want) != want || len(got) > 1 {
+			t.Errorf("step %d: %q, not %q", i, got, step.want)
+		}
+		if known := len(w.all); known != 0 && (step.want == "" || step.want.Final()) {
+			t.Errorf("step %d: %d tasks are kept", i, known)
+		}
+	}
+}
+
+func TestP3_RemovedWhileDelivered(t *testing.T) {
+	t.Parallel()
+	tasks := host(t, nil, one(0, 0)).tasks("one")
+	submit(t, tasks, "a")
+	if err := tasks.consumer(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range tasks.pull(t.Context(), queueStream, workersConsumer, 1, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tasks.Cancel(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := tasks.Remove(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := tasks.take(t.Context(), m, "w", time.Minute); c != nil || err != nil {
+			t.Errorf("claimed %+v, %v", c, err)
+		}
+	}
+	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is back: %v", err)
+	}
+}
+
+// An update whose acknowledgement is lost, and which the server writes after the call has failed, does not cost the claim.
+func TestP4_OwnLateUpdateLosesNothing(t *testing.T) {
+	t.Parallel()
+	tasks := host(t, nil, one(0, 0)).tasks("one")
+	submit(t, tasks, "a")
+	c := claimOf(t, tasks, "w", time.Minute).(*claim)
+	late := func() {
+		t.Helper()
+		s, err := tasks.load(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := tasks.pack(t.Context(), statusRecord{Status: with(c.Status(), fleet.Running), Claimed: c.claimed, Hold: fleet.Duration(c.hold)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tasks.put(t.Context(), taskSubject("a", statusKind), data, s.status.seq, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late()
+	if err := tasks.remove(t.Context(), taskSubject("a", claimKind)); err != nil {
+		t.Fatal(err)
+	}
+	c.beat.seq = 1 // as after a sign of life that was lost, too
+	if err := c.Extend(t.Context()); err != nil {
+		t.Errorf("Extend: %v", err)
+	}
+	late()
+	finish(t, c)
+	if s := stateOf(t, tasks, "a"); s.State != fleet.Done {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestP3_Remove(t *testing.T) {
+	t.Parallel()
+	h := host(t, nil, one(0, 0))
+	e := h.engine()
+	space, err := e.Open(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := space.Tasks().(*tasks)
+	submit(t, tasks, "a", "b")
+	if err := space.Asks().Put(t.Context(), fleet.Ask{Task: "a", ID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, claimOf(t, tasks, "w", time.Minute))
+	if err := tasks.Remove(t.Context(), "a", "b", "unknown"); err == nil || !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("b is not final: %v", err)
+	}
+	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a: %v", err)
+	}
+	for a, err := range space.Asks().Open(t.Context(), "") {
+		t.Errorf("left: %+v, %v", a, err)
+	}
+	submit(t, tasks, "a")
+	n := 0
+	for s, err := range tasks.List(t.Context()) {
+		if n++; err != nil || s.State != fleet.Queued {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d tasks", n)
+	}
+}

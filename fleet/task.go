@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+)
+
+// DefaultTenant is the tenant of tasks that name none.
+const DefaultTenant = "default"
+
+// Task describes one piece of work. It does not change once it is submitted.
+type Task struct {
+	// ID names the task, and its session, within its tenant. A task that is submitted twice with one ID runs once.
+	ID     string `json:"id"`
+	Tenant string `json:"tenant,omitempty"` // empty means DefaultTenant
+	Prompt string `json:"prompt"`
+
+	// Repo is cloned into a new workspace. Dir is a directory of the worker's machine to work in, for workers that allow it. Without either
+	// the workspace is empty. At most one of the two is set.
+	Repo *Repo  `json:"repo,omitempty"`
+	Dir  string `json:"dir,omitempty"`
+	// Include holds patterns, as in a .gitignore file, of ignored files that survive a machine nevertheless.
+	Include []string `json:"include,omitempty"`
+	// Artifacts holds patterns of files of the workspace to keep when the task has ended, besides the patch.
+	Artifacts []string `json:"artifacts,omitempty"`
+
+	// Environment names what the workers call the place of the task's commands. Empty means "local".
+	Environment string `json:"environment,omitempty"`
+	Agent       Spec   `json:"agent,omitzero"`
+	Budget      Budget `json:"budget,omitzero"`
+	// Deadline ends the task, whatever it is doing. Zero means none.
+	Deadline time.Time         `json:"deadline,omitzero"`
+	Labels   map[string]string `json:"labels,omitempty"`
+}
+
+// Repo names what to clone.
+type Repo struct {
+	URL string `json:"url"`           // https:// or ssh://, or user@host:path
+	Ref string `json:"ref,omitempty"` // a branch, tag or commit; empty means the repository's default branch
+	// Credential is the name under which workers know what the URL needs. Empty means none.
+	Credential string `json:"credential,omitempty"`
+}
+
+// Spec says which agent works on a task. What is empty is up to the worker.
+type Spec struct {
+	Profile  string `json:"profile,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Effort   string `json:"effort,omitempty"`
+	// MaxTurns bounds the model calls of the task; 0 means the worker's bound.
+	MaxTurns int `json:"max_turns,omitempty"`
+	// Schema is a JSON schema that the final answer fits.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Checks holds commands that succeed when the task is done.
+	Checks []string `json:"checks,omitempty"`
+	// Instructions are added to the system prompt.
+	Instructions string `json:"instructions,omitempty"`
+}
+
+// Budget limits what a task may use. Zero means no limit.
+type Budget struct {
+	Tokens int      `json:"tokens,omitempty"`
+	USD    float64  `json:"usd,omitempty"`
+	Time   Duration `json:"time,omitempty"` // of processing
+}
+
+// Agent returns the budget of a session.
+func (b Budget) Agent() agent.Budget {
+	return agent.Budget{Tokens: b.Tokens, USD: b.USD, Time: time.Duration(b.Time)}
+}
+
+// Duration is a time.Duration whose text is that of [time.ParseDuration].
+type Duration time.Duration
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}

@@ -1,0 +1,227 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"sync"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Update is what Watch yields: a fact of the journal, a live piece of what becomes one, or a status.
+type Update struct {
+	// N is the number of the journal's record that Event is of; 0 for a live one. More says that the next fact is of the same record. To go on
+	// after the last fact of a record, watch from N+1.
+	N    int64 `json:"n,omitempty"`
+	More bool  `json:"more,omitempty"`
+	// Event is an event of the session, as JSON; see [agent.UnmarshalEvent].
+	Event json.RawMessage `json:"event,omitempty"`
+	// Status is set, alone, when the task's status has changed.
+	Status *Status `json:"status,omitempty"`
+}
+
+// Watch yields what happens in a task: every fact of its session once and in order, from the journal's record number from on, whichever
+// workers it had, with live pieces between them while somebody works on it. It ends after the final status.
+func (c *Client) Watch(ctx context.Context, id string, from int64) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		w := &watch{client: c, id: id, from: from, updates: make(chan watched), started: make(chan struct{}), ended: make(chan struct{})}
+		w.readers.Go(func() { w.statuses(ctx) })
+		w.readers.Go(func() { w.facts(ctx) })
+		w.readers.Go(func() { w.live(ctx) })
+		defer w.readers.Wait()
+		defer cancel()
+		w.yieldAll(ctx, yield)
+	}
+}
+
+// watch is one Watch. Its readers send what they find.
+type watch struct {
+	client  *Client
+	id      string
+	from    int64
+	updates chan watched
+	readers sync.WaitGroup
+	started chan struct{} // closed when a status says that the task was claimed at least once
+	ended   chan struct{} // closed when the final status is known
+}
+
+// watched is what a reader has found.
+type watched struct {
+	Update
+	seq   int64 // of the event
+	live  bool
+	facts bool // there are no more facts
+	err   error
+}
+
+// send gives something to yieldAll, and reports whether the watch goes on.
+func (w *watch) send(ctx context.Context, u watched) bool {
+	select {
+	case w.updates <- u:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// yieldAll yields what the readers send. The final status comes last, behind all facts. A live piece of a fact that has been yielded is old.
+func (w *watch) yieldAll(ctx context.Context, yield func(Update, error) bool) {
+	var final *Status
+	var seq int64
+	complete := false
+	for final == nil || !complete {
+		var u watched
+		select {
+		case u = <-w.updates:
+		case <-ctx.Done():
+			yield(Update{}, context.Cause(ctx))
+			return
+		}
+		switch {
+		case u.err != nil:
+			yield(Update{}, u.err)
+			return
+		case u.facts:
+			complete = true
+			continue
+		case u.Status != nil && u.Status.State.Final():
+			final = u.Status
+			continue
+		case u.live && u.seq <= seq:
+			continue
+		case !u.live:
+			seq = max(seq, u.seq)
+		}
+		if u.Event != nil && !u.live && u.N < w.from {
+			continue
+		}
+		if !yield(u.Update, nil) {
+			return
+		}
+	}
+	yield(Update{Status: final}, nil)
+}
+
+// statuses sends the statuses.
+func (w *watch) statuses(ctx context.Context) {
+	started := sync.OnceFunc(func() { close(w.started) })
+	for s, err := range w.client.statuses(ctx, w.id) {
+		if s.Attempt > 0 {
+			started()
+		}
+		if !w.send(ctx, watched{Update: Update{Status: &s}, err: err}) || err != nil {
+			return
+		}
+		if s.State.Final() {
+			close(w.ended)
+		}
+	}
+}
+
+// facts sends the facts. It follows the journal until the task has ended, and then reads what is left of it.
+func (w *watch) facts(ctx context.Context) {
+	select {
+	case <-w.started:
+	case <-w.ended:
+	case <-ctx.Done():
+		return
+	}
+	f := facts{next: 1}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // ends with following
+		select {
+		case <-w.ended:
+			stop()
+		case <-following.Done():
+		}
+	}()
+	journals := w.client.space.Journals()
+	for wait := firstRetry; following.Err() == nil; wait = min(2*wait, longestRetry) {
+		err := w.sendFacts(ctx, &f, journals.Follow(following, w.id, f.next))
+		if errors.Is(err, journal.ErrCorrupt) {
+			w.send(ctx, watched{err: err})
+			return
+		}
+		pause(following, wait)
+	}
+	w.rest(ctx, &f)
+}
+
+// rest sends the facts that are left when the task has ended.
+func (w *watch) rest(ctx context.Context, f *facts) {
+	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, longestRetry) {
+		log, err := w.client.space.Journals().Read(ctx, w.id)
+		if err == nil {
+			err = w.sendFacts(ctx, f, log.Records(ctx, f.next))
+			err = errors.Join(err, log.Close())
+		}
+		switch {
+		case err == nil, errors.Is(err, fs.ErrNotExist): // without a journal there are no facts
+			w.send(ctx, watched{facts: true})
+			return
+		case errors.Is(err, journal.ErrCorrupt):
+			w.send(ctx, watched{err: err})
+			return
+		}
+		pause(ctx, wait)
+	}
+}
+
+// facts turns records into events.
+type facts struct {
+	projection agent.Projection
+	next       int64 // the number of the record that is expected
+}
+
+// sendFacts sends the events of records, and returns the error that ended them.
+func (w *watch) sendFacts(ctx context.Context, f *facts, records iter.Seq2[journal.Record, error]) error {
+	for record, err := range records {
+		if err != nil {
+			return err
+		}
+		events, err := f.projection.Add(record)
+		if err != nil {
+			return fmt.Errorf("fleet: record %d of the session %s: %w: %w", record.N, w.id, journal.ErrCorrupt, err)
+		}
+		f.next = record.N + 1
+		for i, e := range events {
+			data, err := json.Marshal(e)
+			if err != nil {
+				return fmt.Errorf("fleet: record %d of the session %s: %w: %w", record.N, w.id, journal.ErrCorrupt, err)
+			}
+			u := watched{Update: Update{N: record.N, More: i < len(events)-1, Event: data}, seq: e.Head().Seq}
+			if !w.send(ctx, u) {
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// live sends live pieces. Where none come, there are only facts.
+func (w *watch) live(ctx context.Context) {
+	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, longestRetry) {
+		for data, err := range w.client.space.Bus().Listen(ctx, w.id) {
+			if err != nil {
+				break
+			}
+			var head struct {
+				Seq int64 `json:"seq"`
+			}
+			if data == nil || json.Unmarshal(data, &head) != nil {
+				continue
+			}
+			if !w.send(ctx, watched{Update: Update{Event: data}, seq: head.Seq, live: true}) {
+				return
+			}
+		}
+		pause(ctx, wait)
+	}
+}

@@ -1,0 +1,244 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/remote"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/shquote"
+)
+
+// Environment describes a place where tasks work. Without a Command that is a directory of this machine.
+//
+// In the words of commands and in Dir, {task} and {tenant} stand for those of the task, and {name} for a short name that no other task has.
+type Environment struct {
+	// Command leads to the place: it runs the words that are added to it there, as docker exec -i {name} and ssh host do. See [remote.Dial].
+	Command []string `json:"command,omitempty"`
+	// Create makes the place before it is first used, and Destroy removes it afterwards, and also before Create, in case an owner that has
+	// died left it behind. Both run on this machine.
+	Create  []string `json:"create,omitempty"`
+	Destroy []string `json:"destroy,omitempty"`
+	// Dir is the working directory behind Command. One whose last element has {task} or {name} is removed with the task; another one has to be
+	// empty. It is attractor-{name}, in the directory where the command starts, unless set.
+	Dir string `json:"dir,omitempty"`
+	// Sandbox is the level by which commands are confined on this machine, see package sandbox, with Network and AllowHosts.
+	Sandbox    sandbox.Level `json:"sandbox,omitempty"`
+	Network    bool          `json:"network,omitempty"`
+	AllowHosts []string      `json:"allow_hosts,omitempty"`
+}
+
+// check returns an error for an environment that cannot work.
+func (e *Environment) check(name string) error {
+	here := len(e.Command) == 0
+	switch {
+	case here && (len(e.Create) > 0 || len(e.Destroy) > 0 || e.Dir != ""):
+		return fmt.Errorf("workspace: the environment %q has no command, so it is this machine, and needs no create, destroy or dir", name)
+	case !here && (e.Sandbox != "" || e.Network || len(e.AllowHosts) > 0):
+		return fmt.Errorf("workspace: the environment %q: a sandbox confines commands of this machine, not those behind a command", name)
+	}
+	if _, err := sandbox.ParseLevel(string(e.Sandbox)); err != nil {
+		return fmt.Errorf("workspace: the environment %q: %w", name, err)
+	}
+	return nil
+}
+
+// filled returns words with the values of a task.
+func filled(words []string, t fleet.Task) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = fill(word, t)
+	}
+	return out
+}
+
+func fill(word string, t fleet.Task) string {
+	tenant := cmp.Or(t.Tenant, fleet.DefaultTenant)
+	return strings.NewReplacer("{task}", t.ID, "{tenant}", tenant, "{name}", uniqueName(tenant, t.ID)).Replace(word)
+}
+
+// uniqueName returns a name of letters and digits for a task.
+func uniqueName(tenant, id string) string {
+	sum := sha256.Sum256([]byte(tenant + "/" + id))
+	return "t" + hex.EncodeToString(sum[:8])
+}
+
+// place is where a workspace is.
+type place struct {
+	dir     string          // the working directory
+	command []string        // leads there; nil for this machine
+	confine sandbox.Options // of commands on this machine
+	setup   env.Environment // for what is done before the task begins, outside of its sandbox
+	task    env.Environment // as the task's commands are
+	close   []func() error  // in reverse order
+}
+
+// Close ends the place.
+func (p *place) Close() error {
+	var errs []error
+	for _, f := range slices.Backward(p.close) {
+		errs = append(errs, f())
+	}
+	p.close = nil
+	return errors.Join(errs...)
+}
+
+// openHere opens a directory of this machine for what is done before the task begins.
+func openHere(dir string, e Environment) (*place, error) {
+	p := &place{dir: dir, confine: sandbox.Options{Level: cmp.Or(e.Sandbox, sandbox.Off), Network: e.Network, AllowHosts: e.AllowHosts}}
+	local, err := env.NewLocal(dir, env.LocalOptions{AnyNames: true})
+	if err != nil {
+		return nil, err
+	}
+	p.setup, p.close = local, []func() error{local.Close}
+	return p, nil
+}
+
+// endAbandoned ends the commands of workers of this machine that have died. They would still write to their workspaces, whose paths are those of
+// the next owners'.
+func endAbandoned(dir string) error {
+	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
+	if err != nil {
+		return err
+	}
+	return local.Close()
+}
+
+// begin opens what the task has of the place.
+func (p *place) begin() error {
+	if p.command != nil || p.confine.Level == sandbox.Off {
+		p.task = p.setup
+		return nil
+	}
+	box, err := sandbox.New(p.dir, p.confine)
+	if err != nil {
+		return err
+	}
+	p.close = append(p.close, box.Close)
+	local, err := env.NewLocal(p.dir, box.Confine(env.LocalOptions{AnyNames: true}))
+	if err != nil {
+		return err
+	}
+	p.close = append(p.close, local.Close)
+	p.task = local
+	return nil
+}
+
+// defaultDir is Environment.Dir unless it is set.
+const defaultDir = "attractor-{name}"
+
+// openThere makes a place behind a command, with an empty directory.
+func openThere(ctx context.Context, e Environment, t fleet.Task) (_ *place, err error) {
+	p := &place{command: filled(e.Command, t)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	if len(e.Destroy) > 0 {
+		if len(e.Create) > 0 {
+			_ = runHere(ctx, filled(e.Destroy, t)) // there is usually nothing to destroy
+		}
+		p.close = append(p.close, func() error { return runHereAtEnd(filled(e.Destroy, t)) })
+	}
+	if len(e.Create) > 0 {
+		if err := runHere(ctx, filled(e.Create, t)); err != nil {
+			return nil, fmt.Errorf("workspace: creating the environment: %w", err)
+		}
+	}
+	pattern := cmp.Or(e.Dir, defaultDir)
+	last := path.Base(pattern)
+	own := strings.Contains(last, "{task}") || strings.Contains(last, "{name}")
+	if p.dir, err = makeDirThere(ctx, p.command, fill(pattern, t), own); err != nil {
+		return nil, fmt.Errorf("workspace: the environment's directory: %w", err)
+	}
+	far, err := remote.Dial(ctx, p.command, dialOptions(p.dir))
+	if err != nil {
+		return nil, err
+	}
+	if own {
+		p.close = append(p.close, func() error { return removeDirThere(p.command, p.dir) })
+	}
+	p.setup = far
+	p.close = append(p.close, far.Close)
+	return p, nil
+}
+
+func dialOptions(dir string) remote.DialOptions {
+	return remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}, Helper: host.EnvHelper}
+}
+
+// makeDirThere makes an empty directory and returns its path.
+func makeDirThere(ctx context.Context, command []string, dir string, own bool) (_ string, err error) {
+	far, err := remote.Dial(ctx, command, dialOptions(""))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, far.Close()) }()
+	text := "d=" + shquote.Words(dir) + "\n"
+	if own {
+		text += `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit` + "\n"
+	}
+	text += `mkdir -p -- "$d" && cd -- "$d" && if [ -n "$(ls -A)" ]; then echo "$d is not empty" >&2; exit 1; fi && pwd -P`
+	var out bytes.Buffer
+	if err := runScript(ctx, far, script{text: text, out: &limited{to: &out, left: maxLine}}); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+// removeDirThere removes a directory.
+func removeDirThere(command []string, dir string) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), destroyTime)
+	defer cancel()
+	far, err := remote.Dial(ctx, command, dialOptions(""))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, far.Close()) }()
+	return runScript(ctx, far, script{text: "d=" + shquote.Words(dir) + `; chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d"`})
+}
+
+// The bounds of commands of the operator.
+const (
+	createTime  = 10 * time.Minute
+	destroyTime = time.Minute
+)
+
+// runHere runs a command of the operator on this machine.
+func runHere(ctx context.Context, words []string) error {
+	ctx, cancel := context.WithTimeout(ctx, createTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	said := &tail{max: 8 << 10}
+	cmd.Stdout, cmd.Stderr = said, said
+	cmd.WaitDelay = waitDelay
+	endGroup(cmd)
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("%s: %w: %s", words[0], err, lastLines(said.String(), 3))
+	}
+	return nil
+}
+
+// runHereAtEnd is runHere when the task's context has ended.
+func runHereAtEnd(words []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), destroyTime)
+	defer cancel()
+	return runHere(ctx, words)
+}

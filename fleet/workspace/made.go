@@ -1,0 +1,310 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// made is a workspace that was made for a task: a clone of its repository, or an empty directory. It implements [fleet.Workspace].
+type made struct {
+	task   fleet.Task
+	limits Limits
+	own    *lockedDir
+	place  *place
+	cloned *clone // nil without a repository
+	base   *base
+	store  *store
+
+	turn chan struct{} // holds a value while the workspace is recorded
+
+	recorder *checkpoint.Recorder
+	include  []string
+	initial  *refs  // of the workspace when it was made anew
+	refs     *refs  // as they were recorded last
+	looked   string // what they looked like then, if that is known
+	git      string // the object that has them; empty if they are the initial ones
+	gits     int    // the number of the next such object
+
+	closed once
+}
+
+// dir returns a directory of the workspace on this machine.
+func (m *made) dir(name string) string { return filepath.Join(m.own.path, name) }
+
+// clone clones the repository, at the commit that the first owner began with.
+func (m *made) clone(ctx context.Context, w *workspaces, last *fleet.WorkspacePoint) (err error) {
+	if m.task.Repo == nil {
+		m.initial = &refs{V: 1}
+		return nil
+	}
+	commit := ""
+	if last != nil {
+		if commit = last.Base; !fullCommit(commit) {
+			return permanentf("the last point of the task names no commit")
+		}
+	}
+	if m.cloned, err = w.clone(ctx, m.task, m.dir("repo.git"), m.dir("home"), commit); err != nil {
+		return err
+	}
+	if last != nil && last.Git == "" && (&refs{Head: last.Head}).check() == nil {
+		m.cloned.head = cmp.Or(last.Head, m.cloned.head)
+	}
+	if m.base, err = newBase(ctx, m.cloned.git, m.cloned.base, m.limits.FileBytes); err != nil {
+		return err
+	}
+	m.initial, err = m.cloned.refs()
+	return err
+}
+
+// begin makes the workspace anew.
+func (m *made) begin(ctx context.Context) error {
+	m.refs = m.initial
+	if m.cloned != nil {
+		if err := makeRepository(ctx, m.place.setup, m.cloned, m.initial, nil); err != nil {
+			return err
+		}
+		if err := checkout(ctx, m.place.setup); err != nil {
+			return err
+		}
+		tracked, err := trackedIgnored(ctx, m.place.setup, m.cloned.base)
+		if err != nil {
+			return err
+		}
+		m.include = patterns(tracked)
+	}
+	m.newRecorder()
+	return nil
+}
+
+// restore makes the workspace as it was at a point.
+func (m *made) restore(ctx context.Context, o fleet.Objects, last fleet.WorkspacePoint) error {
+	if err := m.store.load(ctx, last.Pack); err != nil {
+		return err
+	}
+	if err := m.restoreRepository(ctx, o, last); err != nil {
+		return err
+	}
+	if _, err := checkpoint.Write(ctx, m.store, env.Hash(last.Root), m.place.setup); err != nil {
+		return fmt.Errorf("workspace: restoring the files: %w", err)
+	}
+	left, err := unrecorded(ctx, m.store, env.Hash(last.Root))
+	if err != nil {
+		return err
+	}
+	if m.base != nil {
+		m.base.rest()
+	}
+	if m.cloned != nil {
+		tracked, err := trackedIgnored(ctx, m.place.setup, m.cloned.base)
+		if err != nil {
+			return err
+		}
+		m.include = patterns(tracked)
+		if err := settle(ctx, m.place.setup, tracked, left); err != nil {
+			return err
+		}
+	} else if last.Git != "" {
+		if err := settle(ctx, m.place.setup, nil, left); err != nil {
+			return err
+		}
+	}
+	if m.store.chain > maxLoaded {
+		m.store.restart()
+	}
+	m.newRecorder()
+	return nil
+}
+
+// unrecorded returns the files that a tree knows only by name, such as large ones.
+func unrecorded(ctx context.Context, s checkpoint.Store, root env.Hash) (list []string, err error) {
+	err = checkpoint.Walk(ctx, s, root, func(path string, e checkpoint.Entry) error {
+		if !e.Recorded() && e.Mode.IsRegular() {
+			list = append(list, path)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// maxLoaded is the number of packs above which a workspace that was restored begins a new chain.
+const maxLoaded = 64
+
+// restoreRepository makes the repository as it was at a point.
+func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last fleet.WorkspacePoint) error {
+	m.git = last.Git
+	if last.Git == "" {
+		if m.refs = m.initial; m.cloned == nil {
+			return nil
+		}
+		return makeRepository(ctx, m.place.setup, m.cloned, m.initial, nil)
+	}
+	m.initial = nil // nobody knows on which branch the task began
+	number, ok := m.gitNumber(last.Git)
+	if !ok {
+		return fmt.Errorf("workspace: %q is not the name of recorded commits", shown(last.Git))
+	}
+	m.gits = number + 1
+	r, pack, end, err := openRefs(ctx, o, last.Git)
+	if err != nil {
+		return err
+	}
+	r.Head = cmp.Or(last.Head, r.Head)
+	m.refs = r
+	if err = r.check(); err == nil {
+		err = makeRepository(ctx, m.place.setup, m.cloned, r, pack)
+	}
+	if err := errors.Join(err, end()); err != nil {
+		return err
+	}
+	return m.removeOlderGits(ctx, o, number)
+}
+
+// newRecorder returns a recorder that has recorded nothing.
+func (m *made) newRecorder() {
+	m.recorder = checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: m.store, Owner: m.task.ID, MaxFiles: m.limits.Files,
+		MaxBytes: m.limits.TreeBytes, MaxFile: m.limits.FileBytes, Include: slices.Concat(m.task.Include, m.include)})
+}
+
+// Env implements [fleet.Workspace].
+func (m *made) Env() env.Environment { return m.place.task }
+
+// Place returns where the workspace is, for a host that opens it itself: its directory, on this machine or where a command leads.
+func (m *made) Place() (dir string, command []string) { return m.place.dir, m.place.command }
+
+// Confine returns how commands on this machine are to be confined, for a host that opens the workspace itself.
+func (m *made) Confine() sandbox.Options { return m.place.confine }
+
+// Point implements [fleet.Workspace].
+func (m *made) Point(ctx context.Context) (*fleet.WorkspacePoint, error) {
+	end, err := m.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if m.store.long() {
+		m.store.restart()
+		m.newRecorder()
+	}
+	tree, err := m.recorder.Record(ctx, m.place.task)
+	if err != nil {
+		return nil, err
+	}
+	p := &fleet.WorkspacePoint{Root: string(tree.Root), Pack: m.store.pack()}
+	if m.cloned != nil {
+		p.Base = m.cloned.base
+	}
+	if err := m.recordRepository(ctx, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// alone waits for other recordings.
+func (m *made) alone(ctx context.Context) (end func(), err error) {
+	select {
+	case m.turn <- struct{}{}:
+		return func() { <-m.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// recordRepository adds the repository to a point.
+func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) error {
+	looked, known := "", false
+	if m.place.command == nil {
+		if looked, known = lookAtRefs(ctx, m.place.setup); known && looked == m.looked {
+			p.Head, p.Git = m.refs.Head, m.git
+			return nil
+		}
+	}
+	now, err := readRefs(ctx, m.place.task)
+	if err != nil {
+		return err
+	}
+	if now == nil || now.check() != nil { // there is none, or one that nobody could restore: what was recorded last stays
+		now = m.refs
+	}
+	p.Head = now.Head
+	switch {
+	case m.initial != nil && now.same(m.initial) && now.Head == m.initial.Head:
+		m.git = ""
+	case m.git != "" && now.same(m.refs) && (now.Head == m.refs.Head || strings.HasPrefix(now.Head, "refs/")):
+	default:
+		name := fmt.Sprintf("%s%s%08d-%s", m.store.prefix, gitMark, m.gits, rand.Text())
+		m.gits++
+		if err := m.store.storeRefs(ctx, m.place.task, name, p.Base, now); err != nil {
+			return err
+		}
+		m.git = name
+	}
+	m.refs = now
+	p.Git = m.git
+	if m.looked = ""; known {
+		m.looked = looked
+	}
+	return nil
+}
+
+// gitMark begins the names of recorded commits, behind the prefix of the task.
+const gitMark = "git-"
+
+// gitNumber returns the number in the name of recorded commits.
+func (m *made) gitNumber(name string) (n int, ok bool) {
+	rest, ok := strings.CutPrefix(name, m.store.prefix+gitMark)
+	digits, _, found := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(digits)
+	return n, ok && found && err == nil
+}
+
+// removeOlderGits removes recorded commits that no point can need any more, as [store.load] does packs.
+func (m *made) removeOlderGits(ctx context.Context, o fleet.Objects, number int) error {
+	var old []string
+	for a, err := range o.List(ctx, m.store.prefix+gitMark) {
+		if err != nil {
+			return err
+		}
+		if n, ok := m.gitNumber(a.Name); ok && n <= number && a.Name != m.git {
+			old = append(old, a.Name)
+		}
+	}
+	return o.Remove(ctx, old...)
+}
+
+// Close implements [fleet.Workspace].
+func (m *made) Close() error { return m.closed.do(m.end) }
+
+func (m *made) end() error {
+	var errs []error
+	if m.place != nil {
+		errs = append(errs, m.place.Close())
+	}
+	if m.base != nil {
+		m.base.rest()
+	}
+	return errors.Join(append(errs, m.own.remove())...)
+}
+
+// once does something once, and returns its error each time.
+type once struct {
+	sync.Once
+	err error
+}
+
+func (o *once) do(f func() error) error {
+	o.Do(func() { o.err = f() })
+	return o.err
+}

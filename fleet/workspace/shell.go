@@ -1,0 +1,109 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
+)
+
+// script is a script for the shell of a workspace.
+type script struct {
+	text string
+	in   io.Reader // nil for no input
+	out  io.Writer // nil discards the output
+}
+
+// scriptError is a script that failed.
+type scriptError struct {
+	code   int
+	stderr string
+}
+
+// Error implements error.
+func (e *scriptError) Error() string {
+	if text := lastLines(e.stderr, 3); text != "" {
+		return text
+	}
+	return fmt.Sprintf("exit code %d", e.code)
+}
+
+// killTime bounds how long the end of a script that is not wanted any more may take.
+const killTime = 10 * time.Second
+
+// runScript runs a script in an environment until it ends, or ctx does.
+func runScript(ctx context.Context, e env.Environment, s script) error {
+	stderr := &tail{max: 8 << 10}
+	fail := make(chan error, 1) // the first error of out
+	p, err := e.Start(ctx, env.Command{Script: s.text, Stdin: s.in != nil, Env: quiet, Output: func(stream int, data []byte) {
+		to := s.out
+		if stream == env.Stderr {
+			to = stderr
+		}
+		if to == nil {
+			return
+		}
+		if _, err := to.Write(data); err != nil {
+			select {
+			case fail <- err:
+			default: // it has failed before
+			}
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	fed := make(chan error, 1)
+	go func() { fed <- feed(p, s.in) }()
+	go func() {
+		select {
+		case err := <-fail:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	exit, err := p.Wait(ctx)
+	if err != nil {
+		unhurried, done := context.WithTimeout(context.WithoutCancel(ctx), killTime)
+		defer done()
+		errKill := p.Kill(unhurried)
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return errors.Join(err, errKill)
+	}
+	if exit.Code != 0 || exit.Signal != "" {
+		return &scriptError{code: exit.Code, stderr: stderr.String()}
+	}
+	select {
+	case err := <-fail:
+		return err
+	default:
+	}
+	return <-fed
+}
+
+// feed gives a process its input. It ends when the input does, or the process.
+func feed(p env.Process, in io.Reader) error {
+	if in == nil {
+		return nil
+	}
+	_, err := io.Copy(p.Stdin(), in)
+	return errors.Join(err, p.Stdin().Close())
+}
+
+// gitScript returns git with arguments, for a shell, as careful as [hardening] makes it.
+func gitScript(args ...string) string {
+	words := []string{"git"}
+	for _, s := range hardening {
+		words = append(words, "-c", shquote.Words(s))
+	}
+	return strings.Join(append(words, shquote.Words(args...)), " ")
+}

@@ -1,0 +1,376 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// store is a [checkpoint.Store] for one task over the objects of its tenant. Each batch becomes one pack, which names the one before it. What
+// the cloned commit has is not stored. Contents are also kept in a directory of this machine until the workspace is closed.
+//
+// A pack is never changed, and a point of a session needs only packs that were there when it was noted. So a worker that has lost its task can
+// spoil nothing: what it adds is in no chain.
+type store struct {
+	objects fleet.Objects
+	prefix  string // of the names of packs
+	spool   string // a directory with a file for each object
+	base    *base  // nil without a repository
+	max     int64  // bytes of all objects
+
+	mu    sync.Mutex
+	has   map[env.Hash]int64 // what is in the chain, and how long it is
+	bytes int64              // of what is in the chain
+	last  string             // the newest pack of the chain
+	chain int                // the number of packs
+	next  int                // the number of the next pack
+}
+
+// newStore returns a store without packs.
+func newStore(o fleet.Objects, prefix, spool string, b *base, max int64) *store {
+	return &store{objects: o, prefix: prefix, spool: spool, base: b, max: max, has: map[env.Hash]int64{}, next: 1}
+}
+
+// packNumber returns the number in the name of a pack.
+func (s *store) packNumber(name string) (n int, ok bool) {
+	digits, _, ok := strings.Cut(strings.TrimPrefix(name, s.prefix), "-")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && strings.HasPrefix(name, s.prefix)
+}
+
+// load reads the chain of a pack, and removes packs that no point can need any more: those that are older than it and not in its chain.
+func (s *store) load(ctx context.Context, last string) error {
+	number, ok := s.packNumber(last)
+	if !ok {
+		return fmt.Errorf("workspace: %q is not the name of a checkpoint", last)
+	}
+	in := map[string]bool{}
+	for name := last; name != ""; {
+		if n, ok := s.packNumber(name); !ok || in[name] || n > number {
+			return errDamaged
+		}
+		in[name] = true
+		after, err := s.loadPack(ctx, name)
+		if err != nil {
+			return fmt.Errorf("reading the checkpoint %s: %w", name, err)
+		}
+		name = after
+	}
+	s.last, s.chain, s.next = last, len(in), number+1
+	return s.removeOlder(ctx, number, in)
+}
+
+// loadPack reads one pack.
+func (s *store) loadPack(ctx context.Context, name string) (after string, err error) {
+	r, err := s.objects.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return readPack(r, func(hash env.Hash, size int64, data io.Reader) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if size > s.max-s.bytes {
+			return s.full()
+		}
+		s.bytes += size
+		if err := writeFile(s.file(hash), data); err != nil {
+			return err
+		}
+		s.has[hash] = size
+		return nil
+	})
+}
+
+// removeOlder removes packs up to a number that are not in a chain.
+func (s *store) removeOlder(ctx context.Context, number int, chain map[string]bool) error {
+	var old []string
+	for a, err := range s.objects.List(ctx, s.prefix) {
+		if err != nil {
+			return err
+		}
+		if n, ok := s.packNumber(a.Name); ok && n <= number && !chain[a.Name] {
+			old = append(old, a.Name)
+		}
+	}
+	return s.objects.Remove(ctx, old...)
+}
+
+// maxChain is the number of packs after which a chain begins anew, so that reading it stays quick.
+const maxChain = 256
+
+// restart begins a chain anew: the next batch stores what its tree needs again. Recorders that have used the store are of no use any more.
+func (s *store) restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.has, s.bytes, s.last, s.chain = map[env.Hash]int64{}, 0, "", 0
+}
+
+// long reports whether the chain should begin anew.
+func (s *store) long() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chain >= maxChain
+}
+
+// pack returns the name of the newest pack.
+func (s *store) pack() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+func (s *store) file(hash env.Hash) string { return filepath.Join(s.spool, string(hash)) }
+
+func (s *store) full() error {
+	return fmt.Errorf("workspace: %w: the checkpoints of a task may have %d bytes; add files that need not survive to .gitignore", checkpoint.ErrFull, s.max)
+}
+
+// Open implements [checkpoint.Store].
+func (s *store) Open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) {
+	if !validHash(hash) {
+		return nil, fmt.Errorf("workspace: object %.80q: %w", hash, fs.ErrNotExist)
+	}
+	f, err := os.Open(s.file(hash))
+	if err == nil {
+		return f, nil
+	}
+	if s.base != nil && errors.Is(err, fs.ErrNotExist) {
+		return s.base.open(ctx, hash)
+	}
+	return nil, err
+}
+
+// Release implements [checkpoint.Store]. All objects go with their task.
+func (s *store) Release(context.Context, ...string) error { return nil }
+
+// Begin implements [checkpoint.Store].
+func (s *store) Begin(context.Context) (checkpoint.Batch, error) {
+	return &batch{store: s, added: map[env.Hash]int64{}}, nil
+}
+
+// batch is what the next pack has.
+type batch struct {
+	store *store
+
+	mu    sync.Mutex
+	added map[env.Hash]int64
+	order []env.Hash
+	bytes int64
+	ended bool
+}
+
+// Has implements [checkpoint.Batch].
+func (b *batch) Has(hash env.Hash) bool {
+	b.mu.Lock()
+	_, ok := b.added[hash]
+	b.mu.Unlock()
+	return ok || b.store.contains(hash)
+}
+
+// contains reports whether an object is in the chain or in the cloned commit.
+func (s *store) contains(hash env.Hash) bool {
+	s.mu.Lock()
+	_, ok := s.has[hash]
+	s.mu.Unlock()
+	return ok || s.base != nil && s.base.has(hash)
+}
+
+// smallObject is the size up to which contents are read into memory first, to see whether they are known.
+const smallObject = 256 << 10
+
+// Put implements [checkpoint.Batch].
+func (b *batch) Put(ctx context.Context, data io.Reader) (env.Hash, int64, error) {
+	data = contextReader{ctx, data}
+	head := make([]byte, 0, 4<<10)
+	head, whole, err := readUpTo(head, data, smallObject)
+	if err != nil {
+		return "", 0, err
+	}
+	if whole {
+		sum := sha256.Sum256(head)
+		hash := env.Hash(hex.EncodeToString(sum[:]))
+		if b.Has(hash) {
+			return hash, int64(len(head)), nil
+		}
+	}
+	sum := sha256.New()
+	temp := filepath.Join(b.store.spool, "new-"+rand.Text())
+	from := &counted{from: io.TeeReader(io.MultiReader(bytes.NewReader(head), data), sum)}
+	if err := writeFile(temp, from); err != nil {
+		return "", 0, errors.Join(err, os.Remove(temp))
+	}
+	hash := env.Hash(hex.EncodeToString(sum.Sum(nil)))
+	return hash, from.n, b.add(hash, from.n, temp)
+}
+
+// add takes a file as an object, unless there is one already.
+func (b *batch) add(hash env.Hash, size int64, temp string) error {
+	if b.Has(hash) {
+		return os.Remove(temp)
+	}
+	b.store.mu.Lock()
+	stored := b.store.bytes
+	b.store.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.added[hash]; ok {
+		return os.Remove(temp)
+	}
+	if b.bytes+size+stored > b.store.max {
+		return errors.Join(b.store.full(), os.Remove(temp))
+	}
+	b.added[hash] = size
+	b.order = append(b.order, hash)
+	b.bytes += size
+	return os.Rename(temp, b.store.file(hash))
+}
+
+// Commit implements [checkpoint.Batch].
+func (b *batch) Commit(ctx context.Context, _ string, root env.Hash) error {
+	if b.ended {
+		return errors.New("workspace: the batch has ended")
+	}
+	b.ended = true
+	if !b.Has(root) {
+		return fmt.Errorf("workspace: the root %s is not in the store: %w", root, fs.ErrNotExist)
+	}
+	if len(b.order) == 0 {
+		return nil
+	}
+	s := b.store
+	s.mu.Lock()
+	name, after := fmt.Sprintf("%s%08d-%s", s.prefix, s.next, rand.Text()), s.last
+	s.next++
+	s.mu.Unlock()
+	if err := s.put(ctx, name, after, b.order, b.added); err != nil {
+		return fmt.Errorf("storing a checkpoint: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = name
+	s.chain++
+	s.bytes += b.bytes
+	for hash, size := range b.added {
+		s.has[hash] = size
+	}
+	return nil
+}
+
+// put stores a pack of objects that are in the spool.
+func (s *store) put(ctx context.Context, name, after string, objects []env.Hash, sizes map[env.Hash]int64) error {
+	r, w := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := s.writePack(w, after, objects, sizes)
+		written <- errors.Join(err, w.CloseWithError(err))
+	}()
+	_, err := s.objects.Put(ctx, name, r)
+	// Put may have ended before the pack did.
+	errClose := r.CloseWithError(errors.New("workspace: the checkpoint could not be stored"))
+	errWrite := <-written
+	if err != nil {
+		return err
+	}
+	return errors.Join(errWrite, errClose)
+}
+
+func (s *store) writePack(to io.Writer, after string, objects []env.Hash, sizes map[env.Hash]int64) error {
+	var bytes int64
+	for _, size := range sizes {
+		bytes += size
+	}
+	w, err := newPackWriter(to, after, bytes)
+	if err != nil {
+		return err
+	}
+	for _, hash := range objects {
+		f, err := os.Open(s.file(hash))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.add(hash, sizes[hash], f), f.Close()); err != nil {
+			return err
+		}
+	}
+	return w.close()
+}
+
+// Close implements [checkpoint.Batch].
+func (b *batch) Close() error {
+	b.ended = true
+	return nil
+}
+
+// validHash reports whether a hash can be the name of a file.
+func validHash(hash env.Hash) bool {
+	return len(hash) == 2*sha256.Size && !slices.ContainsFunc([]byte(hash), func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
+}
+
+// writeFile writes a new file, which need not survive this machine.
+func writeFile(name string, data io.Reader) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, data)
+	return errors.Join(err, f.Close())
+}
+
+// readUpTo reads at most max bytes, and reports whether that was everything.
+func readUpTo(to []byte, from io.Reader, max int) (data []byte, whole bool, err error) {
+	for len(to) < max {
+		to = slices.Grow(to, 1)
+		n, err := from.Read(to[len(to):min(cap(to), max)])
+		to = to[:len(to)+n]
+		if errors.Is(err, io.EOF) {
+			return to, true, nil
+		}
+		if err != nil {
+			return to, false, err
+		}
+	}
+	return to, false, nil
+}
+
+// counted counts what is read.
+type counted struct {
+	from io.Reader
+	n    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// contextReader ends with the error of its context.
+type contextReader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(p)
+}
