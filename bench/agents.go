@@ -66,12 +66,11 @@ supports_websockets = false
 `, url)
 	cmd := exec.Command("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--cd", dir, "go")
 	cmd.Env = append(environment(home), "OPENAI_API_KEY=k", "CODEX_HOME="+filepath.Join(home, ".codex"))
-	if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700); err == nil {
+	err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700)
+	if err == nil {
 		err = os.WriteFile(filepath.Join(home, ".codex", "config.toml"), []byte(config), 0o600)
-		if err != nil {
-			cmd.Err = err
-		}
 	}
+	cmd.Err = errors.Join(cmd.Err, err)
 	return cmd
 }
 

@@ -22,6 +22,7 @@ func (b *bench) endless() (result, error) {
 				return cmd
 			}})
 		}
+		all = all[:b.sizes.endless]
 		costs, err := b.interleave(max(1, b.sizes.runs/4), all...)
 		if err != nil {
 			return r, err

@@ -113,6 +113,18 @@ func (b *bench) once(c contestant) (cost, error) {
 	return one, nil
 }
 
+// byRusage says how processes are measured without cgroups.
+const byRusage = "rusage: without processes that nobody waited for"
+
+// rusage runs a command and returns what the system has counted for it and the processes that it waited for.
+func rusage(cmd *exec.Cmd) (c cost, err error) {
+	err = cmd.Run()
+	if cmd.ProcessState != nil {
+		c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return c, err
+}
+
 // underPeak makes a command run under program peak.
 func (b *bench) underPeak(cmd *exec.Cmd) error {
 	path, err := b.program("peak")
@@ -154,7 +166,7 @@ func environment(home string) []string {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
-// least returns the lowest value of the samples, because noise only adds to it, and median the middle one.
+// cpuMS and wallMS return times in milliseconds, rssMB a size in MiB.
 func cpuMS(c cost) float64  { return float64(c.cpu.Microseconds()) / 1000 }
 func wallMS(c cost) float64 { return float64(c.wall.Microseconds()) / 1000 }
 func rssMB(c cost) float64  { return float64(c.rss) / (1 << 20) }

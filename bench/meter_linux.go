@@ -48,7 +48,7 @@ func ownGroup() string {
 
 func (m *meter) how() string {
 	if m.group == "" {
-		return "rusage: without processes that nobody waited for"
+		return byRusage
 	}
 	return "cgroup: every descendant"
 }
@@ -76,15 +76,6 @@ func (m *meter) run(cmd *exec.Cmd) (c cost, err error) {
 		c.cpu = used
 	} else if err == nil {
 		err = usedErr
-	}
-	return c, err
-}
-
-// rusage runs a command and returns what the system has counted for it and the processes that it waited for.
-func rusage(cmd *exec.Cmd) (c cost, err error) {
-	err = cmd.Run()
-	if cmd.ProcessState != nil {
-		c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	return c, err
 }

@@ -9,14 +9,8 @@ type meter struct{}
 
 func newMeter() *meter { return &meter{} }
 
-func (*meter) how() string { return "rusage: without processes that nobody waited for" }
+func (*meter) how() string { return byRusage }
 
-func (*meter) run(cmd *exec.Cmd) (c cost, err error) {
-	err = cmd.Run()
-	if cmd.ProcessState != nil {
-		c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	}
-	return c, err
-}
+func (*meter) run(cmd *exec.Cmd) (cost, error) { return rusage(cmd) }
 
 func (*meter) close() {}

@@ -13,15 +13,18 @@ for line in attractor.stdout:
     kind = event["kind"]
     if kind == "ASSISTANT_TEXT_DELTA":
         print(event["text"], end="", flush=True)
+    elif kind == "ASSISTANT_TEXT_END":
+        print(flush=True)
     elif kind == "APPROVAL_REQUESTED" and "command" in event["access"]:
+        print("[refused]", event["access"]["command"], flush=True)
         send("approve", ask=event["ask"], decision="deny", reason="No commands here: leave running the tests to me.")
     elif kind == "APPROVAL_REQUESTED":
-        print("\n[approved]", event["tool"], *event["access"].get("paths", []))
+        print("[approved]", event["tool"], *event["access"].get("paths", []), flush=True)
         send("approve", ask=event["ask"], decision="allow")
     elif kind == "QUESTION":
         send("answer", ask=event["ask"], text=event.get("options", ["as you like"])[0])
     elif kind == "REPLY" and not event["ok"]:
-        print("\n[line %d]" % event["line"], event["error"], file=sys.stderr)
+        print("[line %d]" % event["line"], event["error"], file=sys.stderr)
     elif kind == "SESSION_START" or kind == "PROCESSING_END" and event["state"] == "IDLE":
         if tasks:
             send("user", text=tasks.pop(0))

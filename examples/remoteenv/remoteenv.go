@@ -36,11 +36,17 @@ var (
 // New returns an environment in a remote directory, which must exist; dir is its absolute path there. Prefix is a local command that runs
 // its last argument in a remote POSIX shell. The caller must call Close.
 func New(ctx context.Context, prefix []string, dir string) (*Env, error) {
+	if !path.IsAbs(dir) {
+		return nil, fmt.Errorf("the remote directory %q is not an absolute path", dir)
+	}
 	e := &Env{prefix: prefix, dir: path.Clean(dir), prelude: absentFunction}
 	out, err := e.run(ctx, "open", dir, probeScript, nil)
+	if err != nil {
+		return nil, fmt.Errorf("remote environment: %w", err)
+	}
 	lines := strings.Split(out, "\n")
-	if err != nil || len(lines) < 5 || !path.IsAbs(dir) {
-		return nil, fmt.Errorf("remote environment in %q, which must be an absolute path there: %q, %w", dir, out, err)
+	if len(lines) < 5 {
+		return nil, fmt.Errorf("the remote directory %q: the shell there did not describe its system: %q", dir, out)
 	}
 	e.platform = env.Platform{OS: strings.ToLower(lines[0]), Arch: lines[1], Version: lines[0] + " " + lines[2], Shell: lines[3]}
 	e.prelude += lines[4] + "\n"

@@ -19,10 +19,14 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/internal/parallel"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	parallel.Tests(8)
+	goleak.VerifyTestMain(m)
+}
 
 // more adds other shells and other systems' tools, if they are installed. It takes half a minute.
 var more = flag.Bool("remote.more", false, "test with bash, mksh and busybox too")
@@ -99,6 +103,7 @@ func TestD1_RemoteEnvPassesTheSuite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			envtest.SuiteWith(t, func(t *testing.T) env.Environment { return open(t, prefix, t.TempDir()) }, envtest.Options{
+				Parallel: true,
 				Lacks: map[envtest.Feature]string{
 					envtest.Signals:  "a shell says 137 of a command that was killed and of one that exits with 137",
 					envtest.Sessions: "Kill signals the process group",

@@ -11,6 +11,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -50,7 +51,7 @@ func serve() error {
 		_ = listener.Close()
 	}()
 	server := &http.Server{Handler: mux}
-	if err := server.Serve(listener); !strings.Contains(fmt.Sprint(err), net.ErrClosed.Error()) {
+	if err := server.Serve(listener); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
@@ -84,10 +85,6 @@ func (s *shellSessions) serve(w http.ResponseWriter, r *http.Request) {
 		s.calls[r.PathValue("run")]++
 		s.mu.Unlock()
 		return fakellm.Turn{ID: fmt.Sprintf("answer_%d", i), Calls: []fakellm.Call{{Name: r.PathValue("tool"), Args: arguments(r.PathValue("tool"), fmt.Sprintf("echo %d", i))}}}
-	}
-	if err := plain(r); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
 	}
 	fakellm.New(model, fakellm.Options{}).ServeHTTP(w, r)
 }

@@ -38,11 +38,9 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("see doc comment for the arguments")
 	}
 	verb, where := args[0], args[1]
-	numbers, dir, err := parse(args[2:])
-	if err != nil {
-		return err
-	}
+	numbers, dir := parse(args[2:])
 	var f figures
+	var err error
 	switch {
 	case verb == "round" && len(numbers) > 0:
 		f, err = round(ctx, where, dir, numbers)
@@ -62,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // parse returns the numbers of the arguments, and the one argument that is none.
-func parse(args []string) (numbers []int, dir string, err error) {
+func parse(args []string) (numbers []int, dir string) {
 	for _, a := range args {
 		n, err := strconv.Atoi(a)
 		if err != nil {
@@ -71,5 +69,5 @@ func parse(args []string) (numbers []int, dir string, err error) {
 		}
 		numbers = append(numbers, n)
 	}
-	return numbers, dir, nil
+	return numbers, dir
 }

@@ -121,6 +121,9 @@ func play(ctx context.Context, o agent.Options, dir, id string) (err error) {
 
 // post sends a body of a size, n times, and reads the answers.
 func post(url string, size, n int) (figures, error) {
+	if size < 0 {
+		return figures{}, fmt.Errorf("a body of %d bytes", size)
+	}
 	body := strings.Repeat("x", size)
 	one := func() error {
 		resp, err := http.Post(url+"/v1/messages", "application/json", strings.NewReader(body))

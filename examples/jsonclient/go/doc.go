@@ -1,3 +1,3 @@
 // Command go is a client of attractor run --input json without a library: go run . TASK [SECOND TASK]. It runs the tasks, prints the model's
-// text as it arrives, approves edits, refuses commands and answers questions. ../client.py does the same in Python.
+// texts, approves edits, refuses commands and answers questions. ../client.py does the same in Python.
 package main

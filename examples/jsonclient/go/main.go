@@ -19,11 +19,10 @@ func main() {
 		err = events.Decode(&event)
 		access, _ := event["access"].(map[string]any)
 		switch kind := event["kind"]; {
-		case kind == "ASSISTANT_TEXT_DELTA":
-			fmt.Print(event["text"])
+		case kind == "ASSISTANT_TEXT_END":
+			fmt.Println(event["text"])
 		case kind == "APPROVAL_REQUESTED":
-			decision := map[bool]string{true: "allow", false: "deny"}[access["command"] == nil]
-			err = send.Encode(map[string]any{"type": "approve", "ask": event["ask"], "decision": decision})
+			err = send.Encode(map[string]any{"type": "approve", "ask": event["ask"], "decision": map[bool]string{true: "allow", false: "deny"}[access["command"] == nil]})
 		case kind == "QUESTION":
 			err = send.Encode(map[string]any{"type": "answer", "ask": event["ask"], "text": "as you like"})
 		case kind != "SESSION_START" && event["state"] != "IDLE": // more is to come
@@ -33,7 +32,9 @@ func main() {
 			err, tasks = send.Encode(map[string]any{"type": "user", "text": tasks[0]}), tasks[1:]
 		}
 	}
-	if err != nil || attractor.Wait() != nil {
+	if err != nil {
 		log.Fatal("the session failed: ", err)
+	} else if err = attractor.Wait(); err != nil {
+		log.Fatal("attractor failed: ", err)
 	}
 }

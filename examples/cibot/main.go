@@ -1,0 +1,80 @@
+// Cibot lets an agent repair a checkout until a command passes in it, such as a CI job's tests. It writes the change as a patch.
+//
+//	$ cibot checkout "sh test.sh" fix.patch
+//	It should greet now.
+//	sh test.sh fails with code 1
+//	The comma was missing.
+//	sh test.sh passes after 4 turns
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/profile/anthropic"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		log.Fatal(`usage: cibot CHECKOUT "COMMAND" PATCH`)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := repair(ctx, os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func repair(ctx context.Context, dir, test, patch string) error {
+	client, err := providers.FromEnv(os.Getenv)
+	if err != nil {
+		return err
+	}
+	if patch, err = filepath.Abs(patch); err != nil { // the commands run in the checkout
+		return err
+	}
+	local, err := env.NewLocal(dir, env.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: local,
+		Policy: agent.Policy{MaxConfirms: 3, Budget: agent.Budget{USD: 2}}, Hooks: agent.Hooks{BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
+			failure, err := run(ctx, local, test)
+			fmt.Printf("%s\n%s", stop.Text, failure)
+			return failure, err // a failure sends the agent back to work
+		}}})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	result, err := session.Submit(ctx, fmt.Sprintf("Repair what makes %q fail. Do not change the test.", test))
+	if err != nil {
+		return err
+	}
+	// The hook is asked three times, and not when a budget ends the work: this run counts. --intent-to-add puts new files into the patch.
+	failure, err := run(ctx, local, "("+test+"\n) && git add --intent-to-add . && git diff --binary HEAD >\"$PATCH\"", "PATCH="+patch)
+	if failure != "" {
+		return fmt.Errorf("no patch, %s: %s", result.Reason, failure)
+	}
+	if err == nil {
+		fmt.Printf("%s passes after %d turns\n", test, result.Turns)
+	}
+	return err
+}
+
+// run runs a script, and returns what the model has to know if it fails: nothing if it exits with 0.
+func run(ctx context.Context, e env.Environment, script string, vars ...string) (failure string, err error) {
+	out, result, err := env.Output(ctx, e, env.Command{Script: script, Env: vars}, env.MaxTimeout)
+	if err != nil || result.Code == 0 && !result.TimedOut {
+		return "", err
+	}
+	return fmt.Sprintf("%s fails with code %d\n%s", script, result.Code, out), nil
+}

@@ -1,0 +1,80 @@
+// Customenv lets the agent change only files below docs, by an environment of its own around the local one. ANTHROPIC_API_KEY has to be set.
+//
+//	$ customenv "Write a guide, and mention it in main.go."
+//	I wrote the guide, but may not change main.go.
+//	writes refused: 1
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/profile/anthropic"
+)
+
+// writesBelow adds writes below one directory to a read-only environment, so commands and all other changes stay refused.
+type writesBelow struct {
+	env.Base // read-only
+	writable env.Environment
+	dir      string // absolute and without links
+	refused  atomic.Int64
+}
+
+func (w *writesBelow) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	// Writing follows links, so what counts is where the name leads.
+	if real, err := w.Resolve(ctx, name); err != nil || !strings.HasPrefix(real, w.dir+"/") {
+		w.refused.Add(1)
+		return fmt.Errorf("only files below %s may be changed: %w", w.dir, fs.ErrPermission)
+	}
+	return w.writable.WriteFile(ctx, name, data, perm)
+}
+
+// Confinement tells the model beforehand where it may write.
+func (w *writesBelow) Confinement() env.Confinement {
+	return env.Confinement{Writable: []string{w.dir}}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, strings.Join(os.Args[1:], " ")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, task string) error {
+	client, err := providers.FromEnv(os.Getenv)
+	if err != nil {
+		return err
+	}
+	local, err := env.NewLocal(".", env.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	docs, err := local.Resolve(ctx, "docs")
+	if err != nil {
+		return err
+	}
+	guarded := &writesBelow{Base: env.Base{Environment: env.ReadOnly(local)}, writable: local, dir: docs}
+	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: guarded})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	result, err := session.Submit(ctx, task)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s\nwrites refused: %d\n", result.Text, guarded.refused.Load())
+	return nil
+}

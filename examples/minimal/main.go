@@ -1,0 +1,66 @@
+// Minimal runs one task in the current directory, and prints what the agent says and which tools it uses. It takes the provider from the
+// environment: ANTHROPIC_API_KEY has to be set.
+//
+//	$ minimal "What does this project do?"
+//	I'll read the README.
+//	[read_file]
+//	It greets whoever runs it.
+//	completed, 2 turns
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/profile/anthropic"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if len(os.Args) != 2 {
+		log.Fatal(`usage: minimal "TASK"`)
+	}
+	if err := run(ctx, os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, task string) error {
+	client, err := providers.FromEnv(os.Getenv)
+	if err != nil {
+		return err
+	}
+	local, err := env.NewLocal(".", env.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	session, err := agent.New(ctx, agent.Options{
+		Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local),
+		OnEvent: func(e agent.Event) {
+			switch e := e.(type) {
+			case *agent.AssistantTextEnd:
+				fmt.Println(e.Text)
+			case *agent.ToolCallStart:
+				fmt.Printf("[%s]\n", e.Name)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	result, err := session.Submit(ctx, task)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, %d turns\n", result.Reason, result.Turns)
+	return nil
+}

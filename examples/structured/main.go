@@ -1,0 +1,66 @@
+// Structured reviews a file and gets the findings as Go values: agent.Do asks the model for a result of the form of a struct. It takes the
+// provider from the environment: ANTHROPIC_API_KEY has to be set.
+//
+//	$ structured greet.go
+//	greet.go:4: high: the error of Greet is ignored
+//	greet.go:5: low: "Helo" is misspelled
+//	2 findings
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/profile/anthropic"
+)
+
+// review is the result. The model sees its schema, made from the tags.
+type review struct {
+	Findings []finding `json:"findings" jsonschema:"the mistakes in the file, in the order of their lines"`
+}
+
+type finding struct {
+	Line     int    `json:"line" jsonschema:"the number of the line, from 1"`
+	Severity string `json:"severity" jsonschema:"high or low"`
+	Message  string `json:"message" jsonschema:"what is wrong, in one short sentence"`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if len(os.Args) != 2 {
+		log.Fatal("usage: structured FILE")
+	}
+	if err := run(ctx, os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, file string) error {
+	client, err := providers.FromEnv(os.Getenv)
+	if err != nil {
+		return err
+	}
+	local, err := env.NewLocal(".", env.LocalOptions{})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	// A review changes nothing, so the agent gets an environment in which it cannot.
+	o := agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local)}
+	found, _, err := agent.Do[review](ctx, o, fmt.Sprintf("Review the file %q for mistakes.", file))
+	if err != nil {
+		return err
+	}
+	for _, f := range found.Findings {
+		fmt.Printf("%s:%d: %s: %s\n", file, f.Line, f.Severity, f.Message)
+	}
+	fmt.Printf("%d findings\n", len(found.Findings))
+	return nil
+}

@@ -1,0 +1,80 @@
+// Webbackend runs a session for each task posted to it, and streams its events to the browser. It posts the task of its command line itself.
+//
+//	$ webbackend "What does this project do?"
+//	event: text
+//	data: It greets whoever runs it.
+//	event: end
+//	data: completed
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/profile/anthropic"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	client, err := providers.FromEnv(os.Getenv)
+	if err != nil {
+		log.Fatal(err)
+	}
+	local, err := env.NewLocal(".", env.LocalOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	o := agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local)}
+	server := http.Server{BaseContext: func(net.Listener) context.Context { return ctx }} // an interrupt ends all requests
+	// Pages of other sites start nothing.
+	server.Handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { stream(w, r, o) }))
+	go func() { log.Print(server.Serve(listener)) }()
+	response, err := http.PostForm("http://"+listener.Addr().String(), url.Values{"task": {strings.Join(os.Args[1:], " ")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(strings.ReplaceAll(string(text), "\n\n", "\n"))
+}
+
+func stream(w http.ResponseWriter, r *http.Request, o agent.Options) {
+	session, err := agent.New(r.Context(), o)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer session.Close()
+	w.Header().Set("Content-Type", "text/event-stream")
+	for event, err := range session.Run(r.Context(), r.FormValue("task")) { // interrupted if the browser goes away
+		switch e := event.(type) {
+		case nil:
+			fmt.Fprintf(w, "event: error\ndata: %q\n\n", err.Error())
+		case *agent.AssistantTextEnd:
+			fmt.Fprintf(w, "event: text\ndata: %s\n\n", strings.NewReplacer("\r", "", "\n", "\ndata: ").Replace(e.Text))
+		case *agent.ProcessingEnd:
+			fmt.Fprintf(w, "event: end\ndata: %s\n\n", e.Reason)
+		}
+		http.NewResponseController(w).Flush()
+	}
+}
