@@ -74,7 +74,9 @@ var allowed = map[string][]string{
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
 
 	"internal/peer":        {},                                                    // for tests
+	"internal/await":       {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
+	"internal/seed":        {"pgregory.net/rapid"},                                // for tests
 	"internal/soak":        {"agent", "journal", "llm", "llm/fakellm", "tool"},    // for tests
 	"internal/doors":       {},                                                    // has only tests
 	"internal/mcptest":     {},                                                    // has only tests
@@ -117,9 +119,9 @@ var rooms = map[string][]string{
 // ofTests holds the packages that the tests of a package may import, for tests that use only doors.
 var ofTests = map[string][]string{
 	"internal/doors": {"llm", "llm/llmtest", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
-		"internal/peer", "internal/orphans", "go.uber.org/goleak"},
-	"internal/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer", "internal/orphans", "internal/parallel",
-		"go.uber.org/goleak"},
+		"internal/peer", "internal/orphans", "internal/await", "go.uber.org/goleak"},
+	"internal/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer", "internal/orphans", "internal/parallel", "internal/seed",
+		"internal/await", "go.uber.org/goleak"},
 }
 
 // listed is a package in the output of go list.

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // cursorSchedule describes a session of two agents, and cursors on it.
@@ -139,7 +141,7 @@ func (s *eventStream) bounded() error {
 
 // Cursors that read at random times get the same events as OnEvent, with deltas joined.
 func TestB_Cursors(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		s := drawSchedule(rt)
 		all, problem := s.play(t)
 		if problem != nil {

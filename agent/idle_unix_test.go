@@ -8,15 +8,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -117,11 +116,9 @@ func TestK9_NoDescriptorAtRest(t *testing.T) {
 		t.Errorf("%d sessions at rest have %d descriptors, want at most %d", len(f.sessions), n, storeFiles)
 	}
 	f.close()
-	n := f.left().descriptors - before.descriptors
-	for deadline := time.Now().Add(10 * time.Second); n > 0 && time.Now().Before(deadline); n = f.left().descriptors - before.descriptors {
-		runtime.Gosched() // connections that were just closed
-	}
-	if n > 0 {
+	n := 0
+	// Connections that were just closed end a little later.
+	if !await.Holds(func() bool { n = f.left().descriptors - before.descriptors; return n <= 0 }) {
 		t.Errorf("%d descriptors are left when the sessions are closed", n)
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	wire "github.com/attractor-go/attractor/llm/anthropic"
@@ -90,11 +90,9 @@ func TestA19_ManySessions(t *testing.T) {
 		t.Errorf("%d bytes beside the history, want at most %d", least, idleSession)
 	}
 	f.close()
-	after := f.left()
-	for deadline := time.Now().Add(10 * time.Second); after.moreThan(before) && time.Now().Before(deadline); after = f.left() {
-		runtime.Gosched() // goroutines and descriptors of connections that were just closed
-	}
-	if after.moreThan(before) {
+	var after remains
+	// Goroutines and descriptors of connections that were just closed end a little later.
+	if !await.Holds(func() bool { after = f.left(); return !after.moreThan(before) }) {
 		t.Errorf("left behind: %+v, before: %+v", after, before)
 	}
 }
@@ -153,9 +151,7 @@ func (f *fleet) serve() (stop func()) {
 		transport.CloseIdleConnections()
 		web.Close()
 		// Goroutines of the connections hold buffers until they end.
-		for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
-			runtime.Gosched()
-		}
+		await.For(f, "the end of the connections", func() bool { return runtime.NumGoroutine() <= goroutines })
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -152,7 +153,7 @@ func TestA_RandomSchedules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	seed.Check(t, func(r *rapid.T) {
 		s := drawSchedule(r)
 		var problems []error
 		synctest.Test(t, func(t *testing.T) {

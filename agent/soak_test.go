@@ -7,20 +7,17 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/internal/soak"
 	"github.com/attractor-go/attractor/llm"
 	wire "github.com/attractor-go/attractor/llm/anthropic"
 	claude "github.com/attractor-go/attractor/profile/anthropic"
 )
 
-var (
-	soakFor  = flag.Duration("soak", time.Second, "how long TestL9_Soak runs sessions with faults, kills and floods")
-	soakSeed = flag.Uint64("soak.seed", 1, "seed of TestL9_Soak")
-)
+var soakFor = flag.Duration("soak", 0, "how long TestL9_Soak runs sessions with faults, kills and floods; at least some")
 
 // Sessions with faults of providers, journals and hooks, with killed commands and processes, and with floods of output, processes and files
 // come to their ends, and leave nothing behind.
@@ -33,7 +30,7 @@ func TestL9_Soak(t *testing.T) {
 	if err := local.Close(); err != nil {
 		t.Fatal(err)
 	}
-	soak.Run(t, soak.Config{For: *soakFor, Seed: *soakSeed, Open: openSoak, Calls: soak.Calls(group), KillAny: true})
+	soak.Run(t, soak.Config{For: *soakFor, Seed: seed.Number(t), Open: openSoak, Calls: soak.Calls(group), KillAny: true})
 }
 
 // openSoak starts or resumes a session of the soak with a real environment and a real provider.

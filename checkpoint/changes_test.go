@@ -16,6 +16,7 @@ import (
 
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // differing returns the changes between two lists of plain.
@@ -96,7 +97,7 @@ func TestO3_Changes(t *testing.T) {
 // TestO3_AnyTree does random things to a tree. After each, the recorder's tree is what the standard library sees, is the tree that a recorder
 // without an index sees, and differs from the last one by what was done.
 func TestO3_AnyTree(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		local, dir := newLocal(t, map[string]string{"new": "has just changed"})
 		var e env.Environment = local
 		old := rapid.Bool().Draw(rt, "old")

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 var undoKills = flag.Int("undo.kills", 4, "how often TestO7_UndoKilledAtAnyTime kills an undo")
@@ -209,8 +209,9 @@ func TestO7_UndoKilledAtAnyTime(t *testing.T) {
 	parent := t.TempDir()
 	reference := killable(t, filepath.Join(parent, "reference"), filepath.Join(parent, "store"))
 	before, _ := reference.changed()
+	dice := seed.New(t)
 	for range *undoKills {
-		w, done := killed(t, parent, 0, 1+rand.IntN(30))
+		w, done := killed(t, parent, 0, 1+dice.IntN(30))
 		if done {
 			w.checkFinished(before)
 			continue

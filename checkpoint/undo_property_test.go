@@ -20,6 +20,7 @@ import (
 
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // actor changes the tree at random. Contents and permissions tell who has written them.
@@ -106,7 +107,7 @@ func rapidWorld(t *testing.T, check func(*rapid.T, *world)) {
 			}
 		}()
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp(parent, "")
 		if err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func TestO7_WorkspacesInUseCannotBeClaimed(t *testing.T) {
 func TestO7_UsesEndWithTheirProcess(t *testing.T) {
 	path := t.TempDir()
 	d := openDir(t, path, DirOptions{})
-	child := startWorker(t, path, "use")
+	child := startWorker(t, path, "use", 0)
 	if got := child.line(t); got != "uses" {
 		t.Fatalf("the child says %q", got)
 	}

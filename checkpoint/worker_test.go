@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 var killRounds = flag.Int("kill.rounds", 4, "how often a process that writes to a store is killed")
@@ -30,10 +32,10 @@ type worker struct {
 	stdin io.Closer
 }
 
-func startWorker(t *testing.T, dir, task string) *worker {
+func startWorker(t *testing.T, dir, task string, seed uint64) *worker {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestStoreWorker$")
-	cmd.Env = append(os.Environ(), workerTask+"="+task, workerDir+"="+dir)
+	cmd.Env = append(os.Environ(), workerTask+"="+task, workerDir+"="+dir, "RAPID_SEED="+strconv.FormatUint(seed, 10))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -91,14 +93,15 @@ func TestStoreWorker(t *testing.T) {
 		fmt.Println("uses")
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent kills this process or ends
 	case "write":
+		dice := seed.New(t)
 		for i := 0; i < 100_000; i++ {
-			fmt.Println(writeSome(t, d, i))
+			fmt.Println(writeSome(t, d, dice, i))
 		}
 	}
 }
 
 // writeSome commits a tree, also collects now and then, and returns the root.
-func writeSome(t *testing.T, d *Dir, i int) env.Hash {
+func writeSome(t *testing.T, d *Dir, dice *rand.Rand, i int) env.Hash {
 	owner := fmt.Sprint("p", os.Getpid(), "-", i%5)
 	if i%5 == 4 {
 		if _, err := d.Collect(t.Context()); err != nil {
@@ -107,7 +110,7 @@ func writeSome(t *testing.T, d *Dir, i int) env.Hash {
 	}
 	var contents []string
 	for range 10 {
-		contents = append(contents, strings.Repeat(fmt.Sprintln(rand.Uint64()), rand.IntN(500)))
+		contents = append(contents, strings.Repeat(fmt.Sprintln(dice.Uint64()), dice.IntN(500)))
 	}
 	if i%5 == 3 {
 		contents = append(contents, noise(byte(i), smallObject+1+i%7))
@@ -121,8 +124,9 @@ func writeSome(t *testing.T, d *Dir, i int) env.Hash {
 func TestO3_KilledWritersLoseNothing(t *testing.T) {
 	path := t.TempDir()
 	var committed []env.Hash
+	dice := seed.New(t)
 	for round := range *killRounds {
-		workers := []*worker{startWorker(t, path, "write"), startWorker(t, path, "write")}
+		workers := []*worker{startWorker(t, path, "write", dice.Uint64()), startWorker(t, path, "write", dice.Uint64())}
 		for range 2 + round%3 { // so that kills come in different batches
 			for _, w := range workers {
 				committed = append(committed, env.Hash(w.line(t)))

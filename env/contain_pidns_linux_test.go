@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -296,10 +297,8 @@ func TestD4_NoOrphansInNamespaces(t *testing.T) {
 	if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // returns when no process holds the other end
 		t.Errorf("%q, %v", rest, err)
 	}
-	for end := time.Now().Add(10 * time.Second); len(withVar(t, tag)) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("left %q", withVar(t, tag))
-		}
+	if !await.Holds(func() bool { return len(withVar(t, tag)) == 0 }) {
+		t.Errorf("left %q", withVar(t, tag))
 	}
 }
 
@@ -324,13 +323,9 @@ func TestD4_CgroupsOfAKilledHostAreRemoved(t *testing.T) {
 	if _, err := io.ReadAll(held); err != nil {
 		t.Error(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a process closes its files before it ends
+	await.For(t, "the removal of "+dir, func() bool { // a process closes its files before it ends
 		newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainCgroup})
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s still exists", dir)
-		}
-	}
+		_, err := os.Stat(dir)
+		return errors.Is(err, os.ErrNotExist)
+	})
 }

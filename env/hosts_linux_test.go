@@ -97,7 +97,33 @@ func TestI5_OwnCommandIsKept(t *testing.T) {
 	}
 }
 
-// TestI5_NestedHost runs as a host process in the command of a host that has ended.
+// A host in other namespaces, which shares the directory of locks and does not see what a killed host left, or may not look into it, leaves
+// that to one who does.
+func TestI5_HostInOtherNamespaces(t *testing.T) {
+	for name, apart := range map[string][]string{"user": {"unshare", "-r"}, "processes": {"unshare", "-rpf", "--mount-proc"}} {
+		t.Run(name, func(t *testing.T) {
+			if out, err := exec.Command(apart[0], append(apart[1:], "true")...).CombinedOutput(); err != nil {
+				t.Skipf("not run: %s is not possible here: %v: %s", strings.Join(apart, " "), err, out)
+			}
+			t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+			_, held := killHost(t, env.ContainGroup, "echo ready; exec sleep 1000")
+			cmd := exec.Command(apart[0], append(apart[1:], os.Args[0], "-test.run=^TestI5_NestedHost$", "-test.count=1")...)
+			cmd.Env = append(os.Environ(), "ATTRACTOR_TEST_ABANDONED=0")
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+				t.Errorf("%v: %s", err, out)
+			}
+			l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
+			if lines, err := l.Abandoned(); err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " sleep 1000") {
+				t.Fatalf("%q, %v", lines, err)
+			}
+			if _, err := io.ReadAll(held); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestI5_NestedHost runs as a host process in the command of a host that has ended, or in other namespaces.
 func TestI5_NestedHost(t *testing.T) {
 	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
 		t.Skip("a helper process of other tests")
@@ -152,7 +178,7 @@ func TestI5_NoFileIsLeft(t *testing.T) {
 		}
 		return list
 	}
-	if list := files(); !ok || len(list) != 1 || filepath.Base(list[0]) != host+".host" {
+	if list := files(); !ok || len(list) != 1 || !strings.HasPrefix(filepath.Base(list[0]), host+".") || filepath.Ext(list[0]) != ".host" {
 		t.Errorf("%s: %q", text, files())
 	}
 	if err := errors.Join(l.Close(), l.Close()); err != nil || len(files()) != 0 {

@@ -69,8 +69,9 @@ type LocalOptions struct {
 	// can, so the program must keep its privileges as long as it starts commands.
 	Containment string
 	// EndAbandoned makes NewLocal end (TERM, Grace, KILL) the processes that commands left running when their host, a Local of this
-	// user on this machine, was killed. Local.Abandoned lists them. Processes whose host is alive or unknown are kept. It is for a
-	// program that is solely responsible for them, such as a command that people run again.
+	// user on this machine, was killed. Local.Abandoned lists them. Processes whose host is alive or unknown are kept, and those of
+	// a host in another PID or user namespace, unless this process is in the machine's first ones. It is for a program that is solely
+	// responsible for them, such as a command that people run again.
 	EndAbandoned bool
 	// Locks is the directory of the lock files by which sessions agree on who changes a file; see Lock. All sessions on a machine
 	// must use the same one. Empty means attractor/locks in the user's state directory ($XDG_STATE_HOME, else ~/.local/state) or,

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // watched collects output and lets a test wait for a part of it.
@@ -47,7 +47,7 @@ func (w *watched) String() string {
 // until waits for a text and returns all output so far.
 func (w *watched) until(t *testing.T, part string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	stop := context.AfterFunc(ctx, w.cond.Broadcast)
 	defer stop()

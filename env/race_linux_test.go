@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 var swapFor = flag.Duration("swap.for", time.Second, "how long TestD2_SwappedLinkNeverEscapes swaps links")
@@ -91,7 +92,7 @@ func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), *swapFor)
 	defer cancel()
-	patience, giveUp := context.WithTimeout(t.Context(), *swapFor+30*time.Second)
+	patience, giveUp := context.WithTimeout(t.Context(), *swapFor+await.Limit)
 	defer giveUp()
 	names := []string{"d/e/f", "abs/e/f", work + "/d/e/f", "plain"}
 	users := make([]*swapUser, len(names))

@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/memfleet"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -30,7 +31,7 @@ func (f *field) follow(id string, from int64) <-chan followed {
 	done := make(chan followed, 1)
 	c := f.client()
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), await.Limit)
 		defer cancel()
 		var w followed
 		for u, err := range c.Watch(ctx, id, from) {
@@ -103,6 +104,7 @@ func TestP4_WatchOverATakeover(t *testing.T) {
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	early := f.follow("t1", 1)
 	cut := &cutEngine{Engine: f.engine.Share()}
+	f.ttl = short
 	stop := f.start(f.workerOn(cut, "w1"))
 	<-h.came
 	cut.cut.Store(true)

@@ -27,6 +27,7 @@ func TestP6_OutagePausesTasks(t *testing.T) {
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
 		return fakellm.Script(f.effect(strings.SplitN(r.Messages[0].Parts.Text(), ".", 2)[0]), fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{Faults: faults})
+	f.ttl = short
 	f.start(f.worker("w1", func(w *fleet.Worker, _ *agent.Options) { w.Slots = 2 }))
 	f.submit(fleet.Task{ID: "t1", Prompt: "one."})
 	first := f.follow("t1", 1)
@@ -66,6 +67,7 @@ func TestP6_OnlyOneTaskFails(t *testing.T) {
 	faults := map[int]fakellm.Fault{1: {Kind: fakellm.FaultReset}, 3: {Kind: fakellm.FaultReset}}
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{Faults: faults})
 	retries := make(chan struct{}, 9)
+	f.ttl = short
 	f.start(f.worker("w1", func(w *fleet.Worker, o *agent.Options) {
 		w.Slots, o.Retry.Base = 2, 5*time.Second // so that the other task is first
 		o.Retry.Jitter = func() float64 { return 1 }
@@ -220,6 +222,7 @@ func TestP6_WorkspacesThatCannotBeOpened(t *testing.T) {
 		}
 		return nil
 	}}
+	f.ttl = short
 	f.start(f.worker("w1", func(w *fleet.Worker, _ *agent.Options) {
 		w.Workspaces, w.Slots = places, 3
 	}))

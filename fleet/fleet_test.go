@@ -23,6 +23,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/memfleet"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/llm"
 	wire "github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -31,8 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ttl is the time of leases and claims in these tests.
-const ttl = time.Second
+// short is the time of leases and claims in tests in which they have to end. Elsewhere a worker that a busy machine pauses keeps them.
+const short = time.Second
 
 // field is a fleet in a test: an engine in memory, a scripted model behind HTTP, and a file outside of all workspaces in which effects are
 // counted.
@@ -42,11 +43,12 @@ type field struct {
 	model  *fakellm.Server
 	url    string
 	out    string
+	ttl    time.Duration // of the leases and claims of workers
 }
 
 func newField(t *testing.T, o memfleet.Options, model fakellm.Model, faults fakellm.Options) *field {
 	t.Helper()
-	f := &field{t: t, engine: memfleet.New(o), model: fakellm.New(model, faults), out: filepath.Join(t.TempDir(), "effects")}
+	f := &field{t: t, engine: memfleet.New(o), model: fakellm.New(model, faults), out: filepath.Join(t.TempDir(), "effects"), ttl: await.Limit}
 	web := httptest.NewServer(f.model)
 	f.url = web.URL
 	t.Cleanup(func() {
@@ -115,7 +117,7 @@ func (f *field) workerOn(engine fleet.Engine, name string, change ...func(*fleet
 	}
 	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), System: "You are being tested.",
 		Retry: llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
-	w := &fleet.Worker{Engine: engine, Name: name, TTL: ttl, Slots: 1, Workspaces: &places{t: f.t}, Logger: slog.New(slog.NewTextHandler(testLog{f.t}, nil))}
+	w := &fleet.Worker{Engine: engine, Name: name, TTL: f.ttl, Slots: 1, Workspaces: &places{t: f.t}, Logger: slog.New(slog.NewTextHandler(testLog{f.t}, nil))}
 	for _, c := range change {
 		c(w, &o)
 	}
@@ -142,7 +144,7 @@ func (f *field) start(w *fleet.Worker) (stop func() error) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(30 * time.Second):
+		case <-time.After(await.Limit):
 			return errors.New("Run has not returned")
 		}
 	})
@@ -170,7 +172,7 @@ func (f *field) wait(id string) fleet.Status {
 
 func (f *field) waitOf(tenant, id string) fleet.Status {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), await.Limit)
 	defer cancel()
 	s, err := fleet.NewClient(f.space(tenant)).Wait(ctx, id)
 	if err != nil {
@@ -182,11 +184,7 @@ func (f *field) waitOf(tenant, id string) fleet.Status {
 // until polls until a condition holds.
 func (f *field) until(what string, holds func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			f.t.Fatalf("never came: %s", what)
-		}
-	}
+	await.For(f.t, what, holds)
 }
 
 // results returns the texts of the results that the model has got in the task's session.

@@ -91,6 +91,7 @@ func TestP4_ClaimIsKeptToTheEnd(t *testing.T) {
 	f = newField(t, memfleet.Options{}, func(*fakellm.Request) fakellm.Turn { return f.effect("one") }, fakellm.Options{})
 	engine := &cutEngine{Engine: f.engine.Share()}
 	var points atomic.Int64
+	f.ttl = short
 	f.start(f.workerOn(engine, "w1", func(w *fleet.Worker, _ *agent.Options) {
 		w.Workspaces = wrongPlaces{Workspaces: w.Workspaces,
 			point: func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint, error)) (*fleet.WorkspacePoint, error) {
@@ -100,7 +101,7 @@ func TestP4_ClaimIsKeptToTheEnd(t *testing.T) {
 				return next(ctx)
 			},
 			patch: func(context.Context, io.Writer) error { // to when the claim would have ended
-				for before, bound := engine.extended.Load(), time.Now().Add(3*ttl); engine.extended.Load() < before+4 && time.Now().Before(bound); {
+				for before, bound := engine.extended.Load(), time.Now().Add(3*short); engine.extended.Load() < before+4 && time.Now().Before(bound); {
 					time.Sleep(5 * time.Millisecond)
 				}
 				return nil
@@ -131,6 +132,7 @@ func TestP4_UnheldTaskIsLeftAlone(t *testing.T) {
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
 	engine := &cutEngine{Engine: f.engine.Share()}
 	engine.noExtend.Store(true)
+	f.ttl = short
 	stop := f.start(f.workerOn(engine, "w1"))
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	f.until("another claim", func() bool {

@@ -47,6 +47,7 @@ func TestP4_ZombieAppendsNothing(t *testing.T) {
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	cut := &cutEngine{Engine: f.engine.Share()}
 	var log journal.Log
+	f.ttl = short
 	w1 := f.workerOn(cut, "w1")
 	host := w1.Host
 	w1.Host = func(ctx context.Context, j *fleet.Job) (fleet.Hosted, error) {
@@ -102,6 +103,7 @@ func TestP4_StoppedBetweenRecordAndEffect(t *testing.T) {
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	cut := &cutEngine{Engine: f.engine.Share()}
 	begun, back, refused := make(chan struct{}), make(chan struct{}), make(chan error, 2)
+	f.ttl = short
 	stop := f.start(f.workerOn(cut, "w1", func(_ *fleet.Worker, o *agent.Options) {
 		i := 0
 		for o.Profile.Tools[i].Name != "shell" {
@@ -152,6 +154,7 @@ func TestP4_TakeoverInACall(t *testing.T) {
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	cut := &cutEngine{Engine: f.engine.Share()}
+	f.ttl = short
 	stop := f.start(f.workerOn(cut, "w1"))
 	f.until("the second effect", func() bool { return f.effects()["two"] == 1 })
 	cut.cut.Store(true)
@@ -180,6 +183,7 @@ func TestP4_DrainLeavesNothingUnknown(t *testing.T) {
 			fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
+	f.ttl = short
 	stop := f.start(f.worker("w1"))
 	f.until("the effect", func() bool { return f.effects()["begun"] == 1 })
 	if err := f.engine.Leases().Drain(t.Context(), "w1"); err != nil {
@@ -216,6 +220,7 @@ func TestP4_Poisoned(t *testing.T) {
 		return turn
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
+	f.ttl = short
 	for n := 1; n <= 2; n++ {
 		cut := &cutEngine{Engine: f.engine.Share()}
 		stop := f.start(f.workerOn(cut, "w", func(w *fleet.Worker, _ *agent.Options) { w.MaxDeaths = 2 }))
@@ -249,6 +254,7 @@ func TestP4_CutOff(t *testing.T) {
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	cut := &cutEngine{Engine: f.engine.Share()}
+	f.ttl = short
 	w := f.workerOn(cut, "w", func(w *fleet.Worker, _ *agent.Options) { w.MaxDeaths = 2 })
 	for n := 1; n <= times; n++ {
 		stop := f.start(w)
@@ -294,6 +300,7 @@ func TestP4_DiedBeforeTheLastStatus(t *testing.T) {
 	cut := &cutEngine{Engine: f.engine.Share()}
 	cut.noFinish.Store(true)
 	f.submit(fleet.Task{ID: "good", Prompt: "Do it."})
+	f.ttl = short
 	stop := f.start(verifying(f.workerOn(cut, "w1")))
 	f.until("the end of the session", cut.cut.Load)
 	f.start(verifying(f.worker("w2")))

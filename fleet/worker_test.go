@@ -15,8 +15,9 @@ import (
 func TestP4_TaskForAWorkerThatWaits(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
+	f.ttl = short
 	f.start(f.worker("w1"))
-	<-time.After(ttl * 3 / 2)
+	<-time.After(short * 3 / 2)
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	if s := f.wait("t1"); s.State != fleet.Done || s.Attempt != 1 || s.Failures != 0 {
 		t.Errorf("status: %+v", s)

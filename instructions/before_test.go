@@ -17,12 +17,13 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/instructions"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
 // A project that has only what the first version of this code knew gives the same prompt as then.
 func TestM10_TheSamePromptAsBefore(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		files := map[string]string{}
 		for _, dir := range []string{"", "a/", "a/b/", "c/"} {
 			for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".codex/instructions.md", "GEMINI.md"} {

@@ -48,8 +48,8 @@ func TestJ8_FollowsOtherProcesses(t *testing.T) {
 			}
 		}
 	}
-	for range 3 {
-		p := play(t, "append", dir)
+	for round := range uint64(3) {
+		p := play(t, "append", dir, round)
 		for range 5 {
 			safe, err := strconv.ParseInt(p.line(t), 10, 64)
 			if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -61,7 +61,7 @@ func numbers(t testing.TB, dir *journal.Dir, from int64) (all []int64, err error
 // A pass from any record on has that record and all later ones, whatever the lengths of the lines are, with checksums and without.
 func TestN5_RecordsFromAnywhere(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
+	random := seed.New(t)
 	for name, sizes := range map[string]func(int) int{
 		"short lines": func(int) int { return 10 },
 		"long lines":  func(int) int { return 50_000 },

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // manyJournals is the number of journals for which processes contend.
@@ -66,7 +67,7 @@ func TestK9_LocksShareAFile(t *testing.T) {
 		t.Errorf("List has opened %d lock files, want 1", n)
 	}
 	ids := many()
-	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	seed.New(t).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for i, id := range ids {
 		checkLocked(t, dir, id)
 		closed(t, logs[id])
@@ -231,8 +232,12 @@ func claimMany(dir *Dir) error {
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return err
 	}
+	dice, err := dice()
+	if err != nil {
+		return err
+	}
 	ids := many()
-	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	dice.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	var won []string
 	for _, id := range ids {
 		_, err := dir.Open(context.Background(), id)
@@ -250,9 +255,9 @@ func claimMany(dir *Dir) error {
 func TestK9_KilledWithManyJournals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	dir := NewDir(t.TempDir())
+	dir, dice := NewDir(t.TempDir()), seed.New(t)
 	for range 3 {
-		held := play(t, "hold many", dir)
+		held := play(t, "hold many", dir, 0)
 		if said := held.line(t); said != "idle" {
 			t.Fatalf("the process says %q", said)
 		}
@@ -267,7 +272,7 @@ func TestK9_KilledWithManyJournals(t *testing.T) {
 		}
 		var players []*player
 		for range 4 {
-			p := play(t, "claim many", dir)
+			p := play(t, "claim many", dir, dice.Uint64())
 			if said := p.line(t); said != "ready" {
 				t.Fatalf("a process says %q", said)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -43,7 +44,7 @@ func TestN5_PipesAreNoJournals(t *testing.T) {
 			if !errors.Is(err, fs.ErrInvalid) {
 				t.Errorf("%s: %v", name, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(await.Limit):
 			t.Errorf("%s waits", name)
 		}
 	}

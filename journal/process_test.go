@@ -19,18 +19,24 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 var killRounds = flag.Int("kill.rounds", 10, "how often TestA19_KillNine kills a writer")
 
-// roleVar makes the test binary play another process.
-const roleVar = "JOURNAL_TEST_ROLE"
+// roleVar makes the test binary play another process, and seedVar is the seed of its random numbers.
+const (
+	roleVar = "JOURNAL_TEST_ROLE"
+	seedVar = "JOURNAL_TEST_SEED"
+)
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(dir *Dir) error{"append": appendForever, "hold": hold, "contend": contend, "idle": idle,
 		"hold many": holdMany, "claim many": claimMany}
 	role, ok := roles[os.Getenv(roleVar)]
 	if !ok {
+		seed.Fix() // for journaltest
 		goleak.VerifyTestMain(m)
 		return
 	}
@@ -49,9 +55,10 @@ type player struct {
 	gone bool // it has been waited for
 }
 
-func play(t *testing.T, role string, dir *Dir) *player {
+func play(t *testing.T, role string, dir *Dir, seed uint64) *player {
 	t.Helper()
 	p := &player{cmd: command(role, dir.path)}
+	p.cmd.Env = append(p.cmd.Env, seedVar+"="+strconv.FormatUint(seed, 10))
 	p.cmd.Stderr = os.Stderr
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -77,6 +84,12 @@ func command(role, dir string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], dir)
 	cmd.Env = append(os.Environ(), roleVar+"="+role)
 	return cmd
+}
+
+// dice returns the random numbers of a process that plays a role.
+func dice() (*rand.Rand, error) {
+	seed, err := strconv.ParseUint(os.Getenv(seedVar), 10, 64)
+	return rand.New(rand.NewPCG(seed, 0)), err
 }
 
 // line returns the next line that the process prints.
@@ -122,12 +135,16 @@ func appendForever(dir *Dir) error {
 	if err != nil {
 		return err
 	}
+	dice, err := dice()
+	if err != nil {
+		return err
+	}
 	for {
-		batch := make([]Record, 1+rand.IntN(4))
+		batch := make([]Record, 1+dice.IntN(4))
 		for i := range batch {
-			fill := rand.IntN(300)
-			if rand.IntN(10) == 0 { // many pages, so that a kill can come between them
-				fill = rand.IntN(100_000)
+			fill := dice.IntN(300)
+			if dice.IntN(10) == 0 { // many pages, so that a kill can come between them
+				fill = dice.IntN(100_000)
 			}
 			data, err := json.Marshal(batchData{i, len(batch), strings.Repeat("x", fill)})
 			if err != nil {
@@ -147,11 +164,11 @@ func TestA19_KillNine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
-	torn := 0
+	dice, torn := seed.New(t), 0
 	for round := range *killRounds {
-		p := play(t, "append", dir)
+		p := play(t, "append", dir, dice.Uint64())
 		said := ""
-		for range 1 + rand.IntN(20) {
+		for range 1 + dice.IntN(20) {
 			said = p.line(t)
 		}
 		if rest := strings.Fields(p.kill(t)); len(rest) > 0 {
@@ -233,7 +250,7 @@ func idle(*Dir) error {
 func TestA19_OneWriterOfManyProcesses(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
-	p := play(t, "hold", dir)
+	p := play(t, "hold", dir, 0)
 	if said := p.line(t); said != "idle" {
 		t.Fatalf("the holder says %q", said)
 	}
@@ -301,7 +318,7 @@ func TestA19_ProcessesContend(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	closed(t, created(t, dir, "s"))
-	players := []*player{play(t, "contend", dir), play(t, "contend", dir)}
+	players := []*player{play(t, "contend", dir, 0), play(t, "contend", dir, 0)}
 	done := map[string]int{}
 	for _, p := range players {
 		if said := p.line(t); said != "done" {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -54,7 +55,7 @@ func outcomeOf(m *llm.Memo, key string, messages []llm.Message) outcome {
 // seal allows: it appends to the slice, also after it has grown into other memory, sends a copy with other messages or only the beginning,
 // removes messages and goes on from there in new memory, changes what is not sealed, uses another key, and seals too little or not at all.
 func TestK4_SealedMemoIsInvisible(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		memo, key := new(llm.Memo), "a"
 		messages := []llm.Message{llm.System("s")}
 		fresh, promised := 0, map[*llm.Message]int{} // how many messages are sealed, by the memory of the slice

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -49,7 +50,7 @@ func part() *rapid.Generator[llm.Part] {
 
 // Text must survive byte for byte, so that a journal returns what was sent.
 func TestPartsJSONIsLossless(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		want := llm.Message{Role: llm.RoleAssistant, Provider: "p", Model: "m", Parts: rapid.SliceOf(part()).Draw(t, "parts")}
 		data, err := json.Marshal(want)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -164,7 +165,7 @@ func same(a, b llm.Message) bool {
 }
 
 func TestG11_RepairProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		history := historyGen().Draw(t, "history")
 		whole := llm.Repair(history, "anthropic")
 		if why := unpaired(whole); why != "" {
@@ -261,7 +262,7 @@ func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := llm.Client{Providers: []llm.Provider{p}}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		history := append([]llm.Message{llm.User("begin")}, historyGen().Draw(rt, "history")...)
 		history = slices.DeleteFunc(history, func(m llm.Message) bool { // the server did not sign them
 			return m.Provider == "anthropic" && slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, ok := p.(llm.Thinking); return ok })

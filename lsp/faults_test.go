@@ -24,7 +24,11 @@ func scripted(t testing.TB, role string, o lsp.Options, files ...string) *worksp
 		t.Fatal(err)
 	}
 	o.Servers = []lsp.Server{{Name: "scripted", Command: program, Languages: map[string]string{".txt": "text"}, Env: map[string]string{"LSP_ROLE": role}, Origin: lsp.User}}
-	return newWorkspace(t, o, files...)
+	w := newWorkspace(t, o, files...)
+	if !strings.Contains(role, "silent") {
+		w.servers.ExpectWords()
+	}
+	return w
 }
 
 // A server that publishes diagnostics, and one that is asked for them, tell what a change has added.
@@ -157,7 +161,7 @@ func TestM11_Behind(t *testing.T) {
 	w := scripted(t, "mute", lsp.Options{Wait: time.Hour}, "a.txt", "one\n")
 	waiting := make(chan string)
 	go func() { waiting <- w.edit("a.txt", "one", "two") }()
-	w.servers.WaitForJob()
+	w.servers.WaitForJob(t)
 	if err := w.servers.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +200,7 @@ func TestM11_Idle(t *testing.T) {
 	for i := range 6 {
 		w.want(w.edit("a.txt", "one", "BAD"), "a.txt:1:1: error: BAD")
 		w.want(w.edit("a.txt", "BAD", "one"))
-		w.servers.WaitForEnd()
+		w.servers.WaitForEnd(t)
 		if got := w.warned(); got != "" {
 			t.Fatalf("round %d: %s", i, got)
 		}

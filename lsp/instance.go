@@ -40,7 +40,7 @@ type document struct {
 // launch starts a server in the directory root and waits until it is ready for documents.
 func (s *Servers) launch(ctx context.Context, spec *Server) (*instance, error) {
 	in := &instance{spec: spec, root: s.root(ctx), docs: map[string]*document{}}
-	in.published.init(in.root)
+	in.published.init(in.root, s.silent)
 	c, err := connect(ctx, s.env, spec, in)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func TestM11_Describe(t *testing.T) {
 func TestM11_OlderVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p published
-		p.init("/w")
+		p.init("/w", silentTime)
 		publish := func(version int, message string) {
 			p.put(json.RawMessage(fmt.Sprintf(`{"uri":"file:///w/a","version":%d,"diagnostics":[{"message":%q}]}`, version, message)))
 		}
@@ -170,7 +170,7 @@ func FuzzM11_Messages(f *testing.F) {
 				break
 			}
 			i := &instance{spec: &Server{Settings: []byte(`{"a":1}`)}, root: "/w"}
-			i.published.init("/w")
+			i.published.init("/w", silentTime)
 			for _, method := range []string{"textDocument/publishDiagnostics", "$/progress", "workspace/configuration", "client/registerCapability"} {
 				i.notified(method, body)
 				i.asked(method, body)

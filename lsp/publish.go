@@ -20,7 +20,8 @@ const maxPublished = 1000
 
 // published holds what a server has published.
 type published struct {
-	root string // of the files that count, with a slash at its end
+	root   string        // of the files that count, with a slash at its end
+	silent time.Duration // after a change about which it says nothing
 
 	mu      sync.Mutex
 	files   map[string]publication
@@ -37,8 +38,8 @@ type publication struct {
 	number  int
 }
 
-func (p *published) init(root string) {
-	p.root = strings.TrimSuffix(root, "/") + "/"
+func (p *published) init(root string, silent time.Duration) {
+	p.silent, p.root = silent, strings.TrimSuffix(root, "/")+"/"
 	p.files, p.working, p.news = map[string]publication{}, map[string]bool{}, make(chan struct{}, 1)
 }
 
@@ -112,13 +113,13 @@ func (p *published) last() int {
 // settle waits until a server has published diagnostics of all documents after a publication, each for the version or a later one, and is
 // quiet, or until it is clear that it has nothing to publish.
 func (p *published) settle(ctx context.Context, since int, versions map[string]int, over <-chan struct{}) error {
-	timer := time.NewTimer(silentTime)
+	timer := time.NewTimer(p.silent)
 	defer timer.Stop()
 	begin := time.Now()
 	for {
 		select {
 		case <-p.news:
-			wait := silentTime
+			wait := p.silent
 			if p.answered(since, versions) {
 				wait = quietTime
 			}
@@ -127,7 +128,7 @@ func (p *published) settle(ctx context.Context, since int, versions map[string]i
 			if !p.busy() && (!p.stale(versions) || time.Since(begin) > staleTime) {
 				return nil
 			}
-			timer.Reset(silentTime)
+			timer.Reset(p.silent)
 		case <-over:
 			return errClosed
 		case <-ctx.Done():

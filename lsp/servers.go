@@ -37,6 +37,7 @@ type Options struct {
 type Servers struct {
 	env                 env.Environment
 	wait, idle, timeout time.Duration
+	silent              time.Duration // after a change about which a server says nothing
 	warn                func(error)
 	byEnding            map[string]*runner
 	runners             []*runner
@@ -68,7 +69,7 @@ const maxLate = 100
 // New returns the servers of a session. It starts nothing.
 func New(o Options) *Servers {
 	s := &Servers{env: o.Env, wait: cmp.Or(o.Wait, DefaultWait), idle: cmp.Or(o.Idle, DefaultIdle), timeout: cmp.Or(o.Timeout, DefaultTimeout),
-		warn: o.Warn, byEnding: map[string]*runner{}, late: map[agent][]lateDiagnostic{}}
+		silent: silentTime, warn: o.Warn, byEnding: map[string]*runner{}, late: map[agent][]lateDiagnostic{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Servers {
 		r := &runner{s: s, spec: &spec, wake: make(chan struct{}, 1)}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // validator is a program that validates values with ajv, by which most servers check their arguments: the first value of a line is the
@@ -157,7 +158,7 @@ func TestM1_SchemasForAjv(t *testing.T) {
 	t.Parallel()
 	a := startAjv(t)
 	allowed, all := 0, 0
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		draft := rapid.SampledFrom([]string{"7", "2019", "2020"}).Draw(rt, "draft")
 		original := drawSchema(rt, 3)
 		drawOldKeywords(rt, original, draft)

@@ -23,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/attractor-go/attractor/internal/authserver"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // protected is an MCP server whose tools only a token of an authorization server opens.
@@ -109,7 +110,7 @@ func (p *protected) server() Server { return Server{Name: "work", URL: p.URL} }
 // logIn logs in as a user with a browser.
 func (p *protected) logIn(t *testing.T, s Server, tokens TokenStore) error {
 	t.Helper()
-	return LogIn(t.Context(), s, LoginOptions{Tokens: tokens, Open: browser, Timeout: 20 * time.Second})
+	return LogIn(t.Context(), s, LoginOptions{Tokens: tokens, Open: browser, Timeout: await.Limit})
 }
 
 // session connects to a server as a session does and closes the connection at the test's end.
@@ -119,7 +120,7 @@ func session(t *testing.T, s Server, tokens TokenStore) (*sdk.ClientSession, err
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 func TestM1_Names(t *testing.T) {
@@ -24,7 +26,7 @@ func TestM1_Names(t *testing.T) {
 
 // Different tools have different names that every provider takes, whatever they are called and in whatever order they come.
 func TestM1_NamesAreDistinct(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringMatching(`[a-b_.]{0,4}`), rapid.StringMatching(`[a-b_.€-]{50,70}`), rapid.String())
 		servers := rapid.SliceOfN(name, 1, 4).Draw(t, "servers")
 		tools := rapid.SliceOfNDistinct(name, 1, 6, rapid.ID[string]).Draw(t, "tools")

@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -204,7 +205,7 @@ func refuses(schema json.RawMessage, args string) string {
 // What a schema allows, the rewritten one allows as well.
 func TestM1_SchemasAreOnlyLooser(t *testing.T) {
 	valid := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		original := drawSchema(rt, 3)
 		original["type"] = "object"
 		original["$defs"] = map[string]any{"d": withoutReferences(drawSchema(rt, 1)), "e": map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/e"}}}}

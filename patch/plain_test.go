@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // plainFile is a file whose hunks are applied in the plainest way: each looks at every line and moves all lines behind it.
@@ -145,7 +147,7 @@ func drawHunk(t *rapid.T, lines []docLine, text *rapid.Generator[string]) Hunk {
 // TestK7_AsThePlainWay compares the results of random hunks with those of the plainest way.
 func TestK7_AsThePlainWay(t *testing.T) {
 	applied, sorted := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"a", "b", "  b", "\tb", "a ", "“a”", "", "c", " "})
 		var content strings.Builder
 		for range rapid.IntRange(0, 30).Draw(t, "lines") {

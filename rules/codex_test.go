@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -94,8 +94,7 @@ var differences = []struct {
 func TestL1_CodexDecidesTheSame(t *testing.T) {
 	codex := peer.Need(t, "codex")
 	p := newProject(t)
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := seed.New(t)
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	same, others := 0, map[string]int{}
 	for range *codexRuns {
@@ -125,12 +124,12 @@ func TestL1_CodexDecidesTheSame(t *testing.T) {
 			return d.here(argv)
 		})
 		if i < 0 || strictness(ours) < strictness(theirs) {
-			t.Errorf("seed %d: %q by %q: codex %q, we %q", seed, argv, rules, theirs, ours)
+			t.Errorf("%q by %q: codex %q, we %q", argv, rules, theirs, ours)
 			continue
 		}
 		others[differences[i].why]++
 	}
-	t.Logf("seed %d: %d decisions are the same", seed, same)
+	t.Logf("%d decisions are the same", same)
 	for why, n := range others {
 		t.Logf("%d are stricter here: %s", n, why)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -70,7 +71,7 @@ func FuzzL1_Suggestions(f *testing.F) {
 // Patterns match the same words as a regular expression that is made from them.
 func TestL1_PatternsMatchAsExpressions(t *testing.T) {
 	p := newProject(t)
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"x", "xx", "*", "x*", "*x", "xy", "y", `"x *"`, `'x y'`, `\*`})
 		pattern := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "pattern"), rapid.SampledFrom([]string{" ", "  ", ""}).Draw(t, "between"))
 		if open := rapid.Bool().Draw(t, "open"); open {

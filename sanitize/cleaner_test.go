@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // dirty returns the first character that must not be in clean text. It is independent of the code under test.
@@ -180,7 +182,7 @@ func TestB_CleanText(t *testing.T) {
 
 // Without hidden characters, cleaning is strings.ToValidUTF8.
 func TestB_CleanTextReplacesRuns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "漢", "\xff", "\xe2", "\xe2\x82", "\xf0\x9f", "\ufffd", "\n"})).Draw(t, "text"), "")
 		if got, want := Text(text), strings.ToValidUTF8(text, "\ufffd"); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
@@ -193,7 +195,7 @@ var bits = []string{"\x1b", "[", "]", "P", "_", "\\", "0", ";", "m", "31", " ", 
 	"\x9d", "\u009b", "\u009c", "\xe2", "\x80", "\x8b", "\u200b", "\xff", "\x00", "\x7f", "_\bx", "x\bx", "\x1b[0m", "\x1b]0;t\a", "😀", "\ufffd"}
 
 func TestB_CleanProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		raw := strings.Join(rapid.SliceOfN(rapid.SampledFrom(bits), 0, 40).Draw(t, "bits"), "")
 		cuts := rapid.SliceOfN(rapid.IntRange(0, len(raw)), 0, 5).Draw(t, "cuts")
 		slices.Sort(cuts)

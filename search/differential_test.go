@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 var whole = flag.Bool("whole", false, "compare searches of all of Go's own sources, not of a part")
@@ -156,7 +156,7 @@ func TestC9_GlobIsRipgreps(t *testing.T) {
 // TestC8_IgnoreRulesAreGits compares random trees and rules.
 func TestC8_IgnoreRulesAreGits(t *testing.T) {
 	peer.Need(t, "git")
-	rnd := rand.New(rand.NewPCG(3, 4))
+	rnd := seed.New(t)
 	names := []string{"a", "b", "ab", "a.b", "c d", "-", "[", "!x", "#x", "ä", `b\`, ".h", "a*"}
 	pieces := []string{"a", "b", "ab", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[^b-]", "[[:alpha:]]", "[", "!", "#", " ", `\`, `\ `, "ä", ".", "c d", "-", "]"}
 	for range 60 {

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // TestC8_FinderFindsWhatIndexFinds compares the finder with bytes.Index, both when it samples the text and when it looks for one needle
 // after another.
 func TestC8_FinderFindsWhatIndexFinds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		set := literalSet{fold: rapid.Bool().Draw(t, "fold")}
 		for _, s := range rapid.SliceOfN(rapid.StringMatching(`[a-cx ]{1,9}`), 1, 9).Draw(t, "texts") {
 			set.texts = append(set.texts, []byte(s))

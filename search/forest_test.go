@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // forest returns a tree with everything that searches differ in: nested rules and negations, hidden and binary files, line ends, byte
@@ -25,7 +26,7 @@ func forest(t testing.TB) *env.Local {
 		"long":         strings.Repeat("y", 5000) + "foo X12" + strings.Repeat("z", 5000) + "\nshort\n",
 		"süß/日本 語.txt": "foo x12\n", "odd/'quote' \"$x\" `y`;": "foo X12\n", "odd/-e": "foo x12\n", "odd/line\nbreak": "foo x12\n", "odd/*": "x12\n",
 	}
-	rnd := rand.New(rand.NewPCG(1, 2))
+	rnd := seed.New(t)
 	for i := range 80 {
 		files[fmt.Sprintf("gen/%d/%d.txt", i%7, i)] = someText(rnd, rnd.IntN(60))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 func TestC9_Glob(t *testing.T) {
@@ -132,7 +133,7 @@ func TestK10_PreparedPatterns(t *testing.T) {
 
 // TestK10_NewestFirst compares the order of a listing with that of a plain sort.
 func TestK10_NewestFirst(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(2, 3))
+	rnd := seed.New(t)
 	times := []time.Time{{}, time.Unix(0, 0), time.Unix(-1, 5), time.Unix(1, 5), time.Unix(1, 6), time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for range 100 {
 		files := make([]File, rnd.IntN(50))

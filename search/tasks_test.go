@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // randomTree returns the names of files in directories of all shapes.
@@ -70,7 +71,7 @@ func (s *shuffled) yield() {
 
 // TestK10_AnyScheduleVisitsInOrder compares the files that walks visit, and those before an early end, with the sorted names.
 func TestK10_AnyScheduleVisitsInOrder(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(7, 8))
+	rnd := seed.New(t)
 	for range 12 {
 		files := randomTree(rnd)
 		local := plant(t, files)
@@ -147,7 +148,7 @@ func TestK10_SlowFileBoundsWhatIsHeld(t *testing.T) {
 		release := make(chan struct{})
 		var mu sync.Mutex
 		visited := 0
-		w := &walker{env: &shuffled{Environment: local, rnd: rand.New(rand.NewPCG(1, 1))}, limit: 50, visitor: func() visitor {
+		w := &walker{env: &shuffled{Environment: local, rnd: seed.New(t)}, limit: 50, visitor: func() visitor {
 			return func(_ context.Context, in *folder, _ []env.Entry) (func() bool, int) {
 				if strings.HasSuffix(in.prefix, "/d00/") {
 					<-release
@@ -248,7 +249,7 @@ func TestK10_EarlyEndStopsTheWalk(t *testing.T) {
 	e := plant(t, files)
 	var ended atomic.Bool
 	var late atomic.Int32
-	w := &walker{env: &shuffled{Environment: e, rnd: rand.New(rand.NewPCG(1, 1))}, visitor: func() visitor {
+	w := &walker{env: &shuffled{Environment: e, rnd: seed.New(t)}, visitor: func() visitor {
 		return func(context.Context, *folder, []env.Entry) (func() bool, int) {
 			if ended.Load() {
 				late.Add(1)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -44,7 +45,7 @@ func FuzzPlainSchema(f *testing.F) {
 
 // The same for schemas with right and wrong values in all places.
 func TestK1_WrongSchemasAreRefusedAtOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		doc := genSchema(3).Draw(t, "schema")
 		if rapid.IntRange(0, 7).Draw(t, "object") > 0 {
 			doc["type"] = "object"

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // decodeAny decodes a text as decodeJSON does without decodeFlat.
@@ -89,7 +91,7 @@ func values(depth int) *rapid.Generator[any] {
 // TestK8_SurelyFits checks that what surelyFits accepts, the validator accepts too.
 func TestK8_SurelyFits(t *testing.T) {
 	accepted := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		doc := plainDocs(2).Draw(t, "doc")
 		doc["type"] = "object"
 		raw, err := json.Marshal(doc)

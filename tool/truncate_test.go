@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 const warning = "[WARNING: Tool output was truncated. "
@@ -159,7 +161,7 @@ func markedCount(t *rapid.T, marker *regexp.Regexp, text string) (int, bool) {
 // TestC10_CountsAreExact draws texts, gaps in them and limits, and checks that what is shown and what is reported as missing add up to
 // the original.
 func TestC10_CountsAreExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		n := drawNumbered(t)
 		total := len(n.text)
 		l := Limit{

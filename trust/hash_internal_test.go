@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // No two lists of files have the same hash, however their names, links and contents could be joined.
@@ -15,7 +17,7 @@ func TestL10_HashIsUnambiguous(t *testing.T) {
 		}
 		return files
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		one, two := draw(t, "one"), draw(t, "two")
 		same := len(one) == len(two)
 		for i := 0; same && i < len(one); i++ {

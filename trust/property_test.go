@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -77,7 +78,7 @@ func build(t *rapid.T, dir string, tree map[string]leaf) *trust.Snapshot {
 // Two trees have the same hash only if they are the same, and the changes between them name the files that differ and no others.
 func TestL10_HashAndChangesAreExact(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "project")
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		store := trust.NewStore(filepath.Join(filepath.Dir(dir), "trust"))
 		one, two := trees(t, "first"), trees(t, "second")
 		if rapid.Bool().Draw(t, "similar") {

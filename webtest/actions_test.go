@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // open goes to a URL.
@@ -47,12 +50,13 @@ func (p *page) wait(expression string) {
 			let is = false, why = "";
 			try { is = !!(EXPRESSION); } catch (e) { why = " " + e; }
 			if (is) resolve("");
-			else if (Date.now() - began > 20000) resolve("is not true within 20 s." + why + " The page says:\n" + document.body.innerText.replace(/\s+/g, " ").slice(0, 500));
+			else if (Date.now() - began > LIMIT) resolve("is not true within a minute." + why + " The page says:\n" + document.body.innerText.replace(/\s+/g, " ").slice(0, 500));
 			else setTimeout(look, 10);
 		};
 		look();
 	})`
-	if problem := eval[string](p, strings.ReplaceAll(poll, "EXPRESSION", expression)); problem != "" {
+	look := strings.NewReplacer("EXPRESSION", expression, "LIMIT", strconv.FormatInt(await.Limit.Milliseconds(), 10)).Replace(poll)
+	if problem := eval[string](p, look); problem != "" {
 		p.shot("failed")
 		p.Fatalf("%s %s", expression, problem)
 	}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // viewer is a process of attractor view.
@@ -50,7 +52,7 @@ func (v *viewer) end() {
 	if err := v.cmd.Process.Signal(os.Interrupt); err != nil {
 		v.Error(err)
 	}
-	hung := time.AfterFunc(20*time.Second, func() { _ = v.cmd.Process.Kill() })
+	hung := time.AfterFunc(await.Limit, func() { _ = v.cmd.Process.Kill() })
 	defer hung.Stop()
 	_ = v.cmd.Wait() // its exit code is that of the signal
 	if code := v.cmd.ProcessState.ExitCode(); code < 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // awkward generates text from pieces that combine in all ways: characters of every length, parts of them, and bytes that belong to
@@ -31,7 +32,7 @@ func awkward(limit int) *rapid.Generator[[]byte] {
 // Whatever is written in whatever pieces, head and tail are its beginning and end, the omitted part between them is counted
 // exactly, and the spill receives everything.
 func TestD5_HeadTailAndCounts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		sizes := rapid.IntRange(-1, 200)
 		opts := capture.Options{Head: sizes.Draw(t, "head"), Tail: sizes.Draw(t, "tail")}
 		headSize, tailSize := kept(opts.Head), kept(opts.Tail)
@@ -89,7 +90,7 @@ func checkEnds(t *rapid.T, c *capture.Buffer, all []byte, headSize, tailSize int
 
 // Valid text is never cut within a character, and all its characters are either kept or counted.
 func TestD5_NoCharacterIsCut(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text := strings.ToValidUTF8(string(awkward(200).Draw(t, "text")), "\uFFFD")
 		c := capture.New(capture.Options{Head: rapid.IntRange(1, 80).Draw(t, "head"), Tail: rapid.IntRange(1, 80).Draw(t, "tail")})
 		c.Write(env.Stdout, []byte(text))
@@ -113,7 +114,7 @@ func kept(n int) int {
 
 // A reader that follows sees every byte once, in order, or learns how many it missed.
 func TestC7_SinceFollows(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		c := capture.New(capture.Options{Head: 7, Tail: 11})
 		var all []byte
 		var at int64

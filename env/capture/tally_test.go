@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // bounds holds the first and last bytes of the classes in Unicode's table of valid UTF-8.
@@ -52,7 +54,7 @@ func TestD5_TallyOfPieces(t *testing.T) {
 			"a", "line\n", "ä", "€", "😀", "ä€", "😀a", "\x80", "\xff", "\xe2", "\xf0\x9f\x98", "\xe2\x82", "\xff€", "\xc3",
 		}).Draw(t, "of"), n)
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		all := []byte(strings.Join(rapid.SliceOfN(stretch, 1, 20).Draw(t, "text"), ""))
 		cuts := rapid.SliceOfN(rapid.IntRange(1, 200), 1, 5).Draw(t, "pieces")
 		var c tally

@@ -22,6 +22,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -228,7 +229,7 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 		name := strings.Join(rapid.SliceOfN(elements, 1, 4).Draw(t, "elements"), "/")
 		return rapid.SampledFrom([]string{"", "", "", "", "ABS/", "ABS/../", "~/", "/", "ABS/../work/", "../work/"}).Draw(t, "before") + name
 	})
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		base, err := os.MkdirTemp("", "")
 		if err != nil {
 			rt.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/remote"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // stopped is how long the network stops in a test of a stop that is survived.
@@ -65,14 +66,14 @@ func lasting(t *testing.T, e env.Environment) (env.Process, string) {
 // isLost checks that a command and a file are lost, that the next operation works, and that nothing is left of the command.
 func isLost(t *testing.T, e *remote.Env, p env.Process, pid string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*await.Limit)
 	defer cancel()
 	if exit, err := p.Wait(ctx); !errors.Is(err, env.ErrLost) {
 		t.Errorf("the command ended with %+v, %v", exit, err)
 	}
 	gone := fmt.Sprintf(`left() { if [ -d /proc/self ]; then grep -q '^State:.[^ZX]' /proc/%[1]s/status; else kill -0 %[1]s; fi 2>/dev/null; }
-for i in 1 2 3 4 5 6 7 8 9 10; do left || exit 3; sleep 0.5; done`, pid) // a helper that was left alone needs a moment to end it
-	result, err := env.Run(ctx, e, env.Command{Script: gone}, 0)
+while left; do sleep 0.5; done; exit 3`, pid) // a helper that was left alone needs a moment to end it
+	result, err := env.Run(ctx, e, env.Command{Script: gone}, await.Limit)
 	if err != nil || result.Code != 3 {
 		t.Errorf("the next command ended with %+v, %v, want that the process %s is gone", result, err, pid)
 	}

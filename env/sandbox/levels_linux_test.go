@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -50,7 +51,7 @@ func (l lines) until(t *testing.T, want string) {
 			if line == want {
 				return
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(await.Limit):
 			t.Fatalf("no line %q", want)
 		}
 	}

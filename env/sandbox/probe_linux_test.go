@@ -18,6 +18,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -74,7 +75,7 @@ func (s *stuck) wait(t *testing.T) {
 // ended checks that all processes of bubblewrap end.
 func (s *stuck) ended(t *testing.T) {
 	t.Helper()
-	if err := s.block.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := s.block.SetReadDeadline(time.Now().Add(await.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := s.block.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {

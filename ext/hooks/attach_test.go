@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/profile"
@@ -160,13 +160,9 @@ func TestQ3_AttachBehindTheOptions(t *testing.T) {
 		t.Errorf("%q, %v", keep, err)
 	}
 	o.OnEvent(&agent.InputRequested{Question: "Which one?"})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for _, err := os.Stat(filepath.Join(h.dir, "asked")); err != nil; _, err = os.Stat(filepath.Join(h.dir, "asked")) {
-		if ctx.Err() != nil {
-			t.Fatalf("the hook for notifications was not told: %v", err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.For(t, "the notification of the hook", func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, "asked"))
+		return err == nil
+	})
 	h.End(t.Context())
 }

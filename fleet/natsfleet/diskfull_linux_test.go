@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/journal"
 )
@@ -46,13 +47,8 @@ func TestP7_DiskFull(t *testing.T) {
 	acknowledged := appendUntilFull(t, s, dir)
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("a server without space does not end")
+	if err := await.Receive(t, "the end of a server without space", closed); err != nil {
+		t.Error(err)
 	}
 	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
 		t.Fatal(err)

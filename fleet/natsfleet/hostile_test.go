@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -40,7 +41,7 @@ func denied(t *testing.T, complaints chan error, subject string) {
 			if strings.Contains(err.Error(), `"`+subject+`"`) {
 				return
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(await.Limit):
 			t.Errorf("%s is not refused", subject)
 			return
 		}
@@ -181,12 +182,7 @@ func TestP9_HostileInboxes(t *testing.T) {
 // waitIdle waits until a gateway has done all calls.
 func waitIdle(t *testing.T, g *gateway) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); len(g.slots) > 0; {
-		if time.Now().After(end) {
-			t.Fatalf("%d calls still run", len(g.slots))
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.For(t, "the end of all calls", func() bool { return len(g.slots) == 0 })
 }
 
 func TestP9_HostileCalls(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -21,7 +22,7 @@ func TestP4_JournalsDoAsMemoryDoes(t *testing.T) {
 	server := oneServer(t)
 	machines := []*journals{journalsOf(t, server.connect()), journalsOf(t, server.connect())}
 	run := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		run++
 		m := &storeModel{machines: machines, prefix: fmt.Sprintf("run%d.", run), want: journal.NewMemoryStore(true), logs: map[string][]twoLogs{}}
 		rt.Repeat(map[string]func(*rapid.T){

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // journalServer runs a server for the tests of journals.
@@ -143,11 +144,7 @@ func threeServers(t testing.TB, sync time.Duration) []*journalServer {
 // until waits for a condition.
 func until(t testing.TB, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not come to pass")
-		}
-	}
+	await.For(t, "the condition", ok)
 }
 
 // lossy is a JetStream whose acknowledgements get lost when lose says so: the message is written, and nobody is told.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 func TestP4_Leases(t *testing.T) {
@@ -74,15 +75,15 @@ func TestP4_Leases(t *testing.T) {
 // acquire takes a lease as soon as it is free.
 func acquire(t *testing.T, l fleet.Leases, w fleet.WorkerInfo, ttl time.Duration) fleet.Lease {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		got, err := l.Acquire(t.Context(), w, ttl)
-		if err == nil {
-			return got
-		}
-		if !errors.Is(err, fleet.ErrLost) || time.Now().After(end) {
+	var lease fleet.Lease
+	await.For(t, "a free lease", func() bool {
+		var err error
+		if lease, err = l.Acquire(t.Context(), w, ttl); err != nil && !errors.Is(err, fleet.ErrLost) {
 			t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
+	return lease
 }
 
 // By the server's clock the lease has ended, although the holder's stood still.
@@ -94,11 +95,13 @@ func TestP4_LeaseOfAStoppedClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for list := []fleet.WorkerInfo{{}}; len(list) > 0; time.Sleep(20 * time.Millisecond) {
-		if list, err = a.List(t.Context()); err != nil {
+	await.For(t, "the end of the lease", func() bool {
+		list, err := a.List(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
+		return len(list) == 0
+	})
 	l.(*lease).until = time.Now().Add(time.Hour)
 	for range 2 {
 		if err := l.Renew(t.Context(), fleet.WorkerInfo{}); !errors.Is(err, fleet.ErrLost) {

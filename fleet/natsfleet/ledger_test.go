@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -131,12 +132,12 @@ func TestP6_LedgerOfManySessions(t *testing.T) {
 	budget := agent.Budget{Tokens: 200 * *ledgerSessions}
 	var took atomic.Int64
 	var wg sync.WaitGroup
-	began := time.Now()
+	began, n := time.Now(), seed.Number(t)
 	var calls atomic.Int64
 	for m := range machines {
 		e := h.engine()
 		for i := m; i < *ledgerSessions; i += machines {
-			wg.Go(func() { calls.Add(spend(t, e, budget, fmt.Sprint("s", i), &took)) })
+			wg.Go(func() { calls.Add(spend(t, e, budget, fmt.Sprint("s", i), n, &took)) })
 		}
 	}
 	wg.Wait()
@@ -147,8 +148,8 @@ func TestP6_LedgerOfManySessions(t *testing.T) {
 }
 
 // spend makes model calls until the budget is over, and returns how often it called the ledger.
-func spend(t *testing.T, e fleet.Engine, budget agent.Budget, session string, took *atomic.Int64) (calls int64) {
-	l, r := e.Ledger("s", budget), rand.New(rand.NewPCG(1, uint64(len(session))))
+func spend(t *testing.T, e fleet.Engine, budget agent.Budget, session string, seed uint64, took *atomic.Int64) (calls int64) {
+	l, r := e.Ledger("s", budget), rand.New(rand.NewPCG(seed, uint64(len(session))))
 	for step := 1; ; step++ {
 		c := callOf(session, step, 10, 10+r.IntN(40))
 		calls++

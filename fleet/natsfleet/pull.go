@@ -46,7 +46,7 @@ func (a *account) pull(ctx context.Context, stream, consumer string, n int, back
 		}
 		for left > 0 && err == nil {
 			var m *nats.Msg
-			if m, err = await(ctx, sub); err != nil {
+			if m, err = nextOf(ctx, sub); err != nil {
 				break
 			}
 			over := false
@@ -66,8 +66,8 @@ func (a *account) pull(ctx context.Context, stream, consumer string, n int, back
 	}
 }
 
-// await returns the next message of a request.
-func await(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
+// nextOf returns the next message of a request.
+func nextOf(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
 	wait, cancel := context.WithTimeout(ctx, 2*heartbeat)
 	defer cancel()
 	m, err := sub.NextMsgWithContext(wait)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 const operatorToken = "the operator's secret of the tests"
@@ -149,15 +150,13 @@ func TestP7_ThirdServerStartsLater(t *testing.T) {
 		}()
 	}
 	for _, c := range configs[:2] { // until both listen
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			if nc, err := net.Dial("tcp", c.Listen); err == nil {
+		await.For(t, "somebody who listens to "+c.Listen, func() bool {
+			nc, err := net.Dial("tcp", c.Listen)
+			if err == nil {
 				nc.Close()
-				break
 			}
-			if time.Now().After(end) {
-				t.Fatalf("nobody listens to %s", c.Listen)
-			}
-		}
+			return err == nil
+		})
 	}
 	select {
 	case <-first:
@@ -181,7 +180,7 @@ func TestP1_AddressInUse(t *testing.T) {
 	defer l.Close()
 	c := testConfig(t)
 	c.Listen = l.Addr().String()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	_, err = Serve(ctx, c)
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "address already in use") {

@@ -6,9 +6,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // slotLimits bounds a model and its whole provider.
@@ -90,7 +92,7 @@ func TestP6_SlotsAreNeverExceeded(t *testing.T) {
 // take takes a slot, which has to be free soon.
 func take(t *testing.T, s fleet.Slots, model string, tokens int) fleet.Slot {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	slot, err := s.Acquire(ctx, "p", model, tokens)
 	if err != nil {
@@ -121,11 +123,13 @@ func free(t *testing.T, s fleet.Slots, model string) bool {
 // it the slot was on its way for some time.
 func TestP6_SlotInDoubt(t *testing.T) {
 	for silent, own := range map[time.Duration]bool{0: true, 900 * time.Millisecond: false, time.Second: false} {
-		k := &keeper{hold: time.Second, stop: make(chan struct{}), stopped: make(chan struct{}), heard: time.Now().Add(-silent)}
-		close(k.stopped)
-		if got := k.end(); got != own {
-			t.Errorf("after %v without a sign the slot is its own: %v", silent, got)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			k := &keeper{hold: time.Second, stop: make(chan struct{}), stopped: make(chan struct{}), heard: time.Now().Add(-silent)}
+			close(k.stopped)
+			if got := k.end(); got != own {
+				t.Errorf("after %v without a sign the slot is its own: %v", silent, got)
+			}
+		})
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // taskModel is what should have become of the tasks of a tenant.
@@ -73,7 +75,7 @@ func TestP3_RandomCalls(t *testing.T) {
 	}
 	machines := []*tasks{open(), open()}
 	ids, runs := []string{"a", "b.b", "c", "d"}, 0
-	rapid.Check(t, func(r *rapid.T) {
+	seed.Check(t, func(r *rapid.T) {
 		if runs++; runs > modelChecks && flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue {
 			return
 		}
@@ -166,7 +168,7 @@ func (t *taskOfModel) write(ctx context.Context, state fleet.State) error {
 // claim claims a task, if one is due.
 func (m *taskModel) claim(t *testing.T, r *rapid.T, tasks *tasks) {
 	_, due := m.claimed()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	if !due {
 		cancel()
 		ctx, cancel = context.WithTimeout(t.Context(), 30*time.Millisecond)
@@ -208,8 +210,9 @@ func (m *taskModel) check(t *testing.T, r *rapid.T, tasks *tasks) {
 
 // clean removes all tasks.
 func clean(t *testing.T, tasks *tasks, m *taskModel) {
-	for id, k := range m.tasks {
-		if k.holds {
+	ids := slices.Sorted(maps.Keys(m.tasks))
+	for _, id := range ids {
+		if k := m.tasks[id]; k.holds {
 			if err := k.write(t.Context(), fleet.Done); err != nil {
 				t.Error(err)
 			}
@@ -218,7 +221,7 @@ func clean(t *testing.T, tasks *tasks, m *taskModel) {
 			t.Error(err)
 		}
 	}
-	if err := tasks.Remove(t.Context(), slices.Collect(maps.Keys(m.tasks))...); err != nil {
+	if err := tasks.Remove(t.Context(), ids...); err != nil {
 		t.Error(err)
 	}
 }

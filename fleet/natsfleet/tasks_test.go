@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // hosted is a fleet on a server of this process that can be started again.
@@ -89,7 +90,7 @@ func submit(t *testing.T, tasks fleet.Tasks, ids ...string) {
 // claimOf claims the next task, which has to be there.
 func claimOf(t *testing.T, tasks fleet.Tasks, worker string, hold time.Duration) fleet.Claim {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	c, err := tasks.Claim(ctx, worker, hold)
 	if err != nil {
@@ -482,11 +483,13 @@ func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(2 * time.Second); consumer.CachedInfo().NumAckPending > 1; time.Sleep(10 * time.Millisecond) {
-		if _, err := consumer.Info(t.Context()); err != nil || time.Now().After(end) {
-			t.Fatalf("it counts as claimed: %+v, %v", consumer.CachedInfo(), err)
+	await.For(t, "one claim fewer", func() bool {
+		info, err := consumer.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		return info.NumAckPending <= 1
+	})
 }
 
 // Somebody cancels while somebody claims: whatever is seen, it does not change from final to something else.
@@ -497,7 +500,7 @@ func TestP3_CancelAgainstClaim(t *testing.T) {
 	for i := range 40 {
 		id := fmt.Sprintf("t%d", i)
 		submit(t, a, id)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 		var all sync.WaitGroup
 		var c fleet.Claim
 		var claimed atomic.Bool
@@ -582,7 +585,7 @@ func TestP3_Watch(t *testing.T) {
 	tasks := h.tasks("one")
 	submit(t, tasks, "a", "b")
 	for _, id := range []string{"", "a"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 		seen := map[string][]fleet.State{}
 		step := 0
 		var c fleet.Claim

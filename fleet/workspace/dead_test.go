@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // deadVar makes the test program a worker that opens a workspace in a directory, starts a command there, and waits to be killed.
@@ -47,16 +47,14 @@ func TestP4_CommandsOfTheDead(t *testing.T) {
 	cmd.Env = append(os.Environ(), deadVar+"="+dir)
 	must(t, cmd.Start())
 	late := filepath.Join(dir, fleet.DefaultTenant, "t1", "work", "late")
-	for range 1000 {
-		if _, err := os.Stat(late); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	ran := await.Holds(func() bool {
+		_, err := os.Stat(late)
+		return err == nil
+	})
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	if _, err := os.Stat(late); err != nil {
-		t.Fatalf("the command did not run: %v", err)
+	if !ran {
+		t.Fatal("the command did not run")
 	}
 	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Dir = dir }), fleet.Task{ID: "t1"}, space(t).Objects(), nil)
 	if filepath.Dir(late) != dirOf(ws) {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // actor changes a workspace at random, as its task does.
@@ -115,7 +116,7 @@ func TestP5_AnyWorkspaceMoves(t *testing.T) {
 		must(t, flag.Set("rapid.checks", "2"))
 	}
 	source := newRepository(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		o := space(t).Objects()
 		task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source, Ref: rapid.SampledFrom([]string{"", "main", "v1"}).Draw(rt, "ref")}}
 		var last *fleet.WorkspacePoint

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -49,16 +49,14 @@ func serveSSH(t testing.TB) (port int, key, knownHosts string) {
 	must(t, err)
 	knownHosts = filepath.Join(dir, "known_hosts")
 	must(t, os.WriteFile(knownHosts, fmt.Appendf(nil, "[127.0.0.1]:%d %s", port, public), 0o600))
-	for range 100 {
+	await.For(t, "the start of sshd", func() bool {
 		c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err == nil {
 			must(t, c.Close())
-			return port, key, knownHosts
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("sshd does not start")
-	return 0, "", ""
+		return err == nil
+	})
+	return port, key, knownHosts
 }
 
 // Over ssh a repository is cloned with the credential's key and no other, from a host whose key is known.

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // stored returns the names of objects with their sizes.
@@ -218,7 +219,7 @@ func TestP5_DamagedCheckpoints(t *testing.T) {
 	write(t, dirOf(ws), map[string]string{"new": noise(1, 5000)})
 	do(t, ws, "git add -A; git -c user.name=A -c user.email=a@example.com commit -qm x; echo y > y")
 	last := point(t, ws)
-	random := rand.New(rand.NewPCG(1, 2))
+	random := seed.New(t)
 	for i := range 10 {
 		kind := []string{"tree/t1/0", "tree/t1/git-"}[i%2]
 		o.read = func(name string, data []byte) []byte {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -66,9 +67,6 @@ type ask struct {
 	method string
 	params object
 }
-
-// patience bounds every wait for an editor.
-const patience = time.Minute
 
 // newEditor starts attractor acp in the user's home with an editor. It ends with the test.
 func (h *home) newEditor(args ...string) *scriptedEditor {
@@ -284,7 +282,7 @@ func (e *scriptedEditor) send(line object) {
 // await waits until a condition is true, which is checked when something was seen.
 func (e *scriptedEditor) await(what string, is func() bool) {
 	e.Helper()
-	late := time.After(patience)
+	late := time.After(await.Limit)
 	for {
 		ok, changed := e.check(is)
 		if ok {

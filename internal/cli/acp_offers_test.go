@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
@@ -187,7 +188,7 @@ func TestN1_MisbehavingEditor(t *testing.T) {
 		select {
 		case a := <-asked:
 			return n, a
-		case <-time.After(patience):
+		case <-time.After(await.Limit):
 			t.Fatal("no question")
 		}
 		return 0, ask{}

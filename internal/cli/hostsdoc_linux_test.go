@@ -117,6 +117,9 @@ func runTranscript(t *testing.T) string {
 	return h.onPaper(strings.TrimRight(shown, "\n"))
 }
 
+// atRest matches a screen of chat that waits for an input, which is empty, with the line of figures below it.
+var atRest = regexp.MustCompile(`\n> *\n[^\n]*/help *$`)
+
 // chatTranscript does the same in chat.
 func chatTranscript(t *testing.T) string {
 	h := greeting(t)
@@ -126,13 +129,16 @@ func chatTranscript(t *testing.T) string {
 	s.expect("Allow it?")
 	s.send("y")
 	s.expect("3 turns")
-	s.gone("working · ") // the live line, which the input replaces
-	s.expect("> ")
+	text := ""
+	s.until("the input, in place of the live line", func() bool {
+		text = s.all() // the one that is returned
+		return atRest.MatchString(text)
+	})
 	defer func() {
 		s.press("C-d")
 		s.ended()
 	}()
-	return h.onPaper(s.all())
+	return h.onPaper(text)
 }
 
 // jsonTranscript returns the lines of a program and the events that say most. A reply comes after its line.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,13 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-var (
-	killRuns = flag.Int("kill.runs", 4, "sessions of TestA19_KilledAtAnyTime, each killed up to four times")
-	killSeed = flag.Uint64("kill.seed", 1, "seed of the times of the kills in TestA19_KilledAtAnyTime")
-)
+var killRuns = flag.Int("kill.runs", 4, "sessions of TestA19_KilledAtAnyTime, each killed up to four times")
 
 const killRounds, killCalls = 4, 3
 
@@ -51,9 +48,12 @@ func TestA19_KilledAtAnyTime(t *testing.T) {
 			t.Fatalf("without a kill: %q", lines)
 		}
 	}
-	dice := rand.New(rand.NewPCG(*killSeed, 0))
+	dice := seed.New(t)
 	killed, unknown := 0, 0
-	for n := range *killRuns {
+	for n := 0; n < *killRuns || killed < *killRuns/2; n++ {
+		if n >= *killRuns { // the machine was slower when a run without a kill was measured
+			whole = max(whole/2, time.Millisecond)
+		}
 		h := newHome(t, url)
 		for range 1 + dice.IntN(4) {
 			if h.start(h.resumeArgs()...).killAfter(time.Duration(dice.Int64N(int64(whole)))) {
@@ -80,10 +80,7 @@ func TestA19_KilledAtAnyTime(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d sessions, %d kills, %d calls with unknown outcome", *killRuns, killed, unknown)
-	if killed < *killRuns/2 {
-		t.Errorf("only %d kills, want at least %d", killed, *killRuns/2)
-	}
+	t.Logf("%d kills, %d calls with unknown outcome", killed, unknown)
 }
 
 // logLines returns the lines that the calls have written.

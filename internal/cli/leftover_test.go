@@ -14,7 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // busyCommand holds a running attractor whose tool call runs a script with a sleep.
@@ -113,9 +114,8 @@ func (v *busyCommand) checkNothingLeft(t *testing.T) {
 // waitGone waits until the sleep has ended. The kernel takes a moment to end a namespace.
 func (v *busyCommand) waitGone(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); len(running(t, v.sleep)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("left running: %q", running(t, v.sleep))
-		}
+	gone := func() bool { return len(running(t, v.sleep)) == 0 }
+	if !await.Holds(gone) {
+		t.Fatalf("left running: %q", running(t, v.sleep))
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/orphans"
 	"github.com/attractor-go/attractor/internal/parallel"
 	"github.com/attractor-go/attractor/internal/peer"
@@ -274,7 +274,7 @@ func TestH_SecondSignalWithoutAReader(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != 130 && code != 143 { // signals that come together may come in any order
 			t.Errorf("exit code %d, want 130 or 143", code)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Limit):
 		t.Error("the command goes on after two signals")
 		r.Close()
 		<-ended
@@ -383,14 +383,10 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
-		if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the tool's command did not start")
-		}
-	}
+	await.For(t, "the start of the tool's command", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "ready"))
+		return err == nil
+	})
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -25,9 +25,6 @@ type screen struct {
 	tmux, dir string
 	pid       int // of the command
 }
-
-// screenWait bounds the wait for what a screen has to show.
-const screenWait = 60 * time.Second
 
 // shortTemp returns a new directory whose name has always the same length, so that lines with it wrap always in the same place.
 func shortTemp(t *testing.T) string {
@@ -96,19 +93,9 @@ func (s *screen) all() string {
 // until waits until a condition holds.
 func (s *screen) until(what string, holds func() bool) {
 	s.Helper()
-	if !s.comes(holds) {
-		s.Fatalf("%s: not within %v; the screen is\n%s", what, screenWait, s.text())
+	if !await.Holds(holds) { // a terminal does not tell when it has drawn
+		s.Fatalf("%s: not within %v; the screen is\n%s", what, await.Limit, s.text())
 	}
-}
-
-// comes reports whether a condition holds within screenWait. A terminal does not tell when it has drawn.
-func (s *screen) comes(holds func() bool) bool {
-	for deadline := time.Now().Add(screenWait); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
 }
 
 // expect waits until a text is on the screen, or has scrolled by.
@@ -162,17 +149,18 @@ func (s *screen) resize(width, height int) {
 	})
 }
 
-// ended waits for the end of the command and returns its exit code.
+// ended waits until the command has ended and the screen shows all that it has written. It returns the exit code.
 func (s *screen) ended() int {
 	s.Helper()
 	status := ""
 	s.until("the end of the command", func() bool {
-		if status = s.ask("#{pane_dead_status}"); status == "" && s.ask("#{pane_dead}") == "1" {
+		dead := s.ask("#{pane_dead}") == "1" // all has been read; tmux may know the status before
+		if status = s.ask("#{pane_dead_status}"); status == "" && dead {
 			if server, err := strconv.Atoi(s.ask("#{pid}")); err == nil {
 				_ = syscall.Kill(server, syscall.SIGCHLD) // tmux 3.3 sometimes misses the one of the command
 			}
 		}
-		return status != ""
+		return dead && status != ""
 	})
 	code, err := strconv.Atoi(status)
 	if err != nil {
@@ -208,7 +196,7 @@ func (s *screen) golden(name string, h *home) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if !s.comes(func() bool { got = plainScreen(s.all(), h) + "\n"; return got == string(want) }) {
+	if !await.Holds(func() bool { got = plainScreen(s.all(), h) + "\n"; return got == string(want) }) {
 		s.Errorf("the screen is not that of %s (-update rewrites it): %s", file, cmp.Diff(string(want), got))
 	}
 }

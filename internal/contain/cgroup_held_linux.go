@@ -8,7 +8,6 @@ import (
 	"path"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host ends, in whatever way. Unlike a
@@ -113,9 +112,13 @@ func (c *cgroups) endAbandoned() (lines []string, err error) {
 		}
 		l := &leaf{dir: name, held: dir}
 		lines = append(lines, l.Left()...)
-		for end := time.Now().Add(settleTime); l.Alive() && time.Now().Before(end); time.Sleep(pollTime / 5) {
+		within(settleTime, pollTime/5, func() bool {
+			if !l.Alive() {
+				return true
+			}
 			errs = append(errs, l.Signal(syscall.SIGKILL))
-		}
+			return false
+		})
 		errs = append(errs, removeCgroup(name), dir.Close())
 	}
 	return lines, errors.Join(errs...)

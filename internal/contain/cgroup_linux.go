@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // leafPrefix is the prefix of our cgroups' names.
@@ -161,10 +160,8 @@ func (c *cgroups) probe(shell string) (err error) {
 	if !found || !errors.As(waitErr, &exit) {
 		return fmt.Errorf("cgroup %s: the process was found: %t; it ended with %v", leaf.dir, found, waitErr)
 	}
-	for end := time.Now().Add(settleTime); leaf.Alive(); time.Sleep(pollTime / 5) {
-		if time.Now().After(end) {
-			return fmt.Errorf("cgroup %s: not empty after the kill", leaf.dir)
-		}
+	if !within(settleTime, pollTime/5, func() bool { return !leaf.Alive() }) {
+		return fmt.Errorf("cgroup %s: not empty after the kill", leaf.dir)
 	}
 	return nil
 }

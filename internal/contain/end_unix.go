@@ -54,9 +54,10 @@ func (e ending) alive() bool {
 	}
 }
 
-// waitGone calls each again and again until the tree has ended or the limit is over. It returns nil if the tree has ended; otherwise
-// the last error of each, joined with context.DeadlineExceeded.
+// waitGone calls each again and again until the tree has ended or the limit, from the first call on, is over. It returns nil if the tree has
+// ended; otherwise the last error of each, joined with context.DeadlineExceeded.
 func (e ending) waitGone(limit time.Duration, each func() error) error {
+	err := each()
 	end := time.Now().Add(limit)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -64,9 +65,14 @@ func (e ending) waitGone(limit time.Duration, each func() error) error {
 	defer tick.Stop()
 	reaped := e.reaped
 	for {
-		err := each()
+		// Not a case of the select: if looking takes longer than a tick, the ticker is always ready too. Before the look: if this process
+		// was paused, the tree may have ended since the one before.
+		late := !time.Now().Before(end)
 		if !e.alive() {
 			return nil
+		}
+		if late {
+			return errors.Join(err, context.DeadlineExceeded)
 		}
 		select {
 		case <-reaped:
@@ -74,9 +80,6 @@ func (e ending) waitGone(limit time.Duration, each func() error) error {
 		case <-tick.C:
 		case <-timer.C:
 		}
-		// Not a case of the select: if looking takes longer than a tick, the ticker is always ready too.
-		if !time.Now().Before(end) {
-			return errors.Join(err, context.DeadlineExceeded)
-		}
+		err = each()
 	}
 }

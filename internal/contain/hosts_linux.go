@@ -18,6 +18,9 @@ import (
 // the lock when the host ends, in whatever way. Unlike a process id, a lock means the same in every PID namespace that shares the
 // file. If the file exists and is not locked, the host has ended without ending its commands. If there is no file, nothing is known of
 // the host.
+//
+// The file's name also tells the host's namespaces. Who is in others, such as a container that shares the directory, may see none of the
+// host's processes or not their environments, and would remove the file as if none were left.
 
 // host is one environment, as the marks of its commands name it.
 type host struct {
@@ -25,11 +28,16 @@ type host struct {
 
 	mu   sync.Mutex
 	lock *os.File // nil until there is a command
+	name string   // of the lock's file
 	done bool
 }
 
-// hostSuffix is the suffix of the lock files' names.
-const hostSuffix = ".host"
+// The suffixes of the lock files' names. A file gets hostSuffix when it is locked: between its making and its locking, a search for
+// abandoned hosts would take its host for one.
+const (
+	hostSuffix    = ".host"
+	newHostSuffix = ".new"
+)
 
 // hostDirs returns the directories in which this user's locks may be: the login's runtime directory, and those that do not depend
 // on environment variables, so that a later host finds the locks.
@@ -63,26 +71,63 @@ func (h *host) hold() {
 		if !ownDir(dir) {
 			continue
 		}
-		f, err := os.OpenFile(path.Join(dir, h.id+hostSuffix), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-		if err != nil {
-			continue
-		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isThere(f) {
-			h.lock = f
+		name := path.Join(dir, hostFile(h.id, namespaces()))
+		if f, err := lockNew(name); err == nil {
+			h.lock, h.name = f, name
 			return
 		}
-		f.Close() // another process was faster: it holds the lock and removes the file, or has done so
 	}
 }
 
-// isThere reports whether a file still has its name.
-func isThere(f *os.File) bool {
-	opened, err := f.Stat()
-	if err != nil {
-		return false
+// namespaces returns the numbers of the PID and the user namespace of this process, or "" if they are unknown.
+var namespaces = sync.OnceValue(func() string {
+	var ids []string
+	for _, kind := range []string{"pid", "user"} {
+		link, err := os.Readlink("/proc/self/ns/" + kind)
+		id, ok := strings.CutPrefix(link, kind+":[")
+		if err != nil || !ok {
+			return ""
+		}
+		ids = append(ids, strings.TrimSuffix(id, "]"))
 	}
-	named, err := os.Lstat(f.Name())
-	return err == nil && os.SameFile(opened, named)
+	return strings.Join(ids, "-")
+})
+
+// firstNamespaces are those in which the machine starts, with the numbers that Linux gives them. All other ones are inside them.
+const firstNamespaces = "4026531836-4026531837"
+
+// seesAll reports whether a process in some namespaces sees all processes of a host in other ones. The name of an older program's host
+// does not tell them.
+func seesAll(own, hosts string) bool { return own == hosts || own == firstNamespaces || hosts == "" }
+
+// hostFile returns the name of a host's lock file, without a directory.
+func hostFile(id, namespaces string) string {
+	if namespaces != "" {
+		id += "." + namespaces
+	}
+	return id + hostSuffix
+}
+
+// parseHostFile returns what hostFile was given. It reports false for any other file.
+func parseHostFile(name string) (id, namespaces string, ok bool) {
+	name, ok = strings.CutSuffix(name, hostSuffix)
+	id, namespaces, _ = strings.Cut(name, ".")
+	return id, namespaces, ok && len(id) == len(rand.Text()) // a shorter id could be part of another one
+}
+
+// lockNew makes the lock file of a host and locks it.
+func lockNew(name string) (*os.File, error) {
+	f, err := os.OpenFile(strings.TrimSuffix(name, hostSuffix)+newHostSuffix, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(f.Name()), f.Close())
+	}
+	return f, nil
 }
 
 // release releases the lock, and removes its file if no command can be left.
@@ -95,7 +140,7 @@ func (h *host) release(empty bool) error {
 	}
 	var err error
 	if empty {
-		err = os.Remove(h.lock.Name())
+		err = os.Remove(h.name)
 	}
 	err = errors.Join(err, h.lock.Close())
 	h.lock = nil
@@ -110,20 +155,21 @@ type abandoned struct {
 	file *os.File
 }
 
-// findAbandoned locks and returns the files of hosts that have ended, except those in whose commands this process runs. A host is
-// alive if its file is locked in any of the directories.
-func findAbandoned(outer string) (list []abandoned, err error) {
+// findAbandoned locks and returns the files of hosts that have ended, except those in whose commands this process runs, and those of whose
+// processes one in these namespaces does not see all: it does not even touch their locks, so that who sees them finds them free. A host
+// is alive if its file is locked in any of the directories.
+func findAbandoned(dirs []string, outer, namespaces string) (list []abandoned, err error) {
 	var errs []error
 	living := map[string]bool{}
-	for _, dir := range hostDirs() {
+	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil || !ownDir(dir) {
 			continue // missing, or not ours
 		}
 		for _, e := range entries {
-			id, ok := strings.CutSuffix(e.Name(), hostSuffix)
-			if !ok || len(id) != len(rand.Text()) || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) {
-				continue // a shorter id could be part of another one
+			id, inside, ok := parseHostFile(e.Name())
+			if !ok || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) || !seesAll(namespaces, inside) {
+				continue
 			}
 			f, locked, err := lockDir(path.Join(dir, e.Name()), syscall.LOCK_EX)
 			errs = append(errs, err)
@@ -156,7 +202,7 @@ func markedHosts(mark string) (ids []string) {
 
 // EndAbandoned ends what the commands of hosts that have ended left running, and returns a line for each process.
 func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
-	hosts, err := findAbandoned(v.outer)
+	hosts, err := findAbandoned(hostDirs(), v.outer, namespaces())
 	errs := []error{err}
 	for _, h := range hosts {
 		ended, err := h.end(grace)

@@ -243,12 +243,12 @@ func (k *keeper) end(limit time.Duration) error {
 	select {
 	case <-k.ended:
 		return errors.Join(errKill, k.waitErr)
-	default:
+	case <-late.C:
 	}
-	select {
+	select { // both may be ready, if this process was paused
 	case <-k.ended:
 		return errors.Join(errKill, k.waitErr)
-	case <-late.C:
+	default:
 		return errors.Join(errKill, fmt.Errorf("process %d, process 1 of a PID namespace, is still running after SIGKILL", k.cmd.Process.Pid))
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // A thread that was moved to other namespaces is never reused, and the first thread, which cannot end, is never moved.
@@ -44,7 +46,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 	if len(seen) < 2 {
 		t.Errorf("%d threads in %d rounds", len(seen), rounds)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(pollTime) { // the kernel takes a moment to end a thread
+	await.For(t, "the end of the changed threads", func() bool {
 		tasks, err := os.ReadDir("/proc/self/task")
 		if err != nil {
 			t.Fatal(err)
@@ -56,13 +58,8 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 				marked++
 			}
 		}
-		if marked == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d changed threads still exist", marked)
-		}
-	}
+		return marked == 0
+	})
 }
 
 // livePIDNS returns the level or skips the test.
@@ -128,11 +125,7 @@ func endKeeper(t *testing.T, r *cgroupPIDNS) {
 	if err := s.keeper.cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	for end := time.Now().Add(10 * time.Second); !s.ended(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the keeper does not end")
-		}
-	}
+	await.For(t, "the end of the keeper", s.ended)
 }
 
 // If an environment's namespace has ended, the next command gets a new one.
@@ -213,7 +206,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			timer := time.AfterFunc(20*time.Second, func() { // do not wait forever for zombies
+			timer := time.AfterFunc(await.Limit, func() { // do not wait forever for zombies
 				if err := tree.Signal(unix.SIGKILL); err != nil {
 					t.Error(err)
 				}

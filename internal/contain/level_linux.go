@@ -163,9 +163,21 @@ func (v Level) Close(ended bool) error {
 
 // closeWithin closes a tree and tries again until the limit, because on a busy machine processes end late.
 func closeWithin(limit time.Duration, t Tree) error {
-	for end := time.Now().Add(limit); ; time.Sleep(pollTime) {
-		if err := t.Close(); err == nil || time.Now().After(end) {
-			return err
+	var err error
+	within(limit, pollTime, func() bool { err = t.Close(); return err == nil })
+	return err
+}
+
+// within calls a function again and again until it returns true or the limit is over, and reports which. The last call is after the limit,
+// because this process may have been paused.
+func within(limit, pause time.Duration, done func() bool) bool {
+	for end := time.Now().Add(limit); ; time.Sleep(pause) {
+		late := !time.Now().Before(end)
+		if done() {
+			return true
+		}
+		if late {
+			return false
 		}
 	}
 }

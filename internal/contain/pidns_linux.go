@@ -139,10 +139,8 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	if line != "ok\n" || found != 1 {
 		errs = append(errs, fmt.Errorf("its /proc does not show its processes; %d processes were found", found))
 	}
-	for end := time.Now().Add(keeperTime); t.Alive(); time.Sleep(pollTime / 5) {
-		if time.Now().After(end) {
-			return errors.Join(append(errs, errors.New("not empty after the kill"))...)
-		}
+	if !within(keeperTime, pollTime/5, func() bool { return !t.Alive() }) {
+		errs = append(errs, errors.New("not empty after the kill"))
 	}
 	return errors.Join(errs...)
 }

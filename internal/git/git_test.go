@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // tree holds a directory in which git works.
@@ -436,7 +436,7 @@ func TestI2_BrokenFiles(t *testing.T) {
 		}))
 		e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup})
 		w.must(err)
-		random := rand.New(rand.NewPCG(1, 2))
+		random := seed.New(t)
 		for _, name := range files {
 			data, err := os.ReadFile(name)
 			w.must(err)

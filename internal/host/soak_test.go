@@ -12,21 +12,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/internal/soak"
 	"github.com/attractor-go/attractor/tool"
 )
 
-var (
-	soakFor  = flag.Duration("soak", time.Second, "how long TestL9_SoakTrusted runs sessions with faults, kills and floods")
-	soakSeed = flag.Uint64("soak.seed", 1, "seed of TestL9_SoakTrusted")
-)
+var soakFor = flag.Duration("soak", 0, "how long TestL9_SoakTrusted runs sessions with faults, kills and floods; at least some")
 
 // soakSecret is in a file that the model reads again and again. It must not be in a request nor in a journal.
 const soakSecret = "zq8Vt2-soak-secret-4LmX91"
@@ -48,7 +45,7 @@ func TestL9_SoakTrusted(t *testing.T) {
 			"ls .git ~ /", "touch ../outside /etc/soak .claude/settings.json; rm -rf .claude", "git push; rm x", "sudo ls", "curl -m 1 http://127.0.0.1:1"}
 		return map[string]any{"command": scripts[dice.IntN(len(scripts))]}
 	}}, soak.Call{Tool: "read_file", Args: func(*rand.Rand) any { return map[string]any{"file_path": "secret.txt"} }})
-	soak.Run(t, soak.Config{For: *soakFor, Seed: *soakSeed, Open: openSoak, Calls: calls, Secret: soakSecret, Check: noSecret})
+	soak.Run(t, soak.Config{For: *soakFor, Seed: seed.Number(t), Open: openSoak, Calls: calls, Secret: soakSecret, Check: noSecret})
 }
 
 // noSecret looks for the secret in the journals of a trial.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -55,10 +56,7 @@ func TestM5_HostileServersLeaveNothing(t *testing.T) {
 	t.Run("once", misbehave) // what this process opens once stays open
 	before := descriptors(t)
 	t.Run("again", misbehave)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) { // some are closed on goroutines of the runtime
-		if descriptors(t) <= before {
-			return
-		}
+	if !await.Holds(func() bool { return descriptors(t) <= before }) { // some are closed on goroutines of the runtime
+		t.Errorf("%d files are open, and %d were before", descriptors(t), before)
 	}
-	t.Errorf("%d files are open, and %d were before", descriptors(t), before)
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
@@ -36,9 +36,9 @@ func mortal(context.Context) error {
 // A server that is killed at a random moment costs at most the call that was running, is started again by the next, and leaves nothing.
 func TestM5_ServersKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
-	ended, answered := 0, 0
+	dice, ended, answered := seed.New(t), 0, 0
 	for range *killRounds {
-		after := rand.N(100 * time.Millisecond)
+		after := time.Duration(dice.Int64N(int64(100 * time.Millisecond)))
 		server := as(t, "it", "mortal")
 		server.Required, server.Env["AFTER"] = true, after.String()
 		s := start(t, mcp.Options{Servers: []mcp.Server{server}, Warn: func(string, error) {}})
@@ -117,6 +117,7 @@ func TestM5_HostsKilledAtAnyTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dice := seed.New(t)
 	for range *killRounds {
 		cmd := exec.Command(self, "-test.run=^$")
 		cmd.Env = append(os.Environ(), role+"=hosting", "HOSTING="+t.TempDir())
@@ -132,7 +133,7 @@ func TestM5_HostsKilledAtAnyTime(t *testing.T) {
 		if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
 			t.Fatalf("the host did not start: %v, %v: %s", err, cmd.Wait(), stderr)
 		}
-		after := rand.N(300 * time.Millisecond)
+		after := time.Duration(dice.Int64N(int64(300 * time.Millisecond)))
 		time.Sleep(after) // a random moment is what is tested
 		if err := cmd.Process.Kill(); err != nil {
 			t.Errorf("after %s: %v", after, err)

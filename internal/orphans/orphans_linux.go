@@ -19,9 +19,9 @@ func adopt() {
 	}
 }
 
-// end gives children two seconds to end, kills those that are left, and returns their command lines and working directories.
-func end() (lines []string) {
-	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+// end gives children so long to end, kills those that are left, and returns their command lines and working directories.
+func end(patience time.Duration) (lines []string) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		reap()
 		if len(children()) == 0 {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestI5_AnOrphanIsFoundAndEnded(t *testing.T) {
@@ -18,7 +19,7 @@ func TestI5_AnOrphanIsFoundAndEnded(t *testing.T) {
 	if list := children(); len(list) != 1 {
 		t.Errorf("children %v, want %s", list, strings.TrimSpace(string(out)))
 	}
-	if code := Check(0); code != 1 {
+	if code := check(0, time.Second); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
 	for len(children()) > 0 { // a KILL takes a moment

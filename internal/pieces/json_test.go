@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // TestK11_Encode compares the JSON of values with long texts with that of encoding/json, byte for byte.
@@ -22,7 +24,7 @@ func TestK11_Encode(t *testing.T) {
 		size := rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(chunk-9, chunk+9), rapid.IntRange(0, 3*chunk)).Draw(rt, "size")
 		return strings.Repeat("x", rapid.IntRange(0, 5).Draw(rt, "shift")) + strings.Repeat(unit, 1+size/len(unit))
 	})
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		v := value{Before: text.Draw(rt, "before"), Text: text.Draw(rt, "text"), List: rapid.SliceOfN(text, 0, 3).Draw(rt, "list"), After: 1}
 		long := []*string{&v.Text}
 		for i := range v.List {

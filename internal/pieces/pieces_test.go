@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // TestK11_Text compares a text of pieces with a string to which the same pieces are added.
 func TestK11_Text(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		var text Text
 		plain := ""
 		for i := range rapid.IntRange(0, 30).Draw(rt, "steps") {

@@ -20,11 +20,8 @@ type limited struct {
 
 // limit returns a listener for the connections of a proxy.
 func (p *Proxy) limit(l net.Listener) net.Listener {
-	return &limited{Listener: l, idle: p.idle, wait: p.wait(), refuse: p.tooMany, places: make(chan struct{}, p.most), done: make(chan struct{})}
+	return &limited{Listener: l, idle: p.idle, wait: p.wait, refuse: p.tooMany, places: make(chan struct{}, p.most), done: make(chan struct{})}
 }
-
-// wait returns how long a client waits for a place. Meanwhile silent clients lose theirs.
-func (p *Proxy) wait() time.Duration { return 2 * p.patience }
 
 // Accept returns the next connection for which there is a place.
 func (l *limited) Accept() (net.Conn, error) {

@@ -30,6 +30,8 @@ type Options struct {
 	Idle time.Duration
 	// Connections limits the clients that are served at a time. Others wait for a while and then get an error. Zero means 512.
 	Connections int
+
+	wait time.Duration // for a place; zero means twice as long as a client may take to say what it wants
 }
 
 // Proxy serves clients until it is closed. All methods may be called concurrently.
@@ -39,6 +41,7 @@ type Proxy struct {
 	dialer      *net.Dialer
 	idle        time.Duration // of a tunnel
 	patience    time.Duration // for what a client sends first
+	wait        time.Duration // for a place; meanwhile silent clients lose theirs
 	most        int           // clients at a time
 	server      http.Server
 	transport   http.Transport
@@ -72,6 +75,7 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts, served: make(chan error, 1),
 		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second), most: cmp.Or(o.Connections, 512)}
+	p.wait = cmp.Or(o.wait, 2*p.patience)
 	p.telling = make(chan struct{}, mostTold)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dialer = netguard.Guard{Named: o.Hosts}.Dialer(o.Resolver)

@@ -18,11 +18,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/loopdns"
 	"github.com/attractor-go/attractor/internal/netguard"
 	"github.com/attractor-go/attractor/internal/parallel"
@@ -390,10 +392,18 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 			w := newWorld(t)
 			p := w.start(t, Options{Idle: 2 * time.Second}) // so that it closes a connection that it would use again
 			host := "example.com:" + w.plainPort
-			raw(t, p, strings.NewReplacer("HOST", host, "TLS", w.tlsPort).Replace(text))
+			sent := strings.NewReplacer("HOST", host, "TLS", w.tlsPort).Replace(text)
+			raw(t, p, sent)
+			forwarded := strings.Contains(" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", ")
+			await.Holds(func() bool { // the proxy ends a connection on which this process was too slow to send
+				if forwarded && w.requests() == 0 {
+					raw(t, p, sent)
+				}
+				return !forwarded || w.requests() > 0
+			})
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if forwarded := strings.Contains(" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", "); forwarded != (len(w.seen) == 1) {
+			if forwarded != (len(w.seen) == 1) {
 				t.Errorf("the server saw %d requests", len(w.seen))
 			}
 			for _, r := range w.seen {
@@ -432,9 +442,9 @@ func TestL4_ProxyForwardsWhatWasJudged(t *testing.T) {
 	}
 }
 
-// endless returns an error if a connection is still open after a minute.
+// endless returns an error if a connection does not end.
 func endless(c net.Conn) error {
-	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(await.Limit)); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, c)
@@ -486,7 +496,7 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(c, sent); err != nil {
+		if _, err := io.WriteString(c, sent); err != nil && !errors.Is(err, syscall.EPIPE) { // it was cut off already
 			t.Fatal(err)
 		}
 		if err := endless(c); err != nil {
@@ -494,22 +504,31 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		}
 		c.Close()
 	}
-	p = w.start(t, Options{Idle: time.Second}) // longer, because a busy machine may not send each piece in time
-	r, err := w.client(p).Post(target+"pieces", "text/plain", strings.NewReader("x"))
+	p = w.start(t, Options{Idle: time.Second})
+	if whole := await.Holds(func() bool { return answersInPieces(t, w.client(p), target+"pieces") }); !whole { // on a busy machine a piece may come too late
+		t.Error("a long answer is cut off")
+	}
+}
+
+// answersInPieces reports whether the answer of answerInPieces comes whole.
+func answersInPieces(t *testing.T, c *http.Client, address string) bool {
+	t.Helper()
+	r, err := c.Post(address, "text/plain", strings.NewReader("x"))
 	if err != nil {
-		t.Fatal(err)
+		t.Log(err)
+		return false
 	}
 	defer r.Body.Close()
-	if body, err := io.ReadAll(r.Body); err != nil || string(body) != "x"+strings.Repeat(".", 15) {
-		t.Errorf("a long answer: %q, %v", body, err)
-	}
+	body, err := io.ReadAll(r.Body)
+	t.Logf("a long answer: %q, %v", body, err)
+	return err == nil && string(body) == "x"+strings.Repeat(".", 15)
 }
 
 // While all places are taken for long, clients get an error instead of waiting without end. They are served again when one is free.
 func TestL4_ProxyIsFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := w.start(t, Options{Idle: time.Second, Connections: 2})
+	p := w.start(t, Options{Connections: 2, wait: 100 * time.Millisecond})
 	w.secure.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := rw.Write(make([]byte, 1<<10)); err != nil {
@@ -540,11 +559,13 @@ func TestL4_ProxyIsFull(t *testing.T) {
 		t.Errorf("the refusals are %v", refused)
 	}
 	busy[0].Close()
-	for status := 0; status != 200; {
-		if status, _ = get(t, c, address); status != 503 && status != 200 {
-			t.Fatalf("after one has gone: %d", status)
+	await.For(t, "a place after one has gone", func() bool {
+		status, body := get(t, c, address)
+		if status != 503 && status != 200 {
+			t.Fatalf("after one has gone: %d %s", status, body)
 		}
-	}
+		return status == 200
+	})
 	busy[1].Close()
 	all.Wait()
 }
@@ -572,7 +593,14 @@ func slowly(t *testing.T, p *Proxy, address string) int {
 func TestL4_ProxyManyConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := w.start(t, Options{Idle: 2 * time.Second, Connections: 8})
+	p := w.start(t, Options{Idle: 2 * time.Second, Connections: 8, wait: await.Limit})
+	served := func(address string) bool {
+		status, body := get(t, w.client(p), address)
+		if status != 0 && status != 200 { // zero: this process was too slow to send a request
+			t.Errorf("%s: %d %s", address, status, body)
+		}
+		return status == 200
+	}
 	for range 20 { // silent ones
 		c, err := net.Dial("unix", p.Socket())
 		if err != nil {
@@ -580,11 +608,13 @@ func TestL4_ProxyManyConnections(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	connect(t, p, "example.com:"+w.tlsPort) // one that is silent in its tunnel
-	c := w.client(p)
-	if status, body := get(t, c, "https://example.com:"+w.tlsPort+"/after"); status != 200 {
-		t.Errorf("after silent clients: %d %s", status, body)
+	inTunnel, err := net.Dial("unix", p.Socket()) // one that is silent in its tunnel
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer inTunnel.Close()
+	fmt.Fprintf(inTunnel, "CONNECT example.com:%s HTTP/1.1\r\n\r\n", w.tlsPort)
+	await.For(t, "an answer after silent clients", func() bool { return served("https://example.com:" + w.tlsPort + "/after") })
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -601,9 +631,7 @@ func TestL4_ProxyManyConnections(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if status, body := get(t, c, "http://example.com:"+w.plainPort+"/after"); status != 200 {
-		t.Errorf("after ten thousand connections: %d %s", status, body)
-	}
+	await.For(t, "an answer after ten thousand connections", func() bool { return served("http://example.com:" + w.plainPort + "/after") })
 }
 
 // Close ends open tunnels. TestMain finds what it leaves running.

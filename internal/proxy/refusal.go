@@ -103,7 +103,7 @@ const (
 // tooMany tells a client that too many others are connected, without waiting for it. Up to mostTold at a time can write their requests first; more
 // are answered at once.
 func (p *Proxy) tooMany(c net.Conn) {
-	r := Refusal{Why: "The proxy of the sandbox serves at most " + strconv.Itoa(p.most) + " connections at a time, and none of them has ended in " + p.wait().String() +
+	r := Refusal{Why: "The proxy of the sandbox serves at most " + strconv.Itoa(p.most) + " connections at a time, and none of them has ended in " + p.wait.String() +
 		": use fewer, or end programs that keep some open."}
 	p.record(r)
 	select {

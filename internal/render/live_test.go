@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -59,7 +60,7 @@ func TestN4_LiveLine(t *testing.T) {
 
 // The line fits into every width, and nothing in it acts on a terminal.
 func TestN4_LiveLineFits(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		l := NewLive(prices)
 		command, err := json.Marshal(map[string]string{"command": rapid.SampledFrom([]string{"make", strings.Repeat("漢字 ", 40), strings.Repeat("long ", 50), "\x1b[2J\r\n\u202e"}).Draw(rt, "command")})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 	"rsc.io/markdown"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -75,7 +76,7 @@ func markdownText(rt *rapid.T) string {
 
 // The output does not depend on the pieces in which the text comes, and at each moment it is a beginning of the whole.
 func TestN3_MarkdownInPieces(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		text := markdownText(rt)
 		style := Style{Width: rapid.SampledFrom([]int{0, 1, 20, 80}).Draw(rt, "width"), Colour: rapid.Bool().Draw(rt, "colour")}
 		want := whole(style, text)
@@ -145,7 +146,7 @@ func FuzzN3_Markdown(f *testing.F) {
 // Wrapped lines fit into the width if each word does, also with wide characters and emoji.
 func TestN3_MarkdownWidth(t *testing.T) {
 	words := []string{"a", "word", "**bold**", "`code`", "漢字かな", "👩\u200d💻", "🇩🇪", "e\u0301", "**漢**字", "*a*b"}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		width := rapid.IntRange(20, 60).Draw(rt, "width")
 		prefix := rapid.SampledFrom([]string{"", "- ", "> ", "12. ", "> - ", "- [ ] ", "# "}).Draw(rt, "prefix")
 		text := prefix + strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 80).Draw(rt, "words"), " ")
@@ -212,7 +213,7 @@ func reference(inlines []markdown.Inline, look look) []piece {
 func TestN3_MarkdownIsCommonMark(t *testing.T) {
 	units := []string{"*", "*", "**", "***", "_", "__", "`", "``", "[", "](u)", "](<u v> 't')", "![", "\\", "~~", "a", "b", " ", ".", "(", ")", "é"}
 	parser := markdown.Parser{Strikethrough: true}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		text := "x" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(units), 0, 30).Draw(rt, "units"), "") + "x"
 		doc := parser.Parse(text)
 		if strings.Contains(text, `\~`) { // a single ~ is one here

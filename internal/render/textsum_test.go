@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // TestK11_TextSum compares the sums of two texts that come in different pieces with the texts themselves.
 func TestK11_TextSum(t *testing.T) {
 	piece := rapid.SliceOf(rapid.StringOfN(rapid.SampledFrom([]rune("ab \n\u00a0\u2003")), 0, 4, -1))
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		one, other := piece.Draw(rt, "one"), piece.Draw(rt, "other")
 		if rapid.Bool().Draw(rt, "same") { // but for the white space around it, and the pieces
 			other = []string{" ", strings.TrimSpace(strings.Join(one, "")), "\n", " "}

@@ -18,7 +18,7 @@ import (
 
 // Config says what a soak runs.
 type Config struct {
-	For  time.Duration
+	For  time.Duration // of the run, which has at least some trials
 	Seed uint64
 	// Open starts or resumes a session.
 	Open Open
@@ -37,9 +37,11 @@ type tally struct {
 }
 
 const (
-	workers   = 4
-	mostGrown = 192 << 20 // bytes by which RSS may grow after the warm-up; a leak of a session each time would exceed it
-	childVar  = "ATTRACTOR_SOAK_CHILD"
+	workers        = 4
+	leastTrials    = workers   // after the warm-up
+	leastProcesses = 1         // that are killed
+	mostGrown      = 192 << 20 // bytes by which RSS may grow after the warm-up; a leak of a session each time would exceed it
+	childVar       = "ATTRACTOR_SOAK_CHILD"
 )
 
 // Run runs trials until the time is over, and fails the test if one ended in a way that is not allowed or if anything is left. Each process of
@@ -83,9 +85,6 @@ func Run(t *testing.T, c Config) {
 	if after.RSS > before.RSS+mostGrown {
 		t.Errorf("the process has grown from %.0f to %.0f MiB", mib(before.RSS), mib(after.RSS))
 	}
-	if t.Failed() {
-		t.Logf("to repeat it, pass -soak.seed %d", c.Seed)
-	}
 }
 
 // run is the state of Run.
@@ -103,18 +102,20 @@ type run struct {
 	running map[int]bool // processes that run trials of their own
 }
 
-// until runs trials until the time, several at once.
+// until runs trials until the time, several at once, and in any case leastTrials and leastProcesses, so that runs without a time are the same.
 func (r *run) until(end time.Time) {
 	var all sync.WaitGroup
+	var begun atomic.Int64
+	more := func(n, least int64) bool { return (n <= least || time.Now().Before(end)) && !r.Failed() }
 	for range workers {
 		all.Go(func() {
-			for time.Now().Before(end) && !r.Failed() {
+			for more(begun.Add(1), leastTrials) {
 				r.trial()
 			}
 		})
 	}
 	all.Go(func() {
-		for n := 0; time.Now().Before(end) && !r.Failed(); n++ {
+		for n := 0; more(int64(n+1), leastProcesses); n++ {
 			if err := r.killed(n); err != nil {
 				r.Errorf("process %d: %v", n, err)
 			}

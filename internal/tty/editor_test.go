@@ -9,6 +9,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // typed presses keys in an empty editor. A > stands for the cursor in what it returns.
@@ -112,7 +114,7 @@ func TestN3_Rows(t *testing.T) {
 
 // Whatever is typed, rows fit, the cursor is in one, and the rows have the text.
 func TestN3_RowsOfAnything(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		var e Editor
 		for _, k := range rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Key {
 			return Key{Code: Code(rapid.IntRange(0, int(KeyTooLong)).Draw(t, "code")), Text: rapid.StringOf(rapid.SampledFrom([]rune("ab 世é\u0301👍🏽\u200d\n\t\x1b"))).Draw(t, "text")}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -33,7 +34,7 @@ func encodingOf(p *Provider) providertest.Encoding {
 func TestPrefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	like := providertest.Conversations{Author: defaultName, Text: []string{cacheMark}}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		for _, body := range e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds) {
 			if n := countMarks(t, body); n > 4 {

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/providertest"
@@ -36,7 +37,7 @@ func TestPrefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	models := []string{"gemini-2.5-pro", "gemini-3-pro", "m"}
 	like := providertest.Conversations{Author: defaultName, Models: models, Text: []string{`],"generationConfig":{}`, `{"text":"x"}`}}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		e.Prefixes(rt, llm.Request{Model: rapid.SampledFrom(models).Draw(rt, "target"), MaxTokens: 100,
 			Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)

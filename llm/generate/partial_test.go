@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 func TestComplete(t *testing.T) {
@@ -76,7 +78,7 @@ func draw(t *rapid.T, depth int) any {
 
 // Every beginning of JSON becomes JSON that claims nothing beyond the whole.
 func TestG9_CompleteIsJSONAndHonest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		whole := map[string]any{"v": value().Draw(t, "value")}
 		data, err := json.Marshal(whole)
 		if err != nil {

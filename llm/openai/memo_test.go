@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -31,7 +32,7 @@ func encodingOf(p *Provider) providertest.Encoding {
 func TestG7_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	like := providertest.Conversations{Author: defaultName, ThinkingID: "rs_1", Late: true, Text: []string{`],"tool_choice"`, `{"type":"message"}`}}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
 	})

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -34,7 +35,7 @@ func encodingOf(p *Provider) providertest.Encoding {
 func TestG3_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	like := providertest.Conversations{Author: defaultName, ThinkingID: "reasoning_content", Text: []string{`],"stream":`}}
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		bodies := e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
 		accepted(t, []byte(bodies[len(bodies)-1]))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -402,13 +403,15 @@ func TestE2_AgentCalls(t *testing.T) {
 		{"SendMessage", `{"to":"agent-1","summary":"s","message":"m"}`, `"agent_id":"agent-1"`, false, []string{"send agent-1 m"}},
 		{"TaskStop", `{"task_id":"agent-1"}`, `"status":"closed"`, false, []string{"close agent-1"}},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		a := new(agents)
-		got := registry.Run(ctx, llm.ToolCall{ID: "c", Name: c.name, Args: c.args}, tool.Call{Session: &withAgents{agents: a}}, nil)
-		cancel()
-		if text := got.Content.Text(); !strings.Contains(text, c.text) || got.IsError != c.isError || !slices.Equal(a.asked, c.asked) {
-			t.Errorf("%s %s: %q, an error: %t, asked %q", c.name, c.args, text, got.IsError, a.asked)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			a := new(agents)
+			got := registry.Run(ctx, llm.ToolCall{ID: "c", Name: c.name, Args: c.args}, tool.Call{Session: &withAgents{agents: a}}, nil)
+			if text := got.Content.Text(); !strings.Contains(text, c.text) || got.IsError != c.isError || !slices.Equal(a.asked, c.asked) {
+				t.Errorf("%s %s: %q, an error: %t, asked %q", c.name, c.args, text, got.IsError, a.asked)
+			}
+		})
 	}
 }
 

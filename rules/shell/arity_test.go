@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -175,7 +176,7 @@ func nowhere(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExi
 // run returns all that the program prints.
 func (a *arity) run(args []string) string {
 	a.Helper()
-	ctx, cancel := context.WithTimeout(a.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(a.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, a.program[0], slices.Concat(a.program[1:], args)...)
 	cmd.Dir = a.dir

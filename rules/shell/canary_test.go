@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/rules/shell"
 )
 
@@ -32,7 +33,7 @@ func TestL2_NothingRunsUnasked(t *testing.T) {
 	}
 	p := newPlace(t)
 	marked, allowed := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		script := drawScript(t, rapid.IntRange(0, 2).Draw(t, "depth"))
 		_, why := p.judge(script)
 		if why != "" {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // TestL2_ConfigIsGits compares the parser of git's configuration with git: what it does not refuse, it has to understand as git does.
@@ -20,7 +21,7 @@ func TestL2_ConfigIsGits(t *testing.T) {
 	pieces := []string{"[core]", "[CORE]", "[a.b]", "[a \"B c\"]", "[a \"\\\"x\\\\\"]", "[x]", "\n", "\n", "\n", "\n\t", " ", "fsmonitor", "FsMonitor", "key", "k-1", " = ", "=", "value", "\"", "\"a;b\"", "\\",
 		"\\\n", "\\n", "\\\"", "# x", "; x", "true", "]", "[", "~/x", "\t", "\r\n", "a b", "  ", "key = value\n", "[core]\nfsmonitor = x\n"}
 	understood := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text := "[s]\n" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 14).Draw(t, "pieces"), "")
 		list, err := parseConfig(text)
 		if err != nil {

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // findExact finds the same places with either line ending.
 func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
 	pieces := []string{"a", "b", "ab", "\n", "\r\n", "\r", "\r\r\n", "\n\n"}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text := func(label string, least int) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), least, 12).Draw(t, label), "")
 		}
@@ -34,7 +36,7 @@ func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
 
 // The finder agrees with strings.Index, whichever byte it searches for.
 func TestC5_Finder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		letters := rapid.SampledFrom([]string{"a", "a", "a", "b", "c"})
 		content := strings.Repeat(strings.Join(rapid.SliceOfN(letters, 0, 20).Draw(t, "content"), ""), rapid.IntRange(1, 40).Draw(t, "times"))
 		text := strings.Join(rapid.SliceOfN(letters, 1, 5).Draw(t, "text"), "")
@@ -55,7 +57,7 @@ func TestC5_Finder(t *testing.T) {
 
 // The snippet shows the edited place with whole lines around it.
 func TestC5_Snippet(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "", "bb", "ccc\r"}), 1, 70).Draw(t, "lines")
 		content := strings.Join(lines, "\n")
 		s := span{start: rapid.IntRange(0, len(content)).Draw(t, "start")}

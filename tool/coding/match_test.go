@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 const editCorpus = "../../../shared/corpora/edit_matching/cases.jsonl"
@@ -152,7 +154,7 @@ func TestC5_TheRestOfTheFileStaysAsItWas(t *testing.T) {
 		"typography":  {"a", "\n", " ", "\u00a0", "-", "\u2014", "\uff0d", "\xff", "\uFFFD"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
+			seed.Check(t, func(t *rapid.T) {
 				text := func(label string) string {
 					return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, label), "")
 				}

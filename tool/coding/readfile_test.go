@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -185,7 +186,7 @@ func TestC3_ReadingEndsWithItsContext(t *testing.T) {
 
 // TestC3_LinesAreThoseOfTheFile compares the lines with those of the whole text, split.
 func TestC3_LinesAreThoseOfTheFile(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "\r\n", "a", "bcdefghij", "\r", strings.Repeat("x", 40)}), 1, 40).Draw(t, "text"), "")
 		first := rapid.IntRange(1, 20).Draw(t, "first")
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // A batch over five repositories, a directory and nothing at all leaves a patch, the files that were asked for, and the session of each task.
@@ -211,13 +212,16 @@ func (h *home) start(cmd *exec.Cmd, file, text string) (wait func() output) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if data, err := os.ReadFile(filepath.Join(h.dir, file)); err == nil && strings.Contains(string(data), text) {
-			break
+	has := func() bool {
+		data, err := os.ReadFile(filepath.Join(h.dir, file))
+		return err == nil && strings.Contains(string(data), text)
+	}
+	if !await.Holds(func() bool { return len(ended) > 0 || has() }) || !has() {
+		if len(ended) == 0 {
+			_ = cmd.Process.Kill() // the test has failed
+			<-ended
 		}
-		if len(ended) > 0 || time.Now().After(deadline) {
-			h.Fatalf("%s never had %q:\n%s\n%s", file, text, &stdout, &stderr)
-		}
+		h.Fatalf("%s never had %q:\n%s\n%s", file, text, &stdout, &stderr)
 	}
 	return func() output {
 		<-ended

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -56,20 +56,20 @@ func (s *terminal) text() string { return strings.TrimRight(s.do("capture-pane",
 // expect waits until all texts are on the screen, and returns what is there.
 func (s *terminal) expect(texts ...string) string {
 	s.Helper()
-	for deadline := time.Now().Add(40 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		screen, missing := s.text(), ""
+	var screen, missing string
+	shown := func() bool {
+		screen, missing = s.text(), ""
 		for _, text := range texts {
 			if !strings.Contains(screen, text) {
 				missing = text
 			}
 		}
-		if missing == "" {
-			return screen
-		}
-		if time.Now().After(deadline) {
-			s.Fatalf("there is no %q on the screen:\n%s", missing, screen)
-		}
+		return missing == ""
 	}
+	if !await.Holds(shown) {
+		s.Fatalf("there is no %q on the screen:\n%s", missing, screen)
+	}
+	return screen
 }
 
 // On a terminal the board shows what runs and how far everything is, at any width, and leaves only the lines about tasks that have ended.

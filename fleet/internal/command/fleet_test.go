@@ -13,13 +13,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/memfleet"
 	"github.com/attractor-go/attractor/fleet/natsfleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 )
@@ -112,15 +112,11 @@ func (h *fleetHome) client(args ...string) output {
 // eventually waits until a command of the tenant prints a text.
 func (h *fleetHome) eventually(text string, args ...string) output {
 	h.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		out := h.client(args...)
-		if strings.Contains(out.stdout, text) {
-			return out
-		}
-		if time.Now().After(deadline) {
-			h.Fatalf("%q never prints %q: %+v", args, text, out)
-		}
+	var out output
+	if !await.Holds(func() bool { out = h.client(args...); return strings.Contains(out.stdout, text) }) {
+		h.Fatalf("%q never prints %q: %+v", args, text, out)
 	}
+	return out
 }
 
 // Tasks go from submit to their results over a server and a worker, each a process of its own.
@@ -278,14 +274,10 @@ func TestP3_DrainedAndCanceled(t *testing.T) {
 // until waits until a file of the home exists.
 func (h *home) until(name string) {
 	h.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(h.dir, name)); err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.Fatalf("%s never came", name)
-		}
-	}
+	await.For(h, name, func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, name))
+		return err == nil
+	})
 }
 
 // Wrong credentials, no server and wrong commands are told at once, with what to do.

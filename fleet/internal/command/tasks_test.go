@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // A file of tasks has one object a line. Empty lines do not count, and the same task twice is one.
@@ -83,7 +84,7 @@ func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
 // Whatever a file has, each line is a task, empty, or named in the error.
 func TestP3_AnyFile(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`\{("id":"[a-c.]{0,2}")?,?("prompt":"[a-b ]?")?(,"[a-z]{1,6}":[^\n]{0,9})?\}?`)), 1, 6).Draw(t, "lines")
 		for i := range lines {
 			lines[i] = strings.ReplaceAll(lines[i], "\n", "")

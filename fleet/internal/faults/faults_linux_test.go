@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 var (
 	longSessions = flag.Int("p8.sessions", 20, "how many sessions run under faults, and for the figures")
 	reportDir    = flag.String("p8.report", "", "the directory for the figures, as JSON and as Markdown")
-	faultSeed    = flag.Uint64("p8.seed", 1, "the seed for the order of faults")
 )
 
 // patience bounds the time in which n sessions end.
@@ -39,7 +40,7 @@ func TestP8_Faults(t *testing.T) {
 	t.Parallel()
 	n := *longSessions
 	f := newField(t, shape{servers: 1, workers: 3, slots: 3, ttl: 2 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 100, links: true})
-	dice := rand.New(rand.NewPCG(*faultSeed, 0))
+	dice := seed.New(t)
 	f.underFaults(dice, sessions(n), kinds(dice, max(6, n/5)))
 }
 
@@ -48,7 +49,7 @@ func TestP8_Replicas(t *testing.T) {
 	t.Parallel()
 	n := *longSessions / 2
 	f := newField(t, shape{servers: 3, workers: 2, slots: 3, ttl: 3 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 100})
-	dice := rand.New(rand.NewPCG(*faultSeed, 0))
+	dice := seed.New(t)
 	f.underFaults(dice, sessions(n), []string{killServer, killServer, kill, killServer, killAll})
 }
 
@@ -65,7 +66,7 @@ func TestP7_DiskFullUnderSessions(t *testing.T) {
 		}
 	})
 	f := newField(t, shape{servers: 1, workers: 2, slots: 3, ttl: 2 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 100, store: disk})
-	dice := rand.New(rand.NewPCG(*faultSeed, 0))
+	dice := seed.New(t)
 	f.underFaults(dice, sessions(10), []string{full})
 }
 
@@ -98,7 +99,7 @@ func (f *field) killWorkersOf(ctx context.Context, id string) {
 	f.Helper()
 	for killed := 0; ; killed++ {
 		var s fleet.Status
-		until(f.T, longest, "a command of the task, or its end", func() bool {
+		await.For(f.T, "a command of the task, or its end", func() bool {
 			ran, err := f.model.ran(id)
 			if err == nil {
 				_, s, err = f.space.Tasks().Get(ctx, id)

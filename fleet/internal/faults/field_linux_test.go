@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/natsfleet"
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // shape says how large a fleet is.
@@ -141,7 +142,7 @@ func (f *field) startServer(i int) (err error) {
 // ready waits until a server can be used.
 func (f *field) ready(i int) error {
 	p := f.servers[i]
-	for deadline := time.Now().Add(longest); !p.says("ready\n"); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(await.Limit); !p.says("ready\n"); time.Sleep(10 * time.Millisecond) {
 		if p.gone() || time.Now().After(deadline) {
 			return fmt.Errorf("a server is not ready: %s", p.tail())
 		}
@@ -162,7 +163,7 @@ func (f *field) numbers() []int {
 func (f *field) connect() {
 	f.Helper()
 	var err error
-	until(f.T, longest, "a connection to the servers", func() bool {
+	await.For(f.T, "a connection to the servers", func() bool {
 		f.engine, err = natsfleet.Open(f.Context(), f.urls, natsfleet.OpenOptions{Token: token, Name: "client"})
 		return err == nil
 	})

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/await"
 )
 
 // process is a child of the test: this binary in another role.
@@ -27,9 +29,6 @@ type process struct {
 	mu  sync.Mutex
 	out bytes.Buffer
 }
-
-// longest bounds each wait for a process.
-const longest = time.Minute
 
 // start starts a process, behind the words of a command if there are any.
 func start(t *testing.T, logs string, s setup, behind ...string) (*process, error) {
@@ -97,7 +96,7 @@ func (p *process) end(s syscall.Signal) error {
 	select {
 	case <-p.ended:
 		return nil
-	case <-time.After(longest):
+	case <-time.After(await.Limit):
 		return errors.Join(fmt.Errorf("%s does not end", p.Name), p.cmd.Process.Kill())
 	}
 }
@@ -137,14 +136,4 @@ func (p *process) tail() string {
 	}
 	data, err := io.ReadAll(f)
 	return fmt.Sprintf("%s (%v): %s%v", p.Name, p.cmd.ProcessState, data, err)
-}
-
-// until polls until a condition holds, and fails the test if that takes too long.
-func until(t *testing.T, bound time.Duration, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(bound); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never came: %s", what)
-		}
-	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/attractor-go/attractor/internal/seed"
 )
 
 // echo serves events with the requests' bodies.
@@ -33,7 +35,7 @@ func echo(t testing.TB) *httptest.Server {
 // segments do not fit into one system call, and 1 MiB does not fit into a socket's buffer.
 func TestK8_BodiesArriveWhole(t *testing.T) {
 	srv := echo(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		most := rapid.SampledFrom([]int{12, 12, 12, 3000}).Draw(rt, "most")
 		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 5), rapid.IntRange(1, 1<<20/most)), most/2, most).Draw(rt, "sizes")
 		c := call(nil, srv.URL)
