@@ -6,9 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/attractor-go/attractor/internal/contain"
 )
+
+// closeTime is the time that what KILL has not ended has while its environment is closed. Nobody waits for a result then, and a machine that is
+// busy, or takes down a large namespace, may need more than contain.SettleTime.
+const closeTime = 10 * time.Second
 
 // Kill ends the command and everything it started that the containment finds: TERM, the grace time, KILL. All callers wait for the
 // same kill. The context ends a caller's waiting, not the kill. Kill returns an error if something is left half a second after
@@ -29,7 +34,11 @@ func (p *process) Kill(ctx context.Context) error {
 // end kills the process tree and releases everything that belongs to it.
 func (p *process) end() {
 	defer close(p.killed)
-	if err := contain.End(p.tree, p.reaped, p.grace); err != nil {
+	settle := p.settle
+	if p.table.isClosed() {
+		settle = max(settle, closeTime)
+	}
+	if err := contain.End(p.tree, p.reaped, p.grace, settle); err != nil {
 		p.killErr = fmt.Errorf("%s: %w", p.id, err)
 	}
 	close(p.treeGone)

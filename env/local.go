@@ -107,6 +107,7 @@ type Local struct {
 	confined    []string
 	hides       bool
 	grace       time.Duration
+	settle      time.Duration // that KILL has
 	level       contain.Level
 	limits      limits
 	table       processTable
@@ -143,7 +144,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, network: opts.Network, sandbox: opts.Sandbox,
-		anyNames: opts.AnyNames, confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace, locks: newLocks(opts.Locks)}
+		anyNames: opts.AnyNames, confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace, settle: contain.SettleTime,
+		locks: newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace
@@ -250,8 +252,8 @@ func (l *Local) HidesHost() bool { return l.hides || l.level.Hides() }
 // Abandoned returns the processes that EndAbandoned ended, one line each, and an error if it failed.
 func (l *Local) Abandoned() ([]string, error) { return l.abandoned, l.abandonedErr }
 
-// Close kills every process tree that is still running, each with the grace time, and closes the roots. Later calls do nothing and
-// return the same error.
+// Close kills every process tree that is still running, each with the grace time, and closes the roots. It is an error if something is left
+// ten seconds after KILL. Later calls do nothing and return the same error.
 func (l *Local) Close() error {
 	l.closing.Do(func() {
 		errs := l.table.close(context.Background())

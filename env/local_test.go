@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/orphans"
 	"github.com/attractor-go/attractor/internal/parallel"
 )
@@ -40,6 +41,7 @@ func newLocal(t testing.TB, dir string, opts env.LocalOptions) *env.Local {
 	if err != nil {
 		t.Fatal(err)
 	}
+	env.SetSettle(l, await.Limit)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Errorf("Close: %v", err)

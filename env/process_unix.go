@@ -43,6 +43,7 @@ type process struct {
 	tree   contain.Tree
 	began  time.Time
 	grace  time.Duration
+	settle time.Duration
 	stdin  *input // nil without input
 	output *output
 	table  *processTable
@@ -129,7 +130,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	}
 	launched := cmd.ExtraFiles
 	p := &process{
-		id: id, cmd: cmd, grace: l.grace, ended: ended,
+		id: id, cmd: cmd, grace: l.grace, settle: l.settle, ended: ended,
 		reaped: make(chan struct{}), done: make(chan struct{}),
 		treeGone: make(chan struct{}), killed: make(chan struct{}),
 		table: &l.table, limits: l.limits,

@@ -98,6 +98,13 @@ func (t *processTable) add(p Process) error {
 	return nil
 }
 
+// isClosed reports whether the table is closed, so that what kills processes is its close.
+func (t *processTable) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
 // remove removes a process when nothing of it is left.
 func (t *processTable) remove(id string) {
 	t.mu.Lock()

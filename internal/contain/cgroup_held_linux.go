@@ -112,7 +112,7 @@ func (c *cgroups) endAbandoned() (lines []string, err error) {
 		}
 		l := &leaf{dir: name, held: dir}
 		lines = append(lines, l.Left()...)
-		within(settleTime, pollTime/5, func() bool {
+		within(SettleTime, pollTime/5, func() bool {
 			if !l.Alive() {
 				return true
 			}

@@ -160,7 +160,7 @@ func (c *cgroups) probe(shell string) (err error) {
 	if !found || !errors.As(waitErr, &exit) {
 		return fmt.Errorf("cgroup %s: the process was found: %t; it ended with %v", leaf.dir, found, waitErr)
 	}
-	if !within(settleTime, pollTime/5, func() bool { return !leaf.Alive() }) {
+	if !within(SettleTime, pollTime/5, func() bool { return !leaf.Alive() }) {
 		return fmt.Errorf("cgroup %s: not empty after the kill", leaf.dir)
 	}
 	return nil

@@ -130,7 +130,7 @@ func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed
 	if c.waitErr != nil && !errors.As(c.waitErr, &failed) {
 		t.Error(c.waitErr)
 	}
-	if err := errors.Join(End(tree, c.reaped, 0), closeWithin(keeperTime, tree), c.Stdout.(*os.File).Close()); err != nil {
+	if err := errors.Join(End(tree, c.reaped, 0, SettleTime), closeWithin(keeperTime, tree), c.Stdout.(*os.File).Close()); err != nil {
 		t.Error(err)
 	}
 	text, err := io.ReadAll(c.out)

@@ -11,16 +11,12 @@ import (
 	"time"
 )
 
-const (
-	// settleTime limits the time that a tree takes to end after KILL.
-	settleTime = 400 * time.Millisecond
-	// pollTime is the interval between looks at a tree. The kernel does not report the end of processes that are not our children.
-	pollTime = 5 * time.Millisecond
-)
+// pollTime is the interval between looks at a tree. The kernel does not report the end of processes that are not our children.
+const pollTime = 5 * time.Millisecond
 
 // End ends a command and its tree with TERM and, after the grace time, KILL. The channel is closed when somebody has waited for the
-// command itself. It is an error if a process is left 0.4 seconds after the KILL.
-func End(t Tree, reaped <-chan struct{}, grace time.Duration) error {
+// command itself. It is an error if a process is left so long after the KILL.
+func End(t Tree, reaped <-chan struct{}, grace, settle time.Duration) error {
 	e := ending{t, reaped}
 	if !e.alive() {
 		return nil
@@ -31,7 +27,7 @@ func End(t Tree, reaped <-chan struct{}, grace time.Duration) error {
 		return nil
 	}
 	// More than once, because in a session with several groups processes may fork between the signals.
-	err := e.waitGone(settleTime, func() error { return t.Signal(syscall.SIGKILL) })
+	err := e.waitGone(settle, func() error { return t.Signal(syscall.SIGKILL) })
 	if err == nil {
 		return nil
 	}

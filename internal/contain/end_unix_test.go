@@ -46,7 +46,7 @@ func TestD4_EndIsSeenAfterAPause(t *testing.T) {
 			reaped := make(chan struct{})
 			close(reaped)
 			tree := &slowTree{look: c.look, ends: c.ends}
-			if err := End(tree, reaped, c.grace); (err == nil) != c.ended || err != nil && !errors.Is(err, context.DeadlineExceeded) || !tree.killed {
+			if err := End(tree, reaped, c.grace, SettleTime); (err == nil) != c.ended || err != nil && !errors.Is(err, context.DeadlineExceeded) || !tree.killed {
 				t.Errorf("%+v: %v", c, err)
 			}
 		})

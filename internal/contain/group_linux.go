@@ -105,7 +105,7 @@ func (t group) members() ([]member, error) {
 }
 
 // execTime limits how long find looks, every millisecond, at processes that may be executing a new program. Their environment and their command line
-// are then empty, for microseconds, or for as long as a busy machine does not let them go on. It is less than settleTime, in which KILL is repeated.
+// are then empty, for microseconds, or for as long as a busy machine does not let them go on. It is less than SettleTime, in which KILL is repeated.
 const execTime = 250 * time.Millisecond
 
 // emptyLooks limits the looks at a process with a command line and no environment: it may have got its environment between two reads, and even be

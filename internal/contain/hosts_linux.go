@@ -228,7 +228,7 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 		errs = append(errs, m.signal(syscall.SIGTERM))
 	}
 	killed := false // at least once, however long a look takes
-	for began := time.Now(); len(members) > 0 && err == nil && !(killed && time.Since(began) >= grace+settleTime); {
+	for began := time.Now(); len(members) > 0 && err == nil && !(killed && time.Since(began) >= grace+SettleTime); {
 		if killed = time.Since(began) >= grace; killed {
 			for _, m := range members {
 				errs = append(errs, m.signal(syscall.SIGKILL))

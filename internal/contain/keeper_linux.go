@@ -225,7 +225,7 @@ func (k *keeper) Reached() Reached { return k.more.reached() }
 
 // Close ends the keeper, and with it what may be left in its namespace. It does not wait for a keeper that has been killed already.
 func (k *keeper) Close() error {
-	limit := settleTime
+	limit := keeperTime
 	if k.killed.Load() {
 		limit = 0
 	}

@@ -1,6 +1,9 @@
 package contain
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // The names of the levels. Package env documents them.
 const (
@@ -12,6 +15,9 @@ const (
 
 // MarkVar is the environment variable by which a command's processes are found. See env.MarkVar.
 const MarkVar = "ATTRACTOR_PROCESS"
+
+// SettleTime is the time that a tree has to end after KILL if somebody waits for its kill.
+const SettleTime = 400 * time.Millisecond
 
 // Tree is a command with all processes that it started, as its level of containment finds them.
 type Tree interface {

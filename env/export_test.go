@@ -1,0 +1,7 @@
+package env
+
+import "time"
+
+// SetSettle gives what l starts from now on so long to end after KILL. Tests that are about what is killed, and not about how fast, are right on a
+// busy machine, too.
+func SetSettle(l *Local, d time.Duration) { l.settle = d }
