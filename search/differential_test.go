@@ -156,6 +156,10 @@ func TestC9_GlobIsRipgreps(t *testing.T) {
 // TestC8_IgnoreRulesAreGits compares random trees and rules.
 func TestC8_IgnoreRulesAreGits(t *testing.T) {
 	peer.Need(t, "git")
+	// A slash in a class is no separator. It anchors the pattern.
+	compareRules(t, map[string]string{
+		".gitignore": "[/?[!a]/\nx[a/b]y\n[c/\n", "a/x": "", "d/a/x": "", "xay": "", "d/xby": "", "c": "", "[c": "",
+	})
 	rnd := seed.New(t)
 	names := []string{"a", "b", "ab", "a.b", "c d", "-", "[", "!x", "#x", "ä", `b\`, ".h", "a*"}
 	pieces := []string{"a", "b", "ab", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[^b-]", "[[:alpha:]]", "[", "!", "#", " ", `\`, `\ `, "ä", ".", "c d", "-", "]"}

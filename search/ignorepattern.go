@@ -6,7 +6,7 @@ import "strings"
 // element matches any number of elements, a class never matches a slash, and bytes are compared. A malformed pattern matches nothing.
 type ignorePattern []elementPattern
 
-// parseIgnorePattern splits a pattern at its slashes, even those after a backslash.
+// parseIgnorePattern splits a pattern at its slashes, even those after a backslash, but not at those in a class.
 func parseIgnorePattern(pattern string) ignorePattern {
 	var p ignorePattern
 	start := 0
@@ -21,6 +21,10 @@ func parseIgnorePattern(pattern string) ignorePattern {
 			i++
 		case pattern[i] == '\\':
 			i++
+		case pattern[i] == '[':
+			if n, ok := parseClass(pattern[i:], new(byteSet)); ok {
+				i += n - 1
+			}
 		}
 	}
 	return append(p, parseElement(pattern[start:]))
