@@ -110,24 +110,10 @@ type read struct {
 
 // judge returns why a command with these arguments may do more than read.
 func (r *read) judge(args []string) string {
+	if judge, ok := builtin(r.program); ok {
+		return judge(r, args)
+	}
 	switch r.program {
-	case "cd":
-		if len(args) > 0 && r.variable("CDPATH") != "" && !strings.HasPrefix(args[len(args)-1], "/") && !strings.HasPrefix(args[len(args)-1], ".") {
-			return "the variable CDPATH may make cd lead elsewhere"
-		}
-		return ""
-	case ":", "true", "false", "echo", "exit", "break", "continue", "return", "set", "wait":
-		return "" // set has been judged by Parse
-	case "printf":
-		return printf(args)
-	case "[", "test", "[[":
-		return r.test(args)
-	case "command":
-		if len(args) > 1 && (args[0] == "-v" || args[0] == "-V") {
-			return ""
-		}
-	case "type", "which":
-		return ""
 	case "jq":
 		return r.jq(args)
 	case "xxd":

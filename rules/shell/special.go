@@ -4,87 +4,8 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// printf judges printf, which some shells let set variables.
-func printf(args []string) string {
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
-	if len(args) == 0 {
-		return ""
-	}
-	if strings.HasPrefix(args[0], "-") {
-		return "printf may set a variable with " + args[0]
-	}
-	kinds, ok := conversions(args[0])
-	if !ok {
-		return "printf has a conversion that may set a variable"
-	}
-	for i, a := range args[1:] {
-		if len(kinds) > 0 && kinds[i%len(kinds)] && !decimal(a) {
-			return "printf may calculate " + a
-		}
-	}
-	return ""
-}
-
-// conversions returns for each argument of a format of printf whether it is a number, which some shells calculate. It reports false for a
-// conversion that it does not know.
-func conversions(format string) (numbers []bool, ok bool) {
-	for _, text := range strings.Split(strings.ReplaceAll(format, "%%", ""), "%")[1:] {
-		conversion := strings.TrimLeft(text, "0123456789.-+ #'*")
-		for range strings.Count(text[:len(text)-len(conversion)], "*") {
-			numbers = append(numbers, true)
-		}
-		switch {
-		case conversion == "":
-			return nil, false
-		case strings.IndexByte("diouxXeEfFgGaA", conversion[0]) >= 0:
-			numbers = append(numbers, true)
-		case strings.IndexByte("sbqc", conversion[0]) >= 0:
-			numbers = append(numbers, false)
-		default:
-			return nil, false
-		}
-	}
-	return numbers, true
-}
-
-// decimal reports whether a text is a number without a name in it, or empty.
-func decimal(text string) bool {
-	if text == "" || number(text) {
-		return true
-	}
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil && strings.Trim(text, "0123456789.+-eE") == ""
-}
-
-// test judges [, [[ and test. Some shells calculate the operands of -eq and the index of an array, which may run commands.
-func (r *read) test(args []string) string {
-	for i, a := range args {
-		switch a {
-		case "-v", "-R":
-			return r.program + " may calculate an index with " + a
-		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
-			if i == 0 || i+1 == len(args) || !number(args[i-1]) || !number(args[i+1]) {
-				return r.program + " may calculate the operands of " + a
-			}
-		}
-	}
-	return ""
-}
-
-// number reports whether a text is a decimal number.
-func number(text string) bool {
-	if text == "$?" || text == "$#" {
-		return true
-	}
-	digits := strings.TrimPrefix(text, "-")
-	return digits != "" && strings.Trim(digits, "0123456789") == ""
-}
 
 // jq judges jq, whose filters can show variables and read modules.
 func (r *read) jq(args []string) string {

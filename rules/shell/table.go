@@ -49,7 +49,6 @@ nproc | text | - | all ignore=
 numfmt | text | d: | delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit=
 od | files | A:j:N:S:t:vw::abcdfilosx | address-radix= skip-bytes= read-bytes= format= output-duplicates width? endian= strings?
 paste | files | d:sz | delimiters= serial zero-terminated
-pwd | text | LP | logical physical
 readlink | names | fenmqsvz | canonicalize canonicalize-existing canonicalize-missing no-newline zero quiet silent verbose
 realpath | names | eLmPqsz | canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks zero relative-to= relative-base= | from relative-to relative-base
 rev | files | - | -
