@@ -146,6 +146,12 @@ func gitForm(sub string, p arguments, args []string) string {
 	n := len(p.operands)
 	filtered := p.has(0, "list") || p.has(0, "contains") || p.has(0, "no-contains") || p.has(0, "merged") || p.has(0, "no-merged") || p.has(0, "points-at")
 	fine := true
+	switch {
+	case sub == "config" && p.late != nil: // git takes what follows the name of a setting for its value
+		return "git config may set " + p.operands[0] + ": write options before the name"
+	case (sub == "stash" || sub == "worktree") && n > 0 && args[0] != p.operands[0]:
+		return fmt.Sprintf("git %s may take %s for something else behind %s: write git %[1]s %[2]s first", sub, p.operands[0], args[0])
+	}
 	switch sub {
 	case "branch":
 		fine = n == 0 || filtered

@@ -18,14 +18,14 @@ const (
 	maxListed  = 20_000 // entries of directories that are compared
 )
 
-// expand returns the words of a command with its patterns replaced by the files that match now.
-func expand(ctx context.Context, m *Machine, c Command) (words []string, why string) {
+// expand returns the words of a command with its patterns replaced by the files that match now, and these alone.
+func expand(ctx context.Context, m *Machine, c Command) (words, matched []string, why string) {
 	if len(c.Globs) == 0 {
-		return c.Words, ""
+		return c.Words, nil, ""
 	}
 	for _, name := range []string{"GLOBIGNORE", "BASHOPTS", "SHELLOPTS"} {
 		if m.variable(name) != "" {
-			return nil, "the variable " + name + " may change which files a pattern matches"
+			return nil, nil, "the variable " + name + " may change which files a pattern matches"
 		}
 	}
 	g := &globber{ctx: ctx, env: m.Env, left: maxListed}
@@ -36,16 +36,17 @@ func expand(ctx context.Context, m *Machine, c Command) (words []string, why str
 		}
 		matches, why := g.glob(c.Dir, word)
 		if why != "" {
-			return nil, why
+			return nil, nil, why
 		}
 		if len(matches) == 0 {
 			matches = []string{word}
 		}
+		matched = append(matched, matches...)
 		if words = append(words, matches...); len(words) > maxMatches {
-			return nil, fmt.Sprintf("the pattern %s matches more than %d files", word, maxMatches)
+			return nil, nil, fmt.Sprintf("the pattern %s matches more than %d files", word, maxMatches)
 		}
 	}
-	return words, ""
+	return words, matched, ""
 }
 
 // globber finds the files that match patterns.

@@ -36,7 +36,7 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 	if c.Wraps {
 		return files, Foreign(ctx, m, c)
 	}
-	words, why := expand(ctx, &m, c)
+	words, matched, why := expand(ctx, &m, c)
 	if why != "" {
 		return nil, why
 	}
@@ -46,6 +46,9 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 	}
 	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, named: words[0], program: program, files: files}
 	if why := r.judge(words[1:]); why != "" {
+		return nil, why
+	}
+	if why := r.patterns(c, matched); why != "" {
 		return nil, why
 	}
 	return r.files, ""
@@ -167,8 +170,24 @@ func (r *read) bySpec(s spec, args []string) string {
 	if why != "" {
 		return r.program + " " + why
 	}
+	if why := r.parsed(s, p); why != "" || p.late == nil || permutes(r.program) {
+		return why
+	}
+	if why := r.parsed(s, *p.late); why != "" {
+		return why + ": write options before operands, because some systems take all that stands behind an operand for one"
+	}
+	return ""
+}
+
+// permutes reports whether a program takes options behind operands on every system, because it does not leave that to the system's getopt.
+func permutes(program string) bool {
+	return slices.Contains([]string{"rg", "fd", "fdfind", "jq"}, program)
+}
+
+// parsed judges a command by its row of the table and its parsed arguments.
+func (r *read) parsed(s spec, p arguments) string {
 	operands := p.operands
-	if s.first && len(p.values('e', "regexp"))+len(p.values('f', "file")) == 0 && !p.has(0, "files") {
+	if s.first && !s.chosen(p) {
 		if len(operands) == 0 {
 			return r.program + " has no pattern"
 		}

@@ -31,6 +31,9 @@ type spec struct {
 type arguments struct {
 	options  []option
 	operands []string
+	// late holds the arguments as a system has them where options end at the first operand, as they do with POSIXLY_CORRECT and on BSD and
+	// macOS. It is nil if that makes no difference.
+	late *arguments
 }
 
 // option holds an option and its value. Short options are named by their letter.
@@ -55,6 +58,10 @@ func (p arguments) values(short byte, long string) (values []string) {
 func (s spec) parse(args []string) (p arguments, why string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
+		if len(a) > 1 && a[0] == '-' && len(p.operands) > 0 && p.late == nil {
+			before := len(p.options)
+			p.late = &arguments{options: p.options[:before:before], operands: slices.Concat(p.operands, args[i:])}
+		}
 		switch {
 		case a == "--":
 			p.operands = append(p.operands, args[i+1:]...)
@@ -152,6 +159,11 @@ func (s spec) tree(p arguments) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.options, func(o option) bool { return slices.Contains(strings.Fields(s.trees), o.name) })
+}
+
+// chosen reports whether options have the pattern, or leave none, so that the first operand is a file.
+func (s spec) chosen(p arguments) bool {
+	return len(p.values('e', "regexp"))+len(p.values('f', "file")) > 0 || p.has(0, "files")
 }
 
 // reads returns the files that options name.

@@ -10,21 +10,9 @@ import (
 // jq judges jq, whose filters can show variables and read modules.
 func (r *read) jq(args []string) string {
 	s, _ := specOf("jq")
-	var kept []string
-	for i := 0; i < len(args); i++ {
-		switch args[i] {
-		case "--":
-			return "jq may do more than read with --" // versions differ in what they make of it
-		case "--arg", "--argjson": // NAME VALUE
-			i += 2
-			continue
-		case "--indent":
-			if i++; i == len(args) || !number(args[i]) {
-				return "jq has no number after --indent"
-			}
-			continue
-		}
-		kept = append(kept, args[i])
+	kept, why := jqOptions(args)
+	if why != "" {
+		return why
 	}
 	p, why := s.parse(kept)
 	if why != "" {
@@ -38,6 +26,28 @@ func (r *read) jq(args []string) string {
 		}
 	}
 	return r.bySpec(s, kept)
+}
+
+// jqOptions returns the arguments of jq without the options that have several values.
+func jqOptions(args []string) (kept []string, why string) {
+	for i := 0; i < len(args); i++ {
+		switch args[i] {
+		case "--":
+			return nil, "jq may do more than read with --" // versions differ in what they make of it
+		case "--arg", "--argjson": // NAME VALUE
+			if i += 2; i >= len(args) {
+				return nil, "jq has no name and value after " + args[i-2]
+			}
+			continue
+		case "--indent":
+			if i++; i == len(args) || !number(args[i]) {
+				return nil, "jq has no number after --indent"
+			}
+			continue
+		}
+		kept = append(kept, args[i])
+	}
+	return kept, ""
 }
 
 // xxd judges xxd, which writes its second operand. It has one option an argument and looks only at the first letter of most.
@@ -115,6 +125,17 @@ func (r *read) sed(args []string) string {
 	if why != "" {
 		return "sed " + why
 	}
+	if why := r.sedScripts(p); why != "" || p.late == nil {
+		return why
+	}
+	if why := r.sedScripts(*p.late); why != "" {
+		return why + ": write options before the script and the files, because some systems take all that stands behind an operand for one"
+	}
+	return ""
+}
+
+// sedScripts judges the scripts of sed, and adds the files.
+func (r *read) sedScripts(p arguments) string {
 	scripts := p.values('e', "expression")
 	if len(scripts) == 0 && len(p.operands) > 0 {
 		scripts, p.operands = p.operands[:1], p.operands[1:]

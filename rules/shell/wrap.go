@@ -220,7 +220,7 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 	for i = 1; i < len(words); i++ {
 		a := words[i].text
 		switch {
-		case words[i].unclear != "" || words[i].glob || words[i].number:
+		case !isLiteral(words[i]):
 			return i, false
 		case a == "--":
 			return i + 1, true
@@ -231,7 +231,9 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 			switch {
 			case has && slices.Contains(k.long, name+"="), slices.Contains(k.long, a):
 			case slices.Contains(k.long, a+"="):
-				i++
+				if i++; i < len(words) && !isLiteral(words[i]) {
+					return i, false
+				}
 			default:
 				return i, false
 			}
@@ -241,9 +243,14 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 				return i, false
 			}
 			if n == len(a)-1 {
-				i++
+				if i++; i < len(words) && !isLiteral(words[i]) {
+					return i, false
+				}
 			}
 		}
 	}
 	return i, true
 }
+
+// isLiteral reports whether a word stands for exactly one that is known.
+func isLiteral(a word) bool { return a.unclear == "" && !a.glob && !a.number }
