@@ -42,7 +42,7 @@ type arguments struct {
 type vars []string
 
 func (v *vars) add(name, value string) {
-	if shell.Strange(name, value) {
+	if shell.Strange(name, value) || shell.OtherCharacters(name, value) {
 		name += "=" + value
 	}
 	*v = append(*v, name)
@@ -154,7 +154,7 @@ func (c *call) command(args arguments) {
 		c.add(part{asks: why, exact: true})
 		c.script = "" // a rule for the script alone says nothing about the rest
 	}
-	script := shell.Parse(c.req.Access.Command, shell.Place{Dir: dir, Home: c.dirs.Home})
+	script := shell.Parse(c.req.Access.Command, shell.Place{Dir: dir, Home: c.dirs.Home, Vars: c.dirs.Vars})
 	if script.Unclear != "" {
 		c.blind = true
 		c.add(part{asks: script.Unclear, exact: true})
@@ -226,7 +226,7 @@ func (c *call) simple(cmd *shell.Command) {
 
 // machine describes where commands run.
 func (c *call) machine() shell.Machine {
-	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside, Resolve: c.dirs.Resolve}
+	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside, Resolve: c.dirs.Resolve, Roots: c.roots}
 }
 
 // shortened returns a command for a message.

@@ -45,7 +45,7 @@ func (r *rule) exactly(script string) bool {
 
 // exampleCommand reports whether the rule matches an example: every command of it for a rule that allows, else any.
 func (r *rule) exampleCommand(text string, dirs *Dirs) (bool, error) {
-	script := shell.Parse(text, shell.Place{Dir: dirs.Work, Home: dirs.Home})
+	script := shell.Parse(text, shell.Place{Dir: dirs.Work, Home: dirs.Home, Vars: dirs.Vars})
 	matches := func(c shell.Command) bool {
 		if r.verdict == tool.Allow {
 			return c.Unclear == "" && r.words.matches(joined(c.Words), false)

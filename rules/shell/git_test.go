@@ -21,6 +21,7 @@ type place struct {
 	dir, home string
 	env       *env.Local
 	vars      []string
+	roots     []string
 }
 
 func newPlace(t *testing.T) *place {
@@ -76,12 +77,12 @@ func (p *place) machine() shell.Machine {
 			return nil, fs.ErrNotExist // the machine's own must not decide about a test
 		}
 		return os.ReadFile(name)
-	}, Resolve: filepath.EvalSymlinks}
+	}, Resolve: filepath.EvalSymlinks, Roots: p.roots}
 }
 
 // judge returns the files that a script reads, and why it may do more; "" if it may not.
 func (p *place) judge(script string) (files []shell.File, why string) {
-	s := shell.Parse(script, shell.Place{Dir: p.dir, Home: p.home})
+	s := shell.Parse(script, shell.Place{Dir: p.dir, Home: p.home, Vars: p.vars})
 	if s.Unclear != "" {
 		return nil, s.Unclear
 	}

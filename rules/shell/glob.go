@@ -28,7 +28,7 @@ func expand(ctx context.Context, m *Machine, c Command) (words, matched []string
 			return nil, nil, "the variable " + name + " may change which files a pattern matches"
 		}
 	}
-	g := &globber{ctx: ctx, env: m.Env, left: maxListed}
+	g := &globber{ctx: ctx, env: m.Env, left: maxListed, foreign: foreignLocale(m.Vars) != ""}
 	for i, word := range c.Words {
 		if !slices.Contains(c.Globs, i) {
 			words = append(words, word)
@@ -54,6 +54,8 @@ type globber struct {
 	ctx  context.Context
 	env  env.Environment
 	left int
+	// foreign says that the shell may take other bytes for a character than here.
+	foreign bool
 }
 
 // glob returns the files that match a pattern, in the form in which the shell writes them.
@@ -153,7 +155,7 @@ func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why 
 		if err != nil {
 			return nil, "the pattern " + pattern + " is not known here"
 		}
-		if bytes, _ := path.Match(latin1(pattern), latin1(name)); bytes != ok { // some shells compare bytes
+		if bytes, _ := path.Match(latin1(pattern), latin1(name)); bytes != ok || g.foreign && otherBytes(name) { // some shells compare bytes
 			return nil, "it depends on the shell whether " + pattern + " matches " + name
 		}
 		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {

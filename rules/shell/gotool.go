@@ -39,7 +39,7 @@ func (r *read) goTool(args []string) string {
 // goEnv judges go env, which asks the C compiler what it supports.
 func (r *read) goEnv() string {
 	for _, compiler := range []string{"gcc", "clang", "cc"} {
-		if why := r.shadowed(r.ctx, compiler, r.dir); why != "" {
+		if why := r.shadowed(r.ctx, compiler); why != "" {
 			return why
 		}
 	}

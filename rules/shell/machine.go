@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
@@ -23,8 +24,10 @@ type Machine struct {
 	// ask where they have such configuration or where that is not known. Its errors wrap fs.ErrNotExist like those of Env.
 	Outside func(ctx context.Context, name string) ([]byte, error)
 	// Resolve returns a path without symbolic links, also outside of what Env opens. If it is nil, the version of Go is not known, and go
-	// commands ask where a module wants a newer one than go1.21.
+	// commands ask where a module wants a newer one than go1.21. Links to programs are then not followed either.
 	Resolve func(name string) (string, error)
+	// Roots holds the directories that tools may write, with and without symbolic links, besides the working directory of Env.
+	Roots []string
 }
 
 // maxConfig is the most bytes of a file of git's configuration.
@@ -32,12 +35,18 @@ const maxConfig = 1 << 20
 
 // variable returns the value of a variable.
 func (m *Machine) variable(name string) string {
+	value, _ := m.lookup(name)
+	return value
+}
+
+// lookup returns the value of a variable, and whether there is one.
+func (m *Machine) lookup(name string) (string, bool) {
 	for _, entry := range m.Vars {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // read returns the content of a file, or fs.ErrNotExist. Other errors mean that the content is not known.
@@ -70,23 +79,63 @@ func (m *Machine) exists(ctx context.Context, name string) (bool, error) {
 }
 
 // shadowed returns why a program's bare name may stand for something other than the system's program.
-func (m *Machine) shadowed(ctx context.Context, program, dir string) string {
+func (m *Machine) shadowed(ctx context.Context, program string) string {
 	for _, entry := range m.Vars {
 		if strings.HasPrefix(entry, "BASH_FUNC_"+program+"%%=") || strings.HasPrefix(entry, "BASH_FUNC_"+program+"()=") {
 			return program + " is a function of the environment"
 		}
 	}
+	search, ok := m.lookup("PATH")
+	if !ok {
+		return ""
+	}
+	roots := m.writable()
+	for _, at := range strings.Split(search, ":") {
+		if !path.IsAbs(at) { // also ~, which Bash replaces here
+			return fmt.Sprintf("PATH has the entry %q, in which any directory may have a program %s: write the full path of the program, or "+
+				"begin the session with a PATH that has only absolute paths", at, program)
+		}
+		if why := m.inRoots(ctx, at+"/"+program, roots); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// writable returns the directories that tools may write, with and without symbolic links.
+func (m *Machine) writable() []string {
 	work := m.Env.WorkDir()
-	for _, at := range strings.Split(m.variable("PATH"), ":") {
-		if m.variable("PATH") == "" || path.IsAbs(at) && !within(path.Clean(at), work) {
+	roots := append([]string{work}, m.Roots...)
+	if m.Resolve != nil {
+		if real, err := m.Resolve(work); err == nil {
+			roots = append(roots, real)
+		}
+	}
+	return roots
+}
+
+// inRoots returns why a program, if it is there, is one that tools may have written.
+func (m *Machine) inRoots(ctx context.Context, name string, roots []string) string {
+	inside := func(name string) bool {
+		return slices.ContainsFunc(roots, func(root string) bool { return within(name, path.Clean(root)) })
+	}
+	places := []string{path.Clean(name)}
+	if m.Resolve != nil {
+		real, err := m.Resolve(name)
+		switch {
+		case err == nil:
+			places = append(places, path.Clean(real))
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // the shell does not find it either
+		default:
+			return fmt.Sprintf("it is not known where %s leads: %v", name, err)
+		}
+	}
+	for _, place := range places {
+		if !inside(place) {
 			continue
 		}
-		name, ok := absolute(dir, path.Join(at, program))
-		if !ok {
-			return "PATH has the directory " + at
-		}
-		if there, err := m.exists(ctx, name); there || err != nil {
-			return fmt.Sprintf("PATH may find %s in %s", program, path.Dir(name))
+		if there, err := m.exists(ctx, place); there || err != nil {
+			return fmt.Sprintf("PATH may find %s in %s, which tools may write: write the full path of the system's program", path.Base(name), path.Dir(place))
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -25,6 +26,9 @@ const (
 type Place struct {
 	Dir  string // the absolute working directory; empty means unknown
 	Home string // what ~ stands for; empty means unknown
+	// Vars holds the variables of the shell, as NAME=value. If they choose a locale with other characters than UTF-8, a script with any beyond
+	// ASCII is Unclear. Nil means that they do not.
+	Vars []string
 }
 
 // Script describes what a script may run.
@@ -66,6 +70,11 @@ type Command struct {
 func Parse(script string, at Place) Script {
 	w := &walker{at: at}
 	w.script(script, scope{dirs: dirs{at.Dir}})
+	if otherBytes(script) {
+		if why := foreignLocale(slices.Concat(at.Vars, w.locales)); why != "" {
+			w.fail(why)
+		}
+	}
 	for i := range w.commands {
 		c := &w.commands[i]
 		c.Vars = append(c.Vars, w.assigned...)

@@ -40,7 +40,7 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 	if why != "" {
 		return nil, why
 	}
-	program, why := m.program(ctx, words[0], c.Dir)
+	program, why := m.program(ctx, words[0])
 	if why != "" {
 		return nil, why
 	}
@@ -57,15 +57,19 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 // Foreign returns why the program of a command may be another one than the system's. It is for commands that only run others, such as timeout:
 // these do no harm themselves only if they are what their names say.
 func Foreign(ctx context.Context, m Machine, c Command) (why string) {
-	_, why = m.program(ctx, c.Words[0], c.Dir)
+	_, why = m.program(ctx, c.Words[0])
 	return why
 }
 
 // program returns the name of a program of the system, or why it may be another one.
-func (m *Machine) program(ctx context.Context, word, dir string) (name, why string) {
+func (m *Machine) program(ctx context.Context, word string) (name, why string) {
 	name, why = systemProgram(word)
-	if why == "" && name == word {
-		why = m.shadowed(ctx, name, dir)
+	switch {
+	case why != "":
+	case name == word:
+		why = m.shadowed(ctx, name)
+	default:
+		why = m.inRoots(ctx, word, m.writable())
 	}
 	return name, why
 }

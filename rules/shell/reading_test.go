@@ -1017,6 +1017,61 @@ func TestL2_Shadowed(t *testing.T) {
 	}
 }
 
+// TestL2_ShadowedThroughLinks checks that a program which PATH finds is compared with the directories that tools may write after links in the
+// entries of PATH, the program and the directories are resolved.
+func TestL2_ShadowedThroughLinks(t *testing.T) {
+	p := newPlace(t)
+	p.put("bin/rg", "#!/bin/sh\n")
+	p.put("~/added/jq", "#!/bin/sh\n")
+	p.put("~/.local/bin/fd", "#!/bin/sh\n")
+	for name, to := range map[string]string{"entry": p.dir + "/bin", "worklink": p.dir, "addlink": "added", "chain": "entry", "tools/wc": p.dir + "/bin/rg",
+		"tools/cat": "../added/jq", "tools/head": "nowhere", "relative": "../work/bin"} {
+		link := filepath.Join(p.home, name)
+		if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	added := []string{p.home + "/added"}
+	for _, c := range []struct {
+		path, script string
+		roots        []string
+		asks         bool
+	}{
+		{p.home + "/entry:/usr/bin", "rg x", nil, true},
+		{p.home + "/entry:/usr/bin", "ls", nil, false},
+		{p.home + "/chain:/usr/bin", "rg x", nil, true},
+		{p.home + "/relative:/usr/bin", "rg x", nil, true},
+		{p.home + "/worklink/bin:/usr/bin", "rg x", nil, true},
+		{p.home + "/entry/../bin:/usr/bin", "rg x", nil, true},
+		{p.home + "/tools:/usr/bin", "wc a", nil, true},
+		{p.home + "/tools:/usr/bin", "cat a", added, true},
+		{p.home + "/tools:/usr/bin", "cat a", nil, false},
+		{p.home + "/tools:/usr/bin", "head a", added, false},
+		{p.home + "/added:/usr/bin", "jq . a", added, true},
+		{p.home + "/addlink:/usr/bin", "jq . a", added, true},
+		{p.home + "/added:/usr/bin", "jq . a", nil, false},
+		{p.home + "/entry:/usr/bin", "timeout 5 ls", nil, false},
+		{p.home + "/entry:/usr/bin", "timeout 5 rg x", nil, true},
+		{"~/.local/bin:/usr/bin", "fd x", nil, true},
+		{"~/.local/bin:/usr/bin", "ls", nil, true},
+		{"~root/bin:/usr/bin", "ls", nil, true},
+		{"", "ls", nil, true},
+		{":/usr/bin", "ls", nil, true},
+		{"/usr/bin::/bin", "ls", nil, true},
+		{"/usr/bin:tools", "ls", nil, true},
+		{"/usr/bin:../tools", "cd sub && ls", nil, true},
+		{"/usr/bin:/bin", "ls", added, false},
+	} {
+		p.vars, p.roots = []string{"PATH=" + c.path}, c.roots
+		if _, why := p.judge(c.script); (why != "") != c.asks {
+			t.Errorf("%q with PATH %q and %q: %q", c.script, c.path, c.roots, why)
+		}
+	}
+}
+
 // TestL2_HarmlessListsAreDistinct checks that no script is in both lists.
 func TestL2_HarmlessListsAreDistinct(t *testing.T) {
 	asking := scripts(asking)

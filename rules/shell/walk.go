@@ -14,6 +14,7 @@ type walker struct {
 	commands []Command
 	unclear  string
 	assigned []string // the variables that the script sets for itself
+	locales  []string // the variables that choose a locale, as NAME=value
 	depth    int      // of statements
 	level    int      // of scripts in scripts
 	work     int      // statements visited
@@ -290,6 +291,7 @@ func (w *walker) assign(a *syntax.Assign, in scope) {
 
 // checkAssign walks through the value of a variable.
 func (w *walker) checkAssign(a *syntax.Assign, in scope) {
+	w.locale(a)
 	if a.Append || a.Index != nil || a.Array != nil {
 		w.fail("it has an assignment that only some shells know")
 		w.nested(a, in)
