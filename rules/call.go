@@ -226,7 +226,8 @@ func (c *call) simple(cmd *shell.Command) {
 
 // machine describes where commands run.
 func (c *call) machine() shell.Machine {
-	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside, Resolve: c.dirs.Resolve, Roots: c.roots}
+	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside,
+		Resolve: c.dirs.Resolve, Roots: c.roots}
 }
 
 // shortened returns a command for a message.

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// TestL2_SurroundingsOfCommands checks that the variables of commands and the directories that tools may write are known to the judgement
+// TestL2_SurroundingsOfCommands checks that the variables of commands and the directories that
+// tools may write are known to the judgement
 // of scripts.
 func TestL2_SurroundingsOfCommands(t *testing.T) {
 	p := newProject(t, "a")
@@ -61,7 +62,8 @@ func TestL2_ModelSuppliedLocale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(text)}, Access: tool.Access{Command: "ls é"}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(text)},
+			Access: tool.Access{Command: "ls é"}}
 		if d := s.Decide(t.Context(), env.Protect(p.env, env.DefaultProtection()), req); d.Verdict != want {
 			t.Errorf("%s is %s: %s", text, d.Verdict, d.Reason)
 		}

@@ -164,7 +164,9 @@ func (a *arity) option(s spec, command []string, option string) {
 				a.Errorf("%q hides the operand %s:\n%s", words, name, output)
 			}
 		}
-		if missing(second) && !missing(first) && believed(first) {
+		// Behind the pattern, options also count as operands: only the arguments show what is a value.
+		p, _ := s.parse(words[1:])
+		if missing(second) && !missing(first) && believed(first) && slices.Contains(p.operands, first) {
 			a.Errorf("%q takes %s for a value:\n%s", words, first, output)
 		}
 		return

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// builtin returns what judges a builtin of shells by its arguments. The table is literal: an argument that no row has makes the command
+// builtin returns what judges a builtin of shells by its arguments. The table is literal: an
+// argument that no row has makes the command
 // ask, because some shell may calculate it, and calculating the index in a[$(x)] runs x.
 func builtin(name string) (judge func(r *read, args []string) string, ok bool) {
 	switch name {
@@ -50,7 +51,8 @@ func wait(_ *read, args []string) string {
 	for _, a := range args {
 		job := strings.TrimPrefix(a, "%")
 		if a != "-n" && a != "-f" && (!number(job) || job[0] == '-') {
-			return "wait may set a variable or calculate with " + a + ": write wait alone, or with numbers of processes"
+			return "wait may set a variable or calculate with " + a +
+				": write wait alone, or with numbers of processes"
 		}
 	}
 	return ""
@@ -131,7 +133,8 @@ func printf(r *read, args []string) string {
 	return ""
 }
 
-// conversions returns for each argument of a format of printf whether it is a number, which some shells calculate. It reports false for a
+// conversions returns for each argument of a format of printf whether it is a number, which some
+// shells calculate. It reports false for a
 // conversion that it does not know.
 func conversions(format string) (numbers []bool, ok bool) {
 	for _, text := range strings.Split(strings.ReplaceAll(format, "%%", ""), "%")[1:] {
@@ -162,7 +165,8 @@ func decimal(text string) bool {
 	return err == nil && strings.Trim(text, "0123456789.+-eE") == ""
 }
 
-// test judges [, [[ and test. Some shells calculate the operands of -eq and the index of an array, which may run commands. What looks like an
+// test judges [, [[ and test. Some shells calculate the operands of -eq and the index of an array,
+// which may run commands. What looks like an
 // operator and is none that is known here asks.
 func test(r *read, args []string) string {
 	for i, a := range args {
@@ -171,7 +175,8 @@ func test(r *read, args []string) string {
 			next = args[i+1]
 		}
 		switch a {
-		case "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-o", "-p", "-r", "-s", "-S", "-u", "-w", "-x", "-z", "-G", "-N", "-O",
+		case "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-o", "-p", "-r", "-s", "-S",
+			"-u", "-w", "-x", "-z", "-G", "-N", "-O",
 			"-nt", "-ot", "-ef":
 		case "-t":
 			if !number(next) {
@@ -179,7 +184,8 @@ func test(r *read, args []string) string {
 			}
 		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
 			if i == 0 || !number(args[i-1]) || !number(next) {
-				return r.program + " may calculate the operands of " + a + ": write numbers, or compare texts with ="
+				return r.program + " may calculate the operands of " + a +
+					": write numbers, or compare texts with ="
 			}
 		default:
 			if strings.HasPrefix(a, "-") && len(a) > 1 && !number(a) {

@@ -20,17 +20,21 @@ import (
 )
 
 // allowedBuiltins lists the builtins of which some form is taken for reading.
-var allowedBuiltins = []string{":", "true", "false", "echo", "exit", "break", "continue", "return", "set", "wait", "cd", "pwd", "printf", "[", "test",
+var allowedBuiltins = []string{":", "true", "false", "echo", "exit", "break", "continue", "return", "set",
+	"wait", "cd", "pwd", "printf", "[", "test",
 	"command", "type", "sleep"}
 
 // otherBuiltins lists builtins that can evaluate, and of which no form is taken for reading.
-var otherBuiltins = []string{"shift", "let", "declare", "typeset", "local", "unset", "read", "mapfile", "readarray", "getopts", "ulimit", "umask", "hash",
-	"alias", "kill", "jobs", "times", "dirs", "pushd", "popd", "trap", "export", "readonly", "eval", "exec", "builtin", "fc", "history", "caller"}
+var otherBuiltins = []string{"shift", "let", "declare", "typeset", "local", "unset", "read", "mapfile",
+	"readarray", "getopts", "ulimit", "umask", "hash",
+	"alias", "kill", "jobs", "times", "dirs", "pushd", "popd", "trap", "export", "readonly", "eval", "exec",
+	"builtin", "fc", "history", "caller"}
 
 // index is an argument that runs a program in whatever calculates it. It fits into a word of a script.
 const index = `'a[$(: > mark)]'`
 
-// TestL2_BuiltinsCalculateNothing feeds every builtin each option of its help with an index that runs a command, attached to the option,
+// TestL2_BuiltinsCalculateNothing feeds every builtin each option of its help with an index that
+// runs a command, attached to the option,
 // behind it and as an operand. In no shell may the command run in a script that is taken for reading.
 func TestL2_BuiltinsCalculateNothing(t *testing.T) {
 	t.Parallel()
@@ -69,11 +73,13 @@ func TestL2_BuiltinsCalculateNothing(t *testing.T) {
 	}
 }
 
-// TestL2_IndexRuns checks that the index of TestL2_BuiltinsCalculateNothing leaves its mark where a shell calculates it.
+// TestL2_IndexRuns checks that the index of TestL2_BuiltinsCalculateNothing leaves its mark where a
+// shell calculates it.
 func TestL2_IndexRuns(t *testing.T) {
 	p := newPlace(t)
 	peer.Need(t, "bash")
-	for _, script := range []string{"sleep 0 & wait -n -p " + index, "test -v " + index, "printf -v " + index + " x", "[[ " + index + " -eq 1 ]]"} {
+	for _, script := range []string{"sleep 0 & wait -n -p " + index, "test -v " + index, "printf -v " + index +
+		" x", "[[ " + index + " -eq 1 ]]"} {
 		if !p.calculates([]string{"bash"}, []string{"echo", script}) {
 			t.Errorf("%q leaves no mark", script)
 		}
@@ -85,11 +91,13 @@ var helpOption = regexp.MustCompile(`-([A-Za-z]+)`)
 // builtinScripts returns scripts with each builtin, option and place of the index.
 func builtinScripts(t *testing.T) (all []string) {
 	for _, name := range slices.Concat(allowedBuiltins, otherBuiltins, []string{"[["}) {
-		help, err := exec.CommandContext(t.Context(), "bash", "-c", `help -s -- "$1"; help -- "$1"`, "help", name).CombinedOutput()
+		help, err := exec.CommandContext(t.Context(), "bash", "-c", `help -s -- "$1"; help -- "$1"`, "help",
+			name).CombinedOutput()
 		if err != nil && name != "sleep" {
 			t.Logf("bash has no help for %s: %v", name, err)
 		}
-		options := map[string]bool{"": true, "-v": true, "-R": true, "-t": true, "-p": true, "-eq": true, "-lt": true, "--": true}
+		options := map[string]bool{"": true, "-v": true, "-R": true, "-t": true, "-p": true, "-eq": true,
+			"-lt": true, "--": true}
 		for _, m := range helpOption.FindAllStringSubmatch(string(help), -1) {
 			options["-"+m[1]] = true
 			for _, letter := range m[1] {
@@ -98,18 +106,21 @@ func builtinScripts(t *testing.T) (all []string) {
 		}
 		end := map[string]string{"[": " ]", "[[": " ]]"}[name]
 		for option := range options {
-			for _, args := range []string{option + index, option + " " + index, index + " " + option + " 1", "1 " + option + " " + index, "x " + index + " " + option,
+			for _, args := range []string{option + index, option + " " + index, index + " " + option + " 1",
+				"1 " + option + " " + index, "x " + index + " " + option,
 				option + " " + index + " x", option + " -n " + index, "-n " + option + " " + index} {
 				all = append(all, name+" "+args+end)
 			}
 		}
-		all = append(all, "sleep 0 & "+name+" -n -p "+index+end, name+" '%d' "+index+end, name+" '%*s' "+index+" x"+end, name+" "+index+"=1"+end)
+		all = append(all, "sleep 0 & "+name+" -n -p "+index+end, name+" '%d' "+index+end,
+			name+" '%*s' "+index+" x"+end, name+" "+index+"=1"+end)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// calculates reports whether the index of one of the scripts runs in a shell. Each script has a shell of its own, within one process group.
+// calculates reports whether the index of one of the scripts runs in a shell. Each script has a
+// shell of its own, within one process group.
 func (p *place) calculates(sh, scripts []string) bool {
 	p.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(p.dir), "index")
@@ -118,7 +129,8 @@ func (p *place) calculates(sh, scripts []string) bool {
 	}
 	var b strings.Builder
 	for _, script := range scripts {
-		b.WriteString("(for i in 1; do eval " + shquote.Words(script) + "; done) </dev/null\n") // a mistake ends only this one
+		b.WriteString("(for i in 1; do eval " + shquote.Words(script) +
+			"; done) </dev/null\n") // a mistake ends only this one
 	}
 	ctx, cancel := context.WithTimeout(p.Context(), 20*time.Second)
 	defer cancel()

@@ -150,7 +150,8 @@ func gitForm(sub string, p arguments, args []string) string {
 	case sub == "config" && p.late != nil: // git takes what follows the name of a setting for its value
 		return "git config may set " + p.operands[0] + ": write options before the name"
 	case (sub == "stash" || sub == "worktree") && n > 0 && args[0] != p.operands[0]:
-		return fmt.Sprintf("git %s may take %s for something else behind %s: write git %[1]s %[2]s first", sub, p.operands[0], args[0])
+		return fmt.Sprintf("git %s may take %s for something else behind %s: write git %[1]s %[2]s first",
+			sub, p.operands[0], args[0])
 	}
 	switch sub {
 	case "branch":

@@ -155,7 +155,8 @@ func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why 
 		if err != nil {
 			return nil, "the pattern " + pattern + " is not known here"
 		}
-		if bytes, _ := path.Match(latin1(pattern), latin1(name)); bytes != ok || g.foreign && otherBytes(name) { // some shells compare bytes
+		bytes, _ := path.Match(latin1(pattern), latin1(name))
+		if bytes != ok || g.foreign && otherBytes(name) { // some shells compare bytes
 			return nil, "it depends on the shell whether " + pattern + " matches " + name
 		}
 		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {

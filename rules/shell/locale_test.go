@@ -12,7 +12,8 @@ import (
 // hidden is a script that writes a file in GBK only.
 const hidden = `echo あ\; touch mark`
 
-// TestL2_CharactersOfOtherLocales checks that a script with characters beyond ASCII asks unless every locale in force is UTF-8, C or POSIX. In
+// TestL2_CharactersOfOtherLocales checks that a script with characters beyond ASCII asks unless
+// every locale in force is UTF-8, C or POSIX. In
 // GBK the last byte of あ and a backslash are one character, so that the backslash quotes nothing.
 func TestL2_CharactersOfOtherLocales(t *testing.T) {
 	p := ordinary(t)
@@ -64,7 +65,8 @@ func TestL2_CharactersOfOtherLocales(t *testing.T) {
 func TestL2_HiddenInGBK(t *testing.T) {
 	bash := peer.Need(t, "bash")
 	locales := t.TempDir()
-	if out, err := exec.Command("localedef", "-i", "zh_CN", "-f", "GBK", filepath.Join(locales, "zh_CN.GBK")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("localedef", "-i", "zh_CN", "-f", "GBK", filepath.Join(locales,
+		"zh_CN.GBK")).CombinedOutput(); err != nil {
 		t.Skipf("this machine cannot build the locale zh_CN.GBK: %v %s", err, out)
 	}
 	for locale, runs := range map[string]bool{"zh_CN.GBK": true, "C.UTF-8": false} {

@@ -20,13 +20,17 @@ type Machine struct {
 	Home string
 	// Vars holds the variables of commands, as NAME=value. Nil means that they are taken to be harmless.
 	Vars []string
-	// Outside returns the content of a file outside of what Env opens, such as the user's configuration of git. If it is nil, git commands
-	// ask where they have such configuration or where that is not known. Its errors wrap fs.ErrNotExist like those of Env.
+	// Outside returns the content of a file outside of what Env opens, such as the user's
+	// configuration of git. If it is nil, git commands
+	// ask where they have such configuration or where that is not known. Its errors wrap
+	// fs.ErrNotExist like those of Env.
 	Outside func(ctx context.Context, name string) ([]byte, error)
-	// Resolve returns a path without symbolic links, also outside of what Env opens. If it is nil, the version of Go is not known, and go
+	// Resolve returns a path without symbolic links, also outside of what Env opens. If it is nil,
+	// the version of Go is not known, and go
 	// commands ask where a module wants a newer one than go1.21. Links to programs are then not followed either.
 	Resolve func(name string) (string, error)
-	// Roots holds the directories that tools may write, with and without symbolic links, besides the working directory of Env.
+	// Roots holds the directories that tools may write, with and without symbolic links, besides
+	// the working directory of Env.
 	Roots []string
 }
 
@@ -81,7 +85,8 @@ func (m *Machine) exists(ctx context.Context, name string) (bool, error) {
 // shadowed returns why a program's bare name may stand for something other than the system's program.
 func (m *Machine) shadowed(ctx context.Context, program string) string {
 	for _, entry := range m.Vars {
-		if strings.HasPrefix(entry, "BASH_FUNC_"+program+"%%=") || strings.HasPrefix(entry, "BASH_FUNC_"+program+"()=") {
+		if strings.HasPrefix(entry, "BASH_FUNC_"+program+"%%=") || strings.HasPrefix(entry,
+			"BASH_FUNC_"+program+"()=") {
 			return program + " is a function of the environment"
 		}
 	}
@@ -92,8 +97,8 @@ func (m *Machine) shadowed(ctx context.Context, program string) string {
 	roots := m.writable()
 	for _, at := range strings.Split(search, ":") {
 		if !path.IsAbs(at) { // also ~, which Bash replaces here
-			return fmt.Sprintf("PATH has the entry %q, in which any directory may have a program %s: write the full path of the program, or "+
-				"begin the session with a PATH that has only absolute paths", at, program)
+			return fmt.Sprintf("PATH has the entry %q, in which any directory may have a program %s: write the "+
+				"full path of the program, or begin the session with a PATH that has only absolute paths", at, program)
 		}
 		if why := m.inRoots(ctx, at+"/"+program, roots); why != "" {
 			return why
@@ -135,7 +140,8 @@ func (m *Machine) inRoots(ctx context.Context, name string, roots []string) stri
 			continue
 		}
 		if there, err := m.exists(ctx, place); there || err != nil {
-			return fmt.Sprintf("PATH may find %s in %s, which tools may write: write the full path of the system's program", path.Base(name), path.Dir(place))
+			return fmt.Sprintf("PATH may find %s in %s, which tools may write: write the full path of the system's "+
+				"program", path.Base(name), path.Dir(place))
 		}
 	}
 	return ""

@@ -26,8 +26,8 @@ const (
 type Place struct {
 	Dir  string // the absolute working directory; empty means unknown
 	Home string // what ~ stands for; empty means unknown
-	// Vars holds the variables of the shell, as NAME=value. If they choose a locale with other characters than UTF-8, a script with any beyond
-	// ASCII is Unclear. Nil means that they do not.
+	// Vars holds the variables of the shell, as NAME=value. If they choose a locale with other characters
+	// than UTF-8, a script with any beyond ASCII is Unclear. Nil means that they do not.
 	Vars []string
 }
 

@@ -13,32 +13,45 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// harmfulNames lists names of files that are options, scripts, filters or expressions to some program. They write the file mark, or run
+// harmfulNames lists names of files that are options, scripts, filters or expressions to some
+// program. They write the file mark, or run
 // run.sh, which does.
-var harmfulNames = []string{"P", "e sh run.sh", "w mark", "-delete", "-exec", "-omark", "--pre=sh", "--compress-program=sh", "-v", "a[$(: > mark)]", "10", "sh",
+var harmfulNames = []string{"P", "e sh run.sh", "w mark", "-delete", "-exec", "-omark", "--pre=sh",
+	"--compress-program=sh", "-v", "a[$(: > mark)]", "10", "sh",
 	"run.sh", "-n", "-p", "list", "--output=mark", "mark", "-f", "@run.sh", "!", "config", "push", "-w"}
 
-// TestL2_PatternsAsArguments checks that a pattern asks where one of its matches may be more than the name of a file that is read: the order
+// TestL2_PatternsAsArguments checks that a pattern asks where one of its matches may be more than
+// the name of a file that is read: the order
 // of the matches depends on the language.
 func TestL2_PatternsAsArguments(t *testing.T) {
 	p := ordinary(t)
 	for _, script := range []string{
-		"cd sub && sed -n *", "sed *", "sed -n -e *", "sed * p", "sed -e* a", "awk *", "awk * a", "jq *", "jq * a", "jq . --arg a *", "jq --arg * . a",
-		"git *", "git stash *", "git config *", "git branch *", "git remote *", "git -C * status", "git log -n *", "git grep *", "git tag -l *", "git notes *",
-		"find . -name *", "find . -name *.go", "grep *", "grep -f *", "grep -e *", "grep -A *", "grep -rn --include=*.go x .", "rg *", "rg -g * x",
-		"rg x -g *.go", "sort -k *", "head -n *", "uniq *", "uniq a*", "xxd *", "base64 *", "date *", "tr *", "seq *", "test *", "test -f *", "[ * ]", "[ -f *.go ]",
-		"[ a = * ]", "printf *", "printf '%d' *", "printf -- *", "wait *", "exit *", "type *", "which *", "command *", "command -v *", "cd *", "pwd *", "sleep *",
-		"nice -n * ls", "nice --adjustment * ls", "timeout * ls", "timeout -k * 5 ls", "timeout -s * 5 ls", "stdbuf -o * cat a", "stdbuf --output * cat a", "nice * ls",
-		"bash *", "bash -c *", "go *", "go doc *", "go env *", "node *", "npm *", "fd *", "tar *", "set *", "set -o *",
+		"cd sub && sed -n *", "sed *", "sed -n -e *", "sed * p", "sed -e* a", "awk *", "awk * a", "jq *",
+		"jq * a", "jq . --arg a *", "jq --arg * . a",
+		"git *", "git stash *", "git config *", "git branch *", "git remote *", "git -C * status",
+		"git log -n *", "git grep *", "git tag -l *", "git notes *",
+		"find . -name *", "find . -name *.go", "grep *", "grep -f *", "grep -e *", "grep -A *",
+		"grep -rn --include=*.go x .", "rg *", "rg -g * x",
+		"rg x -g *.go", "sort -k *", "head -n *", "uniq *", "uniq a*", "xxd *", "base64 *", "date *", "tr *",
+		"seq *", "test *", "test -f *", "[ * ]", "[ -f *.go ]",
+		"[ a = * ]", "printf *", "printf '%d' *", "printf -- *", "wait *", "exit *", "type *", "which *",
+		"command *", "command -v *", "cd *", "pwd *", "sleep *",
+		"nice -n * ls", "nice --adjustment * ls", "timeout * ls", "timeout -k * 5 ls", "timeout -s * 5 ls",
+		"stdbuf -o * cat a", "stdbuf --output * cat a", "nice * ls",
+		"bash *", "bash -c *", "go *", "go doc *", "go env *", "node *", "npm *", "fd *", "tar *", "set *",
+		"set -o *",
 	} {
 		if files, why := p.judge(script); why == "" {
 			t.Errorf("%q is taken for reading: %v", script, files)
 		}
 	}
 	for _, script := range []string{
-		"cat *", "head *", "head -n 5 *.go", "wc -l *", "ls *", "ls -la *.go", "sort *", "grep x *", "grep -rn x *", "grep -e x *", "rg x *", "rg --files *", "sed -n p *",
-		"sed -n -e 1p *.go", "jq . *", "find *", "find * -name x", "find . * -name x", "find s* -type f", "git diff *.go", "git log -- *", "git status s*", "git grep x *", "git ls-files *.go",
-		"echo *", "printf '%s\\n' *", "gofmt -l *.go", "file *", "stat *", "du -sh *", "md5sum *", "tail -n 2 *", "timeout 5 cat *", "nice -n 10 cat *", "fd x *",
+		"cat *", "head *", "head -n 5 *.go", "wc -l *", "ls *", "ls -la *.go", "sort *", "grep x *",
+		"grep -rn x *", "grep -e x *", "rg x *", "rg --files *", "sed -n p *",
+		"sed -n -e 1p *.go", "jq . *", "find *", "find * -name x", "find . * -name x", "find s* -type f",
+		"git diff *.go", "git log -- *", "git status s*", "git grep x *", "git ls-files *.go",
+		"echo *", "printf '%s\\n' *", "gofmt -l *.go", "file *", "stat *", "du -sh *", "md5sum *",
+		"tail -n 2 *", "timeout 5 cat *", "nice -n 10 cat *", "fd x *",
 	} {
 		if _, why := p.judge(script); why != "" {
 			t.Errorf("%q asks: %s", script, why)
@@ -47,12 +60,16 @@ func TestL2_PatternsAsArguments(t *testing.T) {
 }
 
 // patternPrograms lists beginnings of commands behind which a pattern stands.
-var patternPrograms = []string{"sed", "sed -n", "sed -n p", "sed -e p", "sed -n -e", "jq", "jq .", "find", "find .", "find -L", "grep", "grep x", "grep -f", "rg", "rg x",
-	"rg -g", "sort", "sort -k1", "sort -o", "head", "tail", "uniq", "xxd", "git", "git -C", "git diff", "git log", "git stash", "git config", "test", "[ x -a", "printf",
-	"printf %d", "printf %s", "echo", "cat", "wc", "nice -n", "timeout", "timeout -k", "stdbuf -o", "nice", "wait", "command -v", "command", "strings", "tr", "ls", "diff",
+var patternPrograms = []string{"sed", "sed -n", "sed -n p", "sed -e p", "sed -n -e", "jq", "jq .", "find",
+	"find .", "find -L", "grep", "grep x", "grep -f", "rg", "rg x",
+	"rg -g", "sort", "sort -k1", "sort -o", "head", "tail", "uniq", "xxd", "git", "git -C", "git diff",
+	"git log", "git stash", "git config", "test", "[ x -a", "printf",
+	"printf %d", "printf %s", "echo", "cat", "wc", "nice -n", "timeout", "timeout -k", "stdbuf -o", "nice",
+	"wait", "command -v", "command", "strings", "tr", "ls", "diff",
 	"file", "fd", "gofmt", "exit", "cd", "base64", "comm", "date"}
 
-// TestL2_PatternsRunNothing runs the scripts with patterns that are taken for reading in a directory of harmful names, and looks whether
+// TestL2_PatternsRunNothing runs the scripts with patterns that are taken for reading in a
+// directory of harmful names, and looks whether
 // one of them did harm in any order of the names.
 func TestL2_PatternsRunNothing(t *testing.T) {
 	t.Parallel()
@@ -122,14 +139,18 @@ func (p *place) listing() string {
 	return b.String()
 }
 
-// TestL2_OptionsBehindOperands checks that an option behind an operand counts as an operand as well, as it does where POSIXLY_CORRECT is
+// TestL2_OptionsBehindOperands checks that an option behind an operand counts as an operand as
+// well, as it does where POSIXLY_CORRECT is
 // set and on BSD and macOS. The scripts of real programs below write files there.
 func TestL2_OptionsBehindOperands(t *testing.T) {
 	p := ordinary(t)
 	for _, script := range []string{
-		"sed 'w ../f' -e p notes.txt", "sed 'w f' a -e p", "sed 'w f' -n -e p a", "sed 'e sh' --expression=p", "sed w -- -e p", "sed p -i a", "sort a -o out", "sort a --output=out",
-		"uniq a -c", "uniq a -f 1", "uniq a --", "uniq -- a -c", "tr a b -d", "base64 a -d", "date +%F -u", "hostname x -f", "cal 1 2 -m", "find . -name x -delete",
-		"git config user.name --list", "git config user.name -l", "git config user.name --get", "git config a.b --type=bool", "git stash -m list", "git stash -p list",
+		"sed 'w ../f' -e p notes.txt", "sed 'w f' a -e p", "sed 'w f' -n -e p a", "sed 'e sh' --expression=p",
+		"sed w -- -e p", "sed p -i a", "sort a -o out", "sort a --output=out",
+		"uniq a -c", "uniq a -f 1", "uniq a --", "uniq -- a -c", "tr a b -d", "base64 a -d", "date +%F -u",
+		"hostname x -f", "cal 1 2 -m", "find . -name x -delete",
+		"git config user.name --list", "git config user.name -l", "git config user.name --get",
+		"git config a.b --type=bool", "git stash -m list", "git stash -p list",
 		"git stash -u show", "git worktree -v list", "grep x -f /etc/shadow a -o /etc/../etc/x --file=f -Z --pre=x",
 	} {
 		if files, why := p.judge(script); why == "" {
@@ -157,7 +178,8 @@ func TestL2_OptionsBehindOperands(t *testing.T) {
 	}
 }
 
-// TestL2_MatchesAndOptionsRun checks with real programs that the scripts which ask here do more than read: they change files where the
+// TestL2_MatchesAndOptionsRun checks with real programs that the scripts which ask here do more
+// than read: they change files where the
 // matches of a pattern stand in another order, or where options end at the first operand.
 func TestL2_MatchesAndOptionsRun(t *testing.T) {
 	bash := peer.Need(t, "bash")

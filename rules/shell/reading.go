@@ -178,7 +178,8 @@ func (r *read) bySpec(s spec, args []string) string {
 		return why
 	}
 	if why := r.parsed(s, *p.late); why != "" {
-		return why + ": write options before operands, because some systems take all that stands behind an operand for one"
+		return why + ": write options before operands, because some systems take all that stands behind an " +
+			"operand for one"
 	}
 	return ""
 }

@@ -1017,15 +1017,15 @@ func TestL2_Shadowed(t *testing.T) {
 	}
 }
 
-// TestL2_ShadowedThroughLinks checks that a program which PATH finds is compared with the directories that tools may write after links in the
-// entries of PATH, the program and the directories are resolved.
+// TestL2_ShadowedThroughLinks checks that a program which PATH finds is compared with the directories
+// that tools may write after links in the entries of PATH, the program and the directories are resolved.
 func TestL2_ShadowedThroughLinks(t *testing.T) {
 	p := newPlace(t)
 	p.put("bin/rg", "#!/bin/sh\n")
 	p.put("~/added/jq", "#!/bin/sh\n")
 	p.put("~/.local/bin/fd", "#!/bin/sh\n")
-	for name, to := range map[string]string{"entry": p.dir + "/bin", "worklink": p.dir, "addlink": "added", "chain": "entry", "tools/wc": p.dir + "/bin/rg",
-		"tools/cat": "../added/jq", "tools/head": "nowhere", "relative": "../work/bin"} {
+	for name, to := range map[string]string{"entry": p.dir + "/bin", "worklink": p.dir, "addlink": "added",
+		"chain": "entry", "tools/wc": p.dir + "/bin/rg", "tools/cat": "../added/jq", "tools/head": "nowhere", "relative": "../work/bin"} {
 		link := filepath.Join(p.home, name)
 		if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
 			t.Fatal(err)

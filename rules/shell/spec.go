@@ -31,8 +31,8 @@ type spec struct {
 type arguments struct {
 	options  []option
 	operands []string
-	// late holds the arguments as a system has them where options end at the first operand, as they do with POSIXLY_CORRECT and on BSD and
-	// macOS. It is nil if that makes no difference.
+	// late holds the arguments as a system has them where options end at the first operand, as they do
+	// with POSIXLY_CORRECT and on BSD and macOS. It is nil if that makes no difference.
 	late *arguments
 }
 

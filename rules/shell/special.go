@@ -129,7 +129,8 @@ func (r *read) sed(args []string) string {
 		return why
 	}
 	if why := r.sedScripts(*p.late); why != "" {
-		return why + ": write options before the script and the files, because some systems take all that stands behind an operand for one"
+		return why + ": write options before the script and the files, because some systems take all that stands " +
+			"behind an operand for one"
 	}
 	return ""
 }
