@@ -40,7 +40,7 @@ func confinements() []confinement {
 		{name: "workspace with the network", options: sandbox.Options{Level: sandbox.Workspace, Network: true}, permitted: []effect{inRoot, toTCP, toUDP}, open: scoped()},
 		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{named}}, permitted: []effect{inRoot}, needsHelper: true},
 		{name: "workspace-weak", options: sandbox.Options{Level: sandbox.WorkspaceWeak}, permitted: []effect{inRoot}, needsHelper: true,
-			open: []effect{metadata, protected, toUDP, toPath, readIt, sees}},
+			open: []effect{metadata, protected, nextGit, toUDP, toPath, readIt, sees}},
 	}
 }
 
@@ -154,9 +154,12 @@ func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment
 	}
 }
 
-// usedUp returns a file that an attack has removed, without which the next one would mean something else, or "".
+// usedUp returns a file that an attack has removed or made, without which the next one would mean something else, or "".
 func (w *world) usedUp() string {
-	for _, name := range []string{w.tool, w.root + "/.git/HEAD", w.root + "/nested/.git/HEAD", w.root + "/module/.git"} {
+	if _, err := os.Stat(w.root + "/evil.sh"); err == nil {
+		return w.root + "/evil.sh, which an attack on repositories has made"
+	}
+	for _, name := range []string{w.tool, w.root + "/.git/HEAD", w.root + "/nested/.git/HEAD", w.root + "/module/.git", w.root + "/.git/objects", w.root + "/.git/refs"} {
 		if _, err := os.Stat(name); err != nil {
 			return name
 		}
@@ -201,6 +204,9 @@ func (w *world) outside(t *testing.T, a attack, p programs) (found map[effect][]
 	e, end := w.enter(t, nil, p)
 	out = w.output(t, e, a.script)
 	end()
+	if a.git {
+		w.userGit()
+	}
 	return w.effects(out), out
 }
 
@@ -295,6 +301,9 @@ func (s *siege) attack(a attack) {
 	s.t.Helper()
 	s.renew()
 	out := s.world.output(s.t, s.inside, a.script)
+	if a.git {
+		s.world.userGit()
+	}
 	through, open := s.level.judge(s.world.effects(out))
 	switch {
 	case len(through) > 0:

@@ -78,6 +78,7 @@ const (
 	signalled effect = "signal"
 	kernel    effect = "kernel"  // was allowed a system call that must be refused
 	special   effect = "special" // made a device or a set-user-id program in a root
+	nextGit   effect = "git"     // left something that the user's next git command runs
 )
 
 // newWorld returns a world that ends with the test. Root is a repository with a nested one, a submodule and a work tree.
@@ -210,9 +211,50 @@ func (w *world) template() string {
 	git(w.t, root+"/nested", "init", "-q")
 	git(w.t, root+"/nested", "commit", "-q", "--allow-empty", "-m", "first")
 	git(w.t, root, "submodule", "--quiet", "add", root+"/nested", "module")
+	w.repositories(root)
 	w.do(os.MkdirAll(root+"/.git/hooks", 0o755))
 	w.do(os.WriteFile(root+"/.git/hooks/pre-commit", []byte("#!/bin/sh\n"), 0o755))
 	return base
+}
+
+// gitDirs are the directories in the root in which the user runs git after an attack on repositories.
+var gitDirs = []string{"", "nested", "module", "deep/er/nested", "node_modules/@a/b/node_modules/c/d/e", "separate", ".bare", "tree", "linked", "broken"}
+
+// repositories makes repositories of other forms in the root.
+func (w *world) repositories(root string) {
+	for _, name := range []string{"deep/er/nested", "node_modules/@a/b/node_modules/c/d/e", "linked"} {
+		w.do(os.MkdirAll(filepath.Join(root, name), 0o755))
+		git(w.t, filepath.Join(root, name), "init", "-q")
+	}
+	w.do(os.MkdirAll(root+"/store", 0o755))
+	w.do(os.Rename(root+"/linked/.git", root+"/store/linked"))
+	w.do(os.Symlink("../store/linked", root+"/linked/.git"))
+	git(w.t, root, "init", "-q", "--separate-git-dir", "store/separate", "separate")
+	w.do(os.WriteFile(root+"/separate/.git", []byte("gitdir: ../store/separate\n"), 0o644)) // the world moves
+	git(w.t, root, "clone", "-q", "--bare", "nested", ".bare")
+	git(w.t, root+"/.bare", "worktree", "add", "-q", "--detach", "../tree")
+	w.do(os.WriteFile(root+"/tree/.git", []byte("gitdir: ../.bare/worktrees/tree\n"), 0o644))
+	w.do(os.WriteFile(root+"/.bare/worktrees/tree/gitdir", []byte("../../../tree/.git\n"), 0o644))
+	w.do(os.MkdirAll(root+"/broken", 0o755))
+	w.do(os.WriteFile(root+"/broken/.git", []byte("gitdir: ../missing/repository\n"), 0o644))
+}
+
+// ran is the file that a program of an attack on repositories makes.
+func (w *world) ran() string { return w.base + "/ran" }
+
+// userGit runs git as the user does after a command, in all directories with repositories, and notes whether it has run a program of an attack.
+func (w *world) userGit() {
+	for _, name := range gitDirs {
+		cmd := exec.Command(peer.Need(w.t, "git"), "--no-optional-locks", "status", "--short")
+		cmd.Dir, cmd.Env = filepath.Join(w.root, name), w.environ()
+		out, _ := cmd.CombinedOutput() // an attack may have broken the repository
+		switch err := os.Remove(w.ran()); {
+		case err == nil:
+			w.hit(nextGit, "git status in %s has run the program of an attack: %.300s", cmd.Dir, out)
+		case !errors.Is(err, fs.ErrNotExist):
+			w.t.Error(err)
+		}
+	}
 }
 
 // systemFile returns a file of ours in /usr/local, or "" if this user may not write there.
@@ -443,12 +485,12 @@ func (w *world) vars() []string {
 	return []string{"HOST=" + fmt.Sprint(os.Getpid()), "PIDNS=" + w.pidns, "PORT=" + portOf(w.ports["tcp4"]), "TLSPORT=" + w.ports["tls"], "PLAIN=" + named + ":" + w.ports["plain"], "PLAINPORT=" + w.ports["plain"],
 		"OUT=" + w.out, "ROOT=" + w.root, "HOSTHOME=" + w.home, "HOSTTMP=" + w.tmp, "RUN=" + w.run, "TOOL=" + w.tool, "VICTIM=" + fmt.Sprint(w.victim.Process.Pid),
 		"VICTIMAT=" + w.victimAt, "SECRETLEN=" + fmt.Sprint(len(w.secret)), "SHM=" + fmt.Sprint(w.shmKey), "KEYNAME=" + w.key, "SYSTEM=" + system, "SHMFILE=/dev/shm/" + filepath.Base(w.base),
-		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["], "ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket, "MARK=" + filepath.Base(w.base)}
+		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["], "ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket, "RAN=" + w.ran(), "MARK=" + filepath.Base(w.base)}
 }
 
 // protectedNames are the files and directories in a root that start programs outside.
 var protectedNames = []string{".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/worktrees", ".git/commondir", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
-	"module/.git", ".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc", ".envrc", ".gitconfig"}
+	"module/.git", "refs", "commondir", "nested/refs", "nested/commondir", ".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc", ".envrc", ".gitconfig"}
 
 // kind returns what a change of a file means.
 func (w *world) kind(name string) effect {

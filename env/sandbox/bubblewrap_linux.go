@@ -379,11 +379,16 @@ func (b *bubblewrap) about() string {
 	if b.options.Level == Workspace {
 		text += "; .git/config, .git/hooks and settings of agents, editors and shells are read-only"
 	}
+	if frozen := b.frozen(); len(frozen) > 0 {
+		text += "; read-only as well: " + strings.Join(frozen, ", ")
+	}
 	if b.options.Network && b.scope == "" {
 		text += "; they reach abstract Unix sockets of this machine"
 	}
 	return text
 }
+
+func (b *bubblewrap) frozen() []string { return b.plan.frozen }
 
 func (b *bubblewrap) protection() env.Protection { return b.plan.protection() }
 

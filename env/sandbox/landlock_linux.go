@@ -126,8 +126,8 @@ func (k *landlock) repository(root string) {
 			k.plan.add(mount{path: real, readOnly: true})
 		}
 	}
-	own, ok := linkedDir(filepath.Join(root, ".git"))
-	if !ok || len(git.Roots(root)) < 2 {
+	own, err := filepath.EvalSymlinks(linkedDir(filepath.Join(root, ".git")))
+	if err != nil || len(git.Roots(root)) < 2 {
 		return
 	}
 	if common := filepath.Dir(filepath.Dir(own)); filepath.Base(filepath.Dir(own)) == "worktrees" {
@@ -217,6 +217,8 @@ func (k *landlock) about() string {
 func (k *landlock) hides() bool { return false }
 
 func (k *landlock) userNamespaces() bool { return false }
+
+func (k *landlock) frozen() []string { return nil }
 
 func (k *landlock) protection() env.Protection { return k.plan.protection() }
 

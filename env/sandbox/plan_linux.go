@@ -21,6 +21,7 @@ type plan struct {
 	mounts   []mount
 	links    [][2]string // symbolic links, by which roots have the names that the host gave them
 	files    []placeholder
+	frozen   []string // nested repositories that are read-only, because they cannot be protected otherwise
 }
 
 // root is a directory that the host named.
@@ -52,7 +53,7 @@ func newPlan(dir string, o *Options, private string) (*plan, error) {
 		if !r.readOnly {
 			p.repository(o, r.path)
 			p.root(r.path)
-			p.nested(o, r.path)
+			newWalk(p, o, r.path).nested()
 		}
 	}
 	return p, nil
@@ -158,17 +159,15 @@ func (p *plan) protect(f placeholder) {
 	p.files = append(p.files, f)
 }
 
-// root protects the files directly in a writable root that start programs outside. Without a repository of its own, the root could become
-// one: .git, and HEAD, with which git takes a directory for a repository without a work tree.
+// root protects the files directly in a writable root that start programs outside. Without a repository of its own, the root could become one.
 func (p *plan) root(dir string) {
 	for _, name := range env.DefaultProtection().Ask {
 		p.protect(placeholder{path: filepath.Join(dir, name)})
 	}
-	if _, err := os.Lstat(filepath.Join(dir, ".git", "HEAD")); err == nil {
-		return
+	if _, err := os.Lstat(filepath.Join(dir, ".git", "HEAD")); err != nil {
+		p.protect(placeholder{path: filepath.Join(dir, ".git")})
 	}
-	p.protect(placeholder{path: filepath.Join(dir, ".git")})
-	p.protect(placeholder{path: filepath.Join(dir, "HEAD")})
+	p.shield(dir)
 }
 
 // pin makes a mount of each directory between a writable mount and a mount or protected file inside it. Otherwise commands could rename the

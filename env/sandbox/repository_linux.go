@@ -12,14 +12,6 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// maxWalked limits the directories that are looked at for nested repositories, maxDepth how deep, and maxNested the repositories in
-// which commands may commit; further ones are read-only.
-const (
-	maxWalked = 10_000
-	maxDepth  = 5
-	maxNested = 16
-)
-
 // repository adds what commands need to use the repository of a writable root, and protects what could start programs outside.
 func (p *plan) repository(o *Options, root string) {
 	found := git.Roots(root)
@@ -39,37 +31,42 @@ func (p *plan) repository(o *Options, root string) {
 		p.configured(o, dotGit, top)
 		return
 	}
-	p.protect(placeholder{path: dotGit})
 	if len(found) < 2 { // its directory does not name the work tree in turn
+		p.pointed(o, dotGit)
 		return
 	}
+	p.protect(placeholder{path: dotGit})
 	gitDir := found[1]
 	if p.hidden(gitDir) {
 		return
 	}
 	p.gitDir(gitDir)
 	p.configured(o, gitDir, top)
-	if own, ok := linkedDir(dotGit); ok && filepath.Dir(filepath.Dir(own)) == gitDir {
-		p.add(mount{path: own})
-		for _, name := range []string{"commondir", "gitdir"} {
-			p.protect(placeholder{path: filepath.Join(own, name), file: true})
-		}
-		p.worktreeConfig(gitDir, own)
+	if own, err := filepath.EvalSymlinks(linkedDir(dotGit)); err == nil {
+		p.linked(gitDir, own)
 	}
 }
 
-// linkedDir returns the directory that a .git file names.
-func linkedDir(dotGit string) (string, bool) {
+// linked lets commands write in the directory own of a linked work tree of a repository, except what leads to another one.
+func (p *plan) linked(gitDir, own string) {
+	if filepath.Dir(own) != filepath.Join(gitDir, "worktrees") {
+		return
+	}
+	p.add(mount{path: own})
+	for _, name := range []string{"commondir", "gitdir"} {
+		p.protect(placeholder{path: filepath.Join(own, name), file: true})
+	}
+	p.worktreeConfig(gitDir, own)
+}
+
+// linkedDir returns the directory that a .git file names, or "".
+func linkedDir(dotGit string) string {
 	data, err := os.ReadFile(dotGit)
-	if err != nil {
-		return "", false
-	}
 	target, ok := strings.CutPrefix(string(data), "gitdir:")
-	if target = strings.TrimSpace(target); !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(dotGit), target)
+	if target = strings.TrimSpace(target); err != nil || !ok || target == "" {
+		return ""
 	}
-	real, err := filepath.EvalSymlinks(target)
-	return real, ok && err == nil
+	return absolute(target, filepath.Dir(dotGit))
 }
 
 // gitDir lets commands write in the directory of a repository, except what starts programs: hooks, the configuration, and what leads to
@@ -163,34 +160,4 @@ func configOf(dir string) string {
 		return ""
 	}
 	return string(data)
-}
-
-// nested protects the repositories below a root that exist now. Directories of packages and those of other mounts in the plan are left out.
-func (p *plan) nested(o *Options, root string) {
-	walked, found := 0, 0
-	var walk func(dir string, depth int)
-	walk = func(dir string, depth int) {
-		if walked++; walked > maxWalked {
-			return
-		}
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			return
-		}
-		for _, e := range list {
-			name := filepath.Join(dir, e.Name())
-			switch {
-			case e.Name() == ".git" && dir != root:
-				if found++; e.IsDir() && found <= maxNested {
-					p.gitDir(name)
-					p.configured(o, name, dir)
-				} else if e.Type()&fs.ModeSymlink == 0 {
-					p.protect(placeholder{path: name})
-				}
-			case e.IsDir() && e.Name() != ".git" && e.Name() != "node_modules" && depth < maxDepth:
-				walk(name, depth+1)
-			}
-		}
-	}
-	walk(root, 0)
 }

@@ -68,6 +68,8 @@ type mechanism interface {
 	userNamespaces() bool
 	// protection returns the files that commands cannot change.
 	protection() env.Protection
+	// frozen returns the repositories in the roots that are read-only, because commands could make them run programs outside.
+	frozen() []string
 	// sees reports whether commands see a file as it is outside, and whether they may change it. The path has no symbolic links.
 	sees(name string) (visible, writable bool)
 	close() error
@@ -113,6 +115,9 @@ func (s *Sandbox) Confine(o env.LocalOptions) env.LocalOptions {
 	}
 	o.Network, o.Sandbox = s.network(), s.about()
 	o.Confined = append(slices.Clone(o.Confined), "sandbox "+s.name(), "network "+s.network())
+	for _, name := range s.frozen() {
+		o.Confined = append(o.Confined, "read-only "+name)
+	}
 	o.HidesHost, o.UserNamespaces = o.HidesHost || s.hides(), s.userNamespaces()
 	before := o.Launch
 	o.Launch = func(ctx context.Context, l env.Launch) (env.Launch, error) {
@@ -160,6 +165,7 @@ func (nothing) about() string                                              { ret
 func (nothing) hides() bool                                                { return false }
 func (nothing) userNamespaces() bool                                       { return false }
 func (nothing) protection() env.Protection                                 { return env.DefaultProtection() }
+func (nothing) frozen() []string                                           { return nil }
 func (nothing) sees(string) (visible, writable bool)                       { return true, true }
 func (nothing) close() error                                               { return nil }
 

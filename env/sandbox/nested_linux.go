@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxWalked limits the directories that are looked at for nested repositories, once outside of node_modules and once in them, and
+// maxNested the repositories in which commands may commit; further ones are read-only.
+const (
+	maxWalked = 10_000
+	maxNested = 16
+)
+
+// walk looks for repositories below a root, those near its top first.
+type walk struct {
+	plan    *plan
+	options *Options
+	root    string
+	found   int
+	dirs    []string // that are still to be looked at
+	modules []string // directories of packages, which come last
+
+	inModules bool // it is their turn
+}
+
+func newWalk(p *plan, o *Options, root string) *walk {
+	return &walk{plan: p, options: o, root: root, dirs: []string{root}}
+}
+
+// nested protects the repositories that exist now, as far as git would use them.
+func (w *walk) nested() {
+	for range 2 {
+		for range maxWalked {
+			if len(w.dirs) == 0 {
+				break
+			}
+			w.next()
+		}
+		w.dirs, w.modules, w.inModules = w.modules, nil, true
+	}
+}
+
+// next looks at one directory.
+func (w *walk) next() {
+	dir := w.dirs[0]
+	w.dirs = w.dirs[1:]
+	list, err := os.ReadDir(dir)
+	if err != nil || !w.plan.writable(dir) {
+		return
+	}
+	at := slices.IndexFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".git" })
+	if at >= 0 && dir != w.root {
+		w.repository(dir, list[at])
+	}
+	if isGitDir(dir) {
+		w.plan.gitDir(dir)
+		w.plan.configured(w.options, dir, dir)
+		w.plan.shield(dir)
+		if at < 0 {
+			return
+		}
+	}
+	for _, e := range list {
+		switch name := filepath.Join(dir, e.Name()); {
+		case !e.IsDir() || e.Name() == ".git":
+		case e.Name() == "node_modules" && !w.inModules:
+			w.modules = append(w.modules, name)
+		default:
+			w.dirs = append(w.dirs, name)
+		}
+	}
+}
+
+// repository protects a nested repository, whose work tree is dir.
+func (w *walk) repository(dir string, dotGit fs.DirEntry) {
+	p, name := w.plan, filepath.Join(dir, ".git")
+	if there, err := (placeholder{path: name}).present(); err == nil && !there {
+		return // it is a placeholder of another session
+	}
+	w.found++
+	switch {
+	case dotGit.Type()&fs.ModeSymlink != 0: // which nothing can cover
+		p.freeze(dir)
+		p.target(w.options, name, dir)
+	case !dotGit.IsDir():
+		p.pointed(w.options, name)
+	case w.found > maxNested:
+		p.protect(placeholder{path: name})
+		p.frozen = append(p.frozen, name)
+	default:
+		p.gitDir(name)
+		p.configured(w.options, name, dir)
+		p.shield(dir)
+	}
+}
+
+// freeze makes a directory read-only.
+func (p *plan) freeze(dir string) {
+	p.add(mount{path: dir, readOnly: true})
+	p.frozen = append(p.frozen, dir)
+}
+
+// pointed protects a .git file, and the repository that it names if commands can write there.
+func (p *plan) pointed(o *Options, dotGit string) {
+	p.protect(placeholder{path: dotGit})
+	if dir := linkedDir(dotGit); dir != "" {
+		p.target(o, dir, filepath.Dir(dotGit))
+	}
+}
+
+// target protects the directory of a repository that lies elsewhere below a root, or the place where it would lie. top is the work tree.
+func (p *plan) target(o *Options, dir, top string) {
+	own, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		if to, err := os.Readlink(dir); err == nil {
+			dir = absolute(to, filepath.Dir(dir))
+		}
+		p.protectBelow(dir, false)
+		return
+	}
+	common := own
+	if data, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+		if common, err = filepath.EvalSymlinks(absolute(strings.TrimSpace(string(data)), own)); err != nil {
+			common = own
+		}
+	}
+	if !p.writable(common) {
+		return
+	}
+	switch {
+	case own == common || filepath.Dir(own) == filepath.Join(common, "worktrees") && namesBack(own, filepath.Join(top, ".git")):
+		p.gitDir(common)
+		p.configured(o, common, top)
+		p.linked(common, own)
+	case p.writable(own):
+		p.protect(placeholder{path: own})
+	}
+}
+
+// namesBack reports whether the directory of a linked work tree names its .git file.
+func namesBack(own, dotGit string) bool {
+	data, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	if err != nil {
+		return false
+	}
+	a, err1 := os.Stat(absolute(strings.TrimSpace(string(data)), own))
+	b, err2 := os.Stat(dotGit)
+	return err1 == nil && err2 == nil && os.SameFile(a, b)
+}
+
+// writable reports whether the plan lets commands write in a directory of a root.
+func (p *plan) writable(dir string) bool {
+	in := p.innermost(dir)
+	return in != nil && !in.readOnly && in.source == "" && !slices.ContainsFunc(p.files, func(f placeholder) bool {
+		return below(dir, f.path) && (in.path == f.path || !below(in.path, f.path))
+	})
+}
+
+// shield keeps a directory and all above it that commands can write in from becoming another repository. Commands can break the one that
+// is there, since git writes HEAD by renaming, and outside git would look on: for a bare repository in the directory itself, and above it.
+func (p *plan) shield(dir string) {
+	for ; p.writable(dir); dir = filepath.Dir(dir) {
+		dotGit := placeholder{path: filepath.Join(dir, ".git")}
+		if there, err := dotGit.present(); !there && err == nil {
+			p.protect(dotGit)
+		}
+		if !isGitDir(dir) {
+			p.notBare(dir)
+		}
+	}
+}
+
+// notBare keeps a directory from becoming a bare repository. Git takes it for one if it has HEAD, objects and refs, the latter two perhaps
+// where the file commondir says. HEAD is the last choice: with it there, git refuses "git diff HEAD" as ambiguous.
+func (p *plan) notBare(dir string) {
+	for _, name := range []string{"refs", "objects", "HEAD"} {
+		f := placeholder{path: filepath.Join(dir, name)}
+		if there, err := f.present(); !there && err == nil || name == "HEAD" {
+			p.protect(f)
+			break
+		}
+	}
+	p.protect(placeholder{path: filepath.Join(dir, "commondir")})
+}
+
+// isGitDir reports whether git may take a directory for that of a repository.
+func isGitDir(dir string) bool {
+	has := func(name string) bool {
+		there, err := placeholder{path: filepath.Join(dir, name)}.present()
+		return there || err != nil
+	}
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
