@@ -100,7 +100,8 @@ func (c *configuring) file(name string, level int) string {
 		if target == "" || strings.HasPrefix(target, "~") || strings.HasPrefix(target, "%(") {
 			return "the configuration of git includes " + s.value
 		}
-		if why := c.file(from(path.Dir(name), target), level+1); why != "" {
+		dir := name[:strings.LastIndexByte(name, '/')] // not path.Dir, since a link in front of .. leads elsewhere
+		if why := c.file(from(dir, target), level+1); why != "" {
 			return why
 		}
 	}

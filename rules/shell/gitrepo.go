@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -31,54 +33,118 @@ func (r *read) discover(dir string) (*repository, string) {
 	}
 }
 
-// discoverAt returns the repository whose top is a directory. Anything unusual is refused, because git may take it for a repository.
+// discoverAt returns the repository whose top is a directory. Anything unusual is refused, because git may take it for a repository, or look
+// on: if .git is a directory but no repository to git, the directory itself may be a bare one, and then those above it.
 func (r *read) discoverAt(dir string) (*repository, string) {
-	unknown := "it is not known whether " + dir + " is a repository"
-	dotGit := path.Join(dir, ".git")
-	info, err := r.Env.Stat(r.ctx, dotGit)
-	if err != nil {
-		if there, err := r.exists(r.ctx, dotGit); there || err != nil {
-			return nil, unknown
-		}
-		there, err := r.exists(r.ctx, path.Join(dir, "HEAD"))
-		if err != nil {
-			return nil, unknown
-		}
-		if there {
-			return nil, dir + " may be a repository without a work tree"
-		}
-		return nil, ""
+	_, err := r.lstat(dir, "HEAD") // first, because git needs it in every repository
+	beside := err == nil
+	if err != nil && !missing(err) {
+		return nil, "it is not known whether " + dir + " is a repository"
 	}
-	repo := &repository{top: dir, gitDir: dotGit}
-	if !info.IsDir() {
+	info, err := r.Env.Stat(r.ctx, path.Join(dir, ".git"))
+	switch {
+	case missing(err) && beside:
+		return nil, dir + " may be a repository without a work tree, because it has a HEAD"
+	case missing(err):
+		return nil, ""
+	case err != nil:
+		return nil, "it is not known whether " + dir + " is a repository"
+	}
+	repo, why := r.dotGit(dir, info)
+	if why == "" {
+		why = r.broken(repo)
+	}
+	if beside {
+		return nil, strings.TrimPrefix(why+"; ", "; ") + "there is HEAD beside .git in " + dir + ", which git uses if .git is broken"
+	}
+	return repo, why
+}
+
+// dotGit returns the repository of a .git file or directory. Its directories have no links in them, so that names in them can be joined.
+func (r *read) dotGit(dir string, info env.Info) (_ *repository, why string) {
+	dotGit := path.Join(dir, ".git")
+	unknown := "it is not known which repository " + dotGit + " leads to"
+	name := dotGit
+	switch {
+	case info.Mode.IsRegular():
 		text, err := r.read(dotGit)
 		target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
 		if err != nil || !ok || target != strings.TrimSpace(target) { // git keeps spaces
 			return nil, unknown
 		}
-		repo.gitDir = from(dir, target)
+		name = from(dir, target)
+	case !info.IsDir():
+		return nil, dotGit + " is neither a file nor a directory"
+	}
+	repo := &repository{top: dir}
+	var err error
+	if repo.gitDir, err = env.Resolve(r.ctx, r.Env, name); err != nil {
+		return nil, unknown
 	}
 	repo.commonDir = repo.gitDir
 	common, err := r.read(path.Join(repo.gitDir, "commondir"))
-	switch {
-	case err == nil:
-		target := strings.TrimRight(string(common), "\r\n")
-		if target != strings.TrimSpace(target) {
-			return nil, unknown
-		}
-		repo.commonDir = from(repo.gitDir, target)
-	case !missing(err):
+	if missing(err) {
+		return repo, ""
+	}
+	target := strings.TrimRight(string(common), "\r\n")
+	if err != nil || target != strings.TrimSpace(target) {
 		return nil, unknown
 	}
-	for _, name := range []string{path.Join(repo.gitDir, "HEAD"), path.Join(repo.commonDir, "objects"), path.Join(repo.commonDir, "refs")} {
-		if there, err := r.exists(r.ctx, name); !there || err != nil {
-			return nil, dotGit + " is not a complete repository"
-		}
+	if repo.commonDir, err = env.Resolve(r.ctx, r.Env, from(repo.gitDir, target)); err != nil {
+		return nil, unknown
 	}
 	return repo, ""
 }
 
-// from returns an absolute path for a name in a directory.
+// broken returns why git may not take the directories for those of a repository, as is_git_directory in git's setup.c does.
+func (r *read) broken(repo *repository) string {
+	info, err := r.lstat(repo.gitDir, "HEAD")
+	if err != nil || !info.Mode.IsRegular() {
+		return repo.gitDir + " is not a repository: it has no file HEAD"
+	}
+	if head, err := r.read(path.Join(repo.gitDir, "HEAD")); err != nil || !validHead(string(head)) {
+		return repo.gitDir + " is not a repository: its HEAD is neither a branch nor a commit"
+	}
+	for name, in := range map[string]string{"objects": "info", "refs": "heads"} {
+		dir := path.Join(repo.commonDir, name)
+		info, err := r.Env.Stat(r.ctx, dir)
+		if err != nil || !info.IsDir() {
+			return repo.commonDir + " is not a repository: it has no directory " + name
+		}
+		if _, err := r.exists(r.ctx, path.Join(dir, in)); err != nil { // git wants the right to look for files in it
+			return repo.commonDir + " is not a repository: its directory " + name + " cannot be used"
+		}
+	}
+	return ""
+}
+
+// validHead reports whether a file HEAD names a ref or a commit.
+func validHead(text string) bool {
+	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
+		return strings.HasPrefix(strings.TrimLeft(ref, " \t\r\n"), "refs/")
+	}
+	return len(text) >= 40 && strings.Trim(text[:40], "0123456789abcdef") == ""
+}
+
+// lstat describes a file in a directory, a symbolic link itself.
+func (r *read) lstat(dir, name string) (env.Info, error) {
+	node, err := env.TreeOf(r.Env).Lstat(r.ctx, path.Join(dir, name))
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return node.Info, err
+	}
+	list, err := r.Env.ReadDir(r.ctx, dir)
+	if err != nil {
+		return env.Info{}, err
+	}
+	for _, info := range list {
+		if info.Name == name {
+			return info, nil
+		}
+	}
+	return env.Info{}, fs.ErrNotExist
+}
+
+// from returns an absolute path for a name in a directory. It keeps .., because a link may be in front of it.
 func from(dir, name string) string {
 	p, _ := absolute(dir, name)
 	return p
@@ -103,7 +169,7 @@ func (r *read) programs(repo *repository) string {
 			return fmt.Sprintf("the configuration of git has %s, which may run a program", s.name)
 		}
 	}
-	hook := path.Join(hooks, "post-index-change")
+	hook := hooks + "/post-index-change" // not path.Join, since a link in front of .. leads elsewhere
 	if there, err := r.exists(r.ctx, hook); there || err != nil {
 		return "git may run the hook " + hook
 	}
