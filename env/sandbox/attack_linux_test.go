@@ -154,12 +154,16 @@ func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment
 	}
 }
 
-// usedUp returns a file that an attack has removed or made, without which the next one would mean something else, or "".
+// usedUp returns a file that an attack has removed or made, without which the next one would mean
+// something else, or "".
 func (w *world) usedUp() string {
 	if _, err := os.Stat(w.root + "/evil.sh"); err == nil {
 		return w.root + "/evil.sh, which an attack on repositories has made"
 	}
-	for _, name := range []string{w.tool, w.root + "/.git/HEAD", w.root + "/nested/.git/HEAD", w.root + "/module/.git", w.root + "/.git/objects", w.root + "/.git/refs"} {
+	for _, name := range []string{
+		w.tool, w.root + "/.git/HEAD", w.root + "/.git/objects", w.root + "/.git/refs", w.root + "/nested/.git/HEAD",
+		w.root + "/module/.git",
+	} {
 		if _, err := os.Stat(name); err != nil {
 			return name
 		}

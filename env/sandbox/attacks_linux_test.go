@@ -16,7 +16,8 @@ type attack struct {
 // attacks returns the table. The scripts run in the working directory of the sandbox, with the variables of world.vars.
 func attacks() []attack {
 	return flat(
-		writesOutside(), writesByTricks(), writesOfProtected(), repositories(), reads(), sockets(), networks(), proxies(), processes(), mounts(), kernels(), devices())
+		writesOutside(), writesByTricks(), writesOfProtected(), repositories(),
+		reads(), sockets(), networks(), proxies(), processes(), mounts(), kernels(), devices())
 }
 
 func flat(tables ...[]attack) (all []attack) {
@@ -122,10 +123,12 @@ func writesOfProtected() []attack {
 	}
 }
 
-// repositories returns attacks on which repository git finds. Each of them breaks one, or waits for the user to make one.
+// repositories returns attacks on which repository git finds. Each of them breaks one, or waits for
+// the user to make one.
 func repositories() []attack {
 	const evil = `printf '#!/bin/sh\n: >"%s"\n' "$RAN" >"$ROOT/evil.sh"; chmod 755 "$ROOT/evil.sh"
-configure() { printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = %s\n\tfsmonitor = %s\n' "$1" "$ROOT/evil.sh"; }
+configure() { printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = %s\n' "$1"
+printf '\tfsmonitor = %s\n' "$ROOT/evil.sh"; }
 evil() { mkdir -p "$1/objects" "$1/refs"; echo 'ref: refs/heads/main' >"$1/HEAD"; configure "$2" >"$1/config"; }
 `
 	var all []attack
@@ -133,27 +136,41 @@ evil() { mkdir -p "$1/objects" "$1/refs"; echo 'ref: refs/heads/main' >"$1/HEAD"
 		{name: "a repository beside a .git without HEAD", script: `rm .git/HEAD; evil . "$ROOT"`},
 		{name: "a repository beside a .git whose HEAD is wrong", script: `echo x >.git/HEAD; evil . "$ROOT"`},
 		{name: "a repository beside a .git without objects", script: `mv .git/objects .git/o; evil . "$ROOT"`},
-		{name: "a repository beside a .git whose refs cannot be used", script: `mv .git/refs .git/r; ln -s r/r .git/refs; evil . "$ROOT"`},
-		{name: "a repository beside a .git, with a common directory", script: `rm .git/HEAD; evil evil "$ROOT"; echo 'ref: refs/heads/main' >HEAD; echo evil >commondir
+		{name: "a repository beside a .git whose refs cannot be used",
+			script: `mv .git/refs .git/r; ln -s r/r .git/refs; evil . "$ROOT"`},
+		{name: "a repository beside a .git, with a common directory",
+			script: `rm .git/HEAD; evil evil "$ROOT"; echo 'ref: refs/heads/main' >HEAD; echo evil >commondir
 printf '[extensions]\n\tworktreeConfig = true\n' >>evil/config; configure "$ROOT" >config.worktree`},
-		{name: "a repository beside a .git, with HEAD as a link", script: `rm .git/HEAD; evil . "$ROOT"; ln -sf refs/heads/main HEAD`},
-		{name: "move .git away and make a bare repository", script: `mv .git x || rm .git/HEAD; git init -q --bare .; configure "$ROOT" >config`},
+		{name: "a repository beside a .git, with HEAD as a link",
+			script: `rm .git/HEAD; evil . "$ROOT"; ln -sf refs/heads/main HEAD`},
+		{name: "move .git away and make a bare repository",
+			script: `mv .git x || rm .git/HEAD; git init -q --bare .; configure "$ROOT" >config`},
 		{name: "a file .git", script: `evil evil "$ROOT"; mv .git x; echo 'gitdir: ./evil' >.git`},
 		{name: "a file .git by git", script: `git init -q --separate-git-dir evil .; configure "$ROOT" >evil/config`},
 		{name: "a repository beside a nested .git", script: `rm nested/.git/HEAD; evil nested "$ROOT/nested"`},
-		{name: "a repository above a nested .git", script: `rm deep/er/nested/.git/HEAD; evil deep/er/.git "$ROOT/deep/er"`},
-		{name: "a repository without a work tree above a nested .git", script: `rm deep/er/nested/.git/HEAD; evil deep "$ROOT/deep/er"`},
-		{name: "a repository in node_modules", script: `cd node_modules/@a/b/node_modules/c/d/e; rm .git/HEAD; evil . "$PWD"`},
-		{name: "the configuration of a repository in node_modules", script: `cd node_modules/@a/b/node_modules/c/d/e; configure "$PWD" >.git/config`},
-		{name: "the configuration of a separate repository", script: `configure "$ROOT/separate" >store/separate/config`},
-		{name: "where a separate repository is", script: `evil evil "$ROOT/separate"; mv store s; mkdir store; cp -r evil store/separate`},
+		{name: "a repository above a nested .git",
+			script: `rm deep/er/nested/.git/HEAD; evil deep/er/.git "$ROOT/deep/er"`},
+		{name: "a repository without a work tree above a nested .git",
+			script: `rm deep/er/nested/.git/HEAD; evil deep "$ROOT/deep/er"`},
+		{name: "a repository in node_modules",
+			script: `cd node_modules/@a/b/node_modules/c/d/e; rm .git/HEAD; evil . "$PWD"`},
+		{name: "the configuration of a repository in node_modules",
+			script: `cd node_modules/@a/b/node_modules/c/d/e; configure "$PWD" >.git/config`},
+		{name: "the configuration of a separate repository",
+			script: `configure "$ROOT/separate" >store/separate/config`},
+		{name: "where a separate repository is",
+			script: `evil evil "$ROOT/separate"; mv store s; mkdir store; cp -r evil store/separate`},
 		{name: "the configuration of a bare repository", script: `configure "$ROOT/.bare" >.bare/config`},
-		{name: "the configuration of a bare repository's work tree", script: `configure "$ROOT/tree" >.bare/config; echo ../../../evil >.bare/worktrees/tree/commondir; evil evil "$ROOT/tree"`},
+		{name: "the configuration of a bare repository's work tree",
+			script: `configure "$ROOT/tree" >.bare/config; echo ../../../evil >.bare/worktrees/tree/commondir
+evil evil "$ROOT/tree"`},
 		{name: "a .git in a bare repository", script: `evil .bare/.git "$ROOT/.bare"`},
 		{name: "a linked .git", script: `rm linked/.git; evil linked/.git "$ROOT/linked"`},
 		{name: "what a linked .git leads to", script: `configure "$ROOT/linked" >store/linked/config`},
 		{name: "what a broken .git file leads to", script: `evil missing/repository "$ROOT/broken"`},
-		{name: "a repository for later", script: `evil unborn/later "$ROOT/unborn"; rm .git/HEAD; git init -q . ; git config core.fsmonitor "$ROOT/evil.sh"`},
+		{name: "a repository for later",
+			script: `evil unborn/later "$ROOT/unborn"; rm .git/HEAD; git init -q . 
+git config core.fsmonitor "$ROOT/evil.sh"`},
 	} {
 		all = append(all, attack{name: a.name, script: evil + a.script, does: nextGit, alone: true, git: true})
 	}

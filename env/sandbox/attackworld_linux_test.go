@@ -217,8 +217,10 @@ func (w *world) template() string {
 	return base
 }
 
-// gitDirs are the directories in the root in which the user runs git after an attack on repositories.
-var gitDirs = []string{"", "nested", "module", "deep/er/nested", "node_modules/@a/b/node_modules/c/d/e", "separate", ".bare", "tree", "linked", "broken"}
+// gitDirs are the directories in the root in which the user runs git after an attack on
+// repositories.
+var gitDirs = []string{"", "nested", "module", "deep/er/nested", "node_modules/@a/b/node_modules/c/d/e",
+	"separate", ".bare", "tree", "linked", "broken"}
 
 // repositories makes repositories of other forms in the root.
 func (w *world) repositories(root string) {
@@ -242,7 +244,8 @@ func (w *world) repositories(root string) {
 // ran is the file that a program of an attack on repositories makes.
 func (w *world) ran() string { return w.base + "/ran" }
 
-// userGit runs git as the user does after a command, in all directories with repositories, and notes whether it has run a program of an attack.
+// userGit runs git as the user does after a command, in all directories with repositories, and
+// notes whether it has run a program of an attack.
 func (w *world) userGit() {
 	for _, name := range gitDirs {
 		cmd := exec.Command(peer.Need(w.t, "git"), "--no-optional-locks", "status", "--short")
@@ -485,12 +488,14 @@ func (w *world) vars() []string {
 	return []string{"HOST=" + fmt.Sprint(os.Getpid()), "PIDNS=" + w.pidns, "PORT=" + portOf(w.ports["tcp4"]), "TLSPORT=" + w.ports["tls"], "PLAIN=" + named + ":" + w.ports["plain"], "PLAINPORT=" + w.ports["plain"],
 		"OUT=" + w.out, "ROOT=" + w.root, "HOSTHOME=" + w.home, "HOSTTMP=" + w.tmp, "RUN=" + w.run, "TOOL=" + w.tool, "VICTIM=" + fmt.Sprint(w.victim.Process.Pid),
 		"VICTIMAT=" + w.victimAt, "SECRETLEN=" + fmt.Sprint(len(w.secret)), "SHM=" + fmt.Sprint(w.shmKey), "KEYNAME=" + w.key, "SYSTEM=" + system, "SHMFILE=/dev/shm/" + filepath.Base(w.base),
-		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["], "ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket, "RAN=" + w.ran(), "MARK=" + filepath.Base(w.base)}
+		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["], "ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket,
+		"RAN=" + w.ran(), "MARK=" + filepath.Base(w.base)}
 }
 
 // protectedNames are the files and directories in a root that start programs outside.
 var protectedNames = []string{".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/worktrees", ".git/commondir", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
-	"module/.git", "refs", "commondir", "nested/refs", "nested/commondir", ".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc", ".envrc", ".gitconfig"}
+	"module/.git", "refs", "commondir", "nested/refs", "nested/commondir",
+	".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc", ".envrc", ".gitconfig"}
 
 // kind returns what a change of a file means.
 func (w *world) kind(name string) effect {

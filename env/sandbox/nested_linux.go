@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// maxWalked limits the directories that are looked at for nested repositories, once outside of node_modules and once in them, and
-// maxNested the repositories in which commands may commit; further ones are read-only.
+// maxWalked limits the directories that are looked at for nested repositories, once outside of
+// node_modules and once in them, and maxNested the repositories in which commands may commit;
+// further ones are read-only.
 const (
 	maxWalked = 10_000
 	maxNested = 16
@@ -112,7 +113,8 @@ func (p *plan) pointed(o *Options, dotGit string) {
 	}
 }
 
-// target protects the directory of a repository that lies elsewhere below a root, or the place where it would lie. top is the work tree.
+// target protects the directory of a repository that lies elsewhere below a root, or the place
+// where it would lie. top is the work tree.
 func (p *plan) target(o *Options, dir, top string) {
 	own, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -131,8 +133,9 @@ func (p *plan) target(o *Options, dir, top string) {
 	if !p.writable(common) {
 		return
 	}
+	tree := filepath.Dir(own) == filepath.Join(common, "worktrees") && namesBack(own, filepath.Join(top, ".git"))
 	switch {
-	case own == common || filepath.Dir(own) == filepath.Join(common, "worktrees") && namesBack(own, filepath.Join(top, ".git")):
+	case own == common || tree:
 		p.gitDir(common)
 		p.configured(o, common, top)
 		p.linked(common, own)
@@ -160,8 +163,9 @@ func (p *plan) writable(dir string) bool {
 	})
 }
 
-// shield keeps a directory and all above it that commands can write in from becoming another repository. Commands can break the one that
-// is there, since git writes HEAD by renaming, and outside git would look on: for a bare repository in the directory itself, and above it.
+// shield keeps a directory and all above it that commands can write in from becoming another
+// repository. Commands can break the one that is there, since git writes HEAD by renaming, and
+// outside git would look on: for a bare repository in the directory itself, and above it.
 func (p *plan) shield(dir string) {
 	for ; p.writable(dir); dir = filepath.Dir(dir) {
 		dotGit := placeholder{path: filepath.Join(dir, ".git")}
@@ -174,8 +178,9 @@ func (p *plan) shield(dir string) {
 	}
 }
 
-// notBare keeps a directory from becoming a bare repository. Git takes it for one if it has HEAD, objects and refs, the latter two perhaps
-// where the file commondir says. HEAD is the last choice: with it there, git refuses "git diff HEAD" as ambiguous.
+// notBare keeps a directory from becoming a bare repository. Git takes it for one if it has HEAD,
+// objects and refs, the latter two perhaps where the file commondir says. HEAD is the last choice:
+// with it there, git refuses "git diff HEAD" as ambiguous.
 func (p *plan) notBare(dir string) {
 	for _, name := range []string{"refs", "objects", "HEAD"} {
 		f := placeholder{path: filepath.Join(dir, name)}

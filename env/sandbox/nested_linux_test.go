@@ -86,14 +86,17 @@ func TestL4_RepositoriesOfOtherForms(t *testing.T) {
 	}
 }
 
-// New repositories can be made where there is none above or below, and where the user may run git later they cannot.
+// New repositories can be made where there is none above or below, and where the user may run git
+// later they cannot.
 func TestL4_NewRepositories(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a/b/f"), "one\n")
 	repository(t, filepath.Join(dir, "a/b"))
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
-	b.succeeds(t, "git init -q new && cd new && echo one >f && git add f && git commit -qm first && git init -q --bare ../bare")
-	for _, script := range []string{"git init -q .", "git init -q a", "git init -q --bare .", "git init -q --bare a", "git init -q --separate-git-dir x ."} {
+	b.succeeds(t, "git init -q new && cd new && echo one >f && git add f && git commit -qm first &&\n"+
+		"git init -q --bare ../bare")
+	for _, script := range []string{"git init -q .", "git init -q a", "git init -q --bare .",
+		"git init -q --bare a", "git init -q --separate-git-dir x ."} {
 		b.fails(t, script)
 	}
 	b.end(t)
@@ -103,7 +106,8 @@ func TestL4_NewRepositories(t *testing.T) {
 	}
 }
 
-// A linked .git cannot be covered, and a seventeenth repository would take too many mounts: they are read-only, and the session says so.
+// A linked .git cannot be covered, and a seventeenth repository would take too many mounts: they
+// are read-only, and the session says so.
 func TestL4_FrozenRepositories(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q") {
@@ -119,7 +123,8 @@ func TestL4_FrozenRepositories(t *testing.T) {
 	}
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
 	b.succeeds(t, "git -C a add f && echo x >q/f && git -C q status && git -C linked status")
-	for _, script := range []string{"git -C q add f", "rm q/.git/HEAD", "echo x >linked/f", "rm linked/.git", "mv linked l", "git -C linked config a.b c"} {
+	for _, script := range []string{"git -C q add f", "rm q/.git/HEAD", "echo x >linked/f", "rm linked/.git",
+		"mv linked l", "git -C linked config a.b c"} {
 		b.fails(t, script)
 	}
 	said := b.sandbox.Confine(env.LocalOptions{}).Confined
@@ -127,5 +132,31 @@ func TestL4_FrozenRepositories(t *testing.T) {
 		if !slices.Contains(said, "read-only "+filepath.Join(dir, name)) {
 			t.Errorf("%s is not named: %q", name, said)
 		}
+	}
+}
+
+// A session that begins while a command of another one runs takes no placeholder for a repository or a file of the user's.
+func TestL4_NestedRepositoriesOfTwoSessions(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "a/b/f"), "one\n")
+	git(t, filepath.Join(dir, "a/b"), "init", "-q")
+	one := newBox(t, dir, sandbox.Options{State: state, Environ: user(t)}, env.LocalOptions{})
+	p, out := one.start(t, env.Command{Script: "echo ready; read x", Stdin: true})
+	out.until(t, "ready")
+	two := newBox(t, dir, sandbox.Options{State: state, Environ: user(t)}, env.LocalOptions{})
+	if _, err := p.Stdin().Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one.end(t)
+	for _, name := range []string{"refs", "a/refs", "a/.git", ".git", "a/b/refs", "a/b/commondir"} {
+		two.fails(t, "rm -rf "+name+"; mkdir -p "+name+"/x")
+	}
+	two.succeeds(t, "mkdir objects a/objects a/b/objects && git -C a/b add f")
+	two.end(t)
+	if left := list(t, dir) + list(t, dir+"/a") + list(t, dir+"/a/b"); left != "a\nobjects"+"b\nobjects"+".git\nf\nobjects" {
+		t.Errorf("left: %s", left)
 	}
 }

@@ -159,7 +159,8 @@ func (p *plan) protect(f placeholder) {
 	p.files = append(p.files, f)
 }
 
-// root protects the files directly in a writable root that start programs outside. Without a repository of its own, the root could become one.
+// root protects the files directly in a writable root that start programs outside. Without a
+// repository of its own, the root could become one.
 func (p *plan) root(dir string) {
 	for _, name := range env.DefaultProtection().Ask {
 		p.protect(placeholder{path: filepath.Join(dir, name)})

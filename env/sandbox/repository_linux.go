@@ -47,7 +47,8 @@ func (p *plan) repository(o *Options, root string) {
 	}
 }
 
-// linked lets commands write in the directory own of a linked work tree of a repository, except what leads to another one.
+// linked lets commands write in the directory own of a linked work tree of a repository, except
+// what leads to another one.
 func (p *plan) linked(gitDir, own string) {
 	if filepath.Dir(own) != filepath.Join(gitDir, "worktrees") {
 		return

@@ -68,7 +68,8 @@ type mechanism interface {
 	userNamespaces() bool
 	// protection returns the files that commands cannot change.
 	protection() env.Protection
-	// frozen returns the repositories in the roots that are read-only, because commands could make them run programs outside.
+	// frozen returns the repositories in the roots that are read-only, because commands could make
+	// them run programs outside.
 	frozen() []string
 	// sees reports whether commands see a file as it is outside, and whether they may change it. The path has no symbolic links.
 	sees(name string) (visible, writable bool)

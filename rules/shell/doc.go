@@ -9,7 +9,9 @@
 // [Reading] has the table of commands that only read. It knows their options, because find, sort, rg, git and others can also write
 // files and run programs. Which files may be read is left to the caller, who gets their names.
 //
-// [Machine] says where commands run. Git commands are taken for reading only if no configuration that applies in their directory names a
-// program, and if git can find no other repository there. A program with a bare name is taken for the system's own unless PATH finds it in the workspace. What else the user's environment
-// and settings make shells and programs do, such as BASH_ENV, is taken to be wanted.
+// [Machine] says where commands run. Git commands are taken for reading only if no configuration
+// that applies in their directory names a program, and if git can find no other repository there. A
+// program with a bare name is taken for the system's own unless PATH finds it in the workspace.
+// What else the user's environment and settings make shells and programs do, such as BASH_ENV, is
+// taken to be wanted.
 package shell

@@ -33,8 +33,9 @@ func (r *read) discover(dir string) (*repository, string) {
 	}
 }
 
-// discoverAt returns the repository whose top is a directory. Anything unusual is refused, because git may take it for a repository, or look
-// on: if .git is a directory but no repository to git, the directory itself may be a bare one, and then those above it.
+// discoverAt returns the repository whose top is a directory. Anything unusual is refused, because
+// git may take it for a repository, or look on: if .git is a directory but no repository to git,
+// the directory itself may be a bare one, and then those above it.
 func (r *read) discoverAt(dir string) (*repository, string) {
 	_, err := r.lstat(dir, "HEAD") // first, because git needs it in every repository
 	beside := err == nil
@@ -55,12 +56,14 @@ func (r *read) discoverAt(dir string) (*repository, string) {
 		why = r.broken(repo)
 	}
 	if beside {
-		return nil, strings.TrimPrefix(why+"; ", "; ") + "there is HEAD beside .git in " + dir + ", which git uses if .git is broken"
+		return nil, strings.TrimPrefix(why+"; ", "; ") + "there is HEAD beside .git in " + dir +
+			", which git uses if .git is broken"
 	}
 	return repo, why
 }
 
-// dotGit returns the repository of a .git file or directory. Its directories have no links in them, so that names in them can be joined.
+// dotGit returns the repository of a .git file or directory. Its directories have no links in them,
+// so that names in them can be joined.
 func (r *read) dotGit(dir string, info env.Info) (_ *repository, why string) {
 	dotGit := path.Join(dir, ".git")
 	unknown := "it is not known which repository " + dotGit + " leads to"
@@ -96,7 +99,8 @@ func (r *read) dotGit(dir string, info env.Info) (_ *repository, why string) {
 	return repo, ""
 }
 
-// broken returns why git may not take the directories for those of a repository, as is_git_directory in git's setup.c does.
+// broken returns why git may not take the directories for those of a repository, as
+// is_git_directory in git's setup.c does.
 func (r *read) broken(repo *repository) string {
 	info, err := r.lstat(repo.gitDir, "HEAD")
 	if err != nil || !info.Mode.IsRegular() {
@@ -144,7 +148,8 @@ func (r *read) lstat(dir, name string) (env.Info, error) {
 	return env.Info{}, fs.ErrNotExist
 }
 
-// from returns an absolute path for a name in a directory. It keeps .., because a link may be in front of it.
+// from returns an absolute path for a name in a directory. It keeps .., because a link may be in
+// front of it.
 func from(dir, name string) string {
 	p, _ := absolute(dir, name)
 	return p

@@ -14,12 +14,14 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// trap puts a program that leaves a mark and what git needs to take a directory for a repository of its own, whose configuration names it.
+// trap puts a program that leaves a mark and what git needs to take a directory for a repository of
+// its own, whose configuration names it.
 func (p *place) trap(dir, top string) {
 	p.Helper()
 	p.put("canary", "#!/bin/sh\n: >'"+p.home+"/mark'\n")
 	p.put(dir+"/HEAD", "ref: refs/heads/main\n")
-	p.put(dir+"/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "+filepath.Join(p.dir, top)+
+	p.put(dir+"/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\t"+
+		"worktree = "+filepath.Join(p.dir, top)+
 		"\n\tfsmonitor = "+p.dir+"/canary\n")
 	p.dirs(dir+"/objects", dir+"/refs")
 }
@@ -61,7 +63,8 @@ func (p *place) marked(script string) (marked bool, out string) {
 	return os.Remove(filepath.Join(p.home, "mark")) == nil, string(text)
 }
 
-// Git looks for a repository by rules of its own. Where these find another one than it looks, whose configuration runs a program, git asks.
+// Git looks for a repository by rules of its own. Where these find another one than it looks, whose
+// configuration runs a program, git asks.
 func TestL2_RepositoryThatGitFinds(t *testing.T) {
 	const status = "git status"
 	for _, c := range []struct {
@@ -71,17 +74,36 @@ func TestL2_RepositoryThatGitFinds(t *testing.T) {
 		runs   bool // the real git runs the program
 		asks   string
 	}{
-		{"no HEAD", func(p *place) { p.trap(".", "."); p.drop(".git/HEAD") }, status, true, "HEAD beside .git"},
-		{"an empty HEAD", func(p *place) { p.trap(".", "."); p.put(".git/HEAD", "") }, status, true, "HEAD beside .git"},
-		{"HEAD that is nothing", func(p *place) { p.trap(".", "."); p.put(".git/HEAD", "x\n") }, status, true, "HEAD beside .git"},
-		{"HEAD elsewhere", func(p *place) { p.trap(".", "."); p.put(".git/HEAD", "ref: heads/main\n") }, status, true, "HEAD beside .git"},
-		{"HEAD as a directory", func(p *place) { p.trap(".", "."); p.drop(".git/HEAD"); p.dirs(".git/HEAD") }, status, true, "HEAD beside .git"},
+		{"no HEAD", func(p *place) {
+			p.trap(".", ".")
+			p.drop(".git/HEAD")
+		}, status, true, "HEAD beside .git"},
+		{"an empty HEAD", func(p *place) {
+			p.trap(".", ".")
+			p.put(".git/HEAD", "")
+		}, status, true, "HEAD beside .git"},
+		{"HEAD that is nothing", func(p *place) {
+			p.trap(".", ".")
+			p.put(".git/HEAD", "x\n")
+		}, status, true, "HEAD beside .git"},
+		{"HEAD elsewhere", func(p *place) {
+			p.trap(".", ".")
+			p.put(".git/HEAD", "ref: heads/main\n")
+		}, status, true, "HEAD beside .git"},
+		{"HEAD as a directory", func(p *place) {
+			p.trap(".", ".")
+			p.drop(".git/HEAD")
+			p.dirs(".git/HEAD")
+		}, status, true, "HEAD beside .git"},
 		{"HEAD as a link", func(p *place) {
 			p.trap(".", ".")
 			p.drop(".git/HEAD")
 			p.link("../HEAD", ".git/HEAD")
 		}, status, true, "HEAD beside .git"},
-		{"no objects", func(p *place) { p.trap(".", "."); p.drop(".git/objects") }, status, true, "HEAD beside .git"},
+		{"no objects", func(p *place) {
+			p.trap(".", ".")
+			p.drop(".git/objects")
+		}, status, true, "HEAD beside .git"},
 		{"objects as a file", func(p *place) {
 			p.trap(".", ".")
 			p.drop(".git/objects")
@@ -90,10 +112,22 @@ func TestL2_RepositoryThatGitFinds(t *testing.T) {
 				p.Fatal(err)
 			}
 		}, status, true, "HEAD beside .git"},
-		{"no refs", func(p *place) { p.trap(".", "."); p.drop(".git/refs") }, status, true, "HEAD beside .git"},
-		{"a common directory that is none", func(p *place) { p.trap(".", "."); p.put(".git/commondir", "../sub\n") }, status, true, "HEAD beside .git"},
-		{"an empty .git", func(p *place) { p.trap("in", "in"); p.dirs("in/.git") }, "git -C in status", true, "HEAD beside .git"},
-		{".git as a link to nothing", func(p *place) { p.trap("in", "in"); p.link("x", "in/.git") }, "git -C in status", true, "without a work tree"},
+		{"no refs", func(p *place) {
+			p.trap(".", ".")
+			p.drop(".git/refs")
+		}, status, true, "HEAD beside .git"},
+		{"a common directory that is none", func(p *place) {
+			p.trap(".", ".")
+			p.put(".git/commondir", "../sub\n")
+		}, status, true, "HEAD beside .git"},
+		{"an empty .git", func(p *place) {
+			p.trap("in", "in")
+			p.dirs("in/.git")
+		}, "git -C in status", true, "HEAD beside .git"},
+		{".git as a link to nothing", func(p *place) {
+			p.trap("in", "in")
+			p.link("x", "in/.git")
+		}, "git -C in status", true, "without a work tree"},
 		{"HEAD as a link to nothing", func(p *place) {
 			p.trap("in", "in")
 			p.drop("in/HEAD")
@@ -190,9 +224,14 @@ func TestL2_RepositoryThatGitFinds(t *testing.T) {
 		}, "cd link && git -C .. status", true, ""},
 		{"GIT_DIR of the script", func(p *place) { p.trap("in", ".") }, "GIT_DIR=in git status", true, ""},
 		{"GIT_DIR exported", func(p *place) { p.trap("in", ".") }, "export GIT_DIR=in; git status", true, ""},
-		{"GIT_DIR of the environment", func(p *place) { p.trap("in", "."); p.vars = []string{"GIT_DIR=in"} }, status, true, ""},
+		{"GIT_DIR of the environment", func(p *place) {
+			p.trap("in", ".")
+			p.vars = []string{"GIT_DIR=in"}
+		}, status, true, ""},
 		{"--git-dir", func(p *place) { p.trap("in", ".") }, "git --git-dir=in status", true, ""},
-		{"-C up from below", func(p *place) { p.dirs("a/b") }, "cd a/b && git -C ../.. status && git -C a/b/.. status", false, ""},
+		{"-C up from below", func(p *place) {
+			p.dirs("a/b")
+		}, "cd a/b && git -C ../.. status && git -C a/b/.. status", false, ""},
 		{"-C down and up", func(p *place) { p.dirs("a/b") }, "git -C a/b/.. status", false, "-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
