@@ -8,10 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/rules/shell"
 )
 
 // trap puts a program that leaves a mark and what git needs to take a directory for a repository of
@@ -128,6 +131,22 @@ func TestL2_RepositoryThatGitFinds(t *testing.T) {
 			p.trap("in", "in")
 			p.link("x", "in/.git")
 		}, "git -C in status", true, "without a work tree"},
+		{".git as a pipe", func(p *place) {
+			p.trap("in", "in")
+			if err := syscall.Mkfifo(filepath.Join(p.dir, "in/.git"), 0o600); err != nil {
+				p.Fatal(err)
+			}
+		}, "git -C in status", true, "HEAD beside .git"},
+		{"objects as a link to nothing", func(p *place) {
+			p.trap(".", ".")
+			p.drop(".git/objects")
+			p.link("x", ".git/objects")
+		}, status, true, "HEAD beside .git"},
+		{"a broken .git above a trap", func(p *place) {
+			p.trap("in", "in")
+			p.dirs("in/a/.git/refs", "in/a/.git/objects")
+			p.put("in/a/.git/HEAD", "x")
+		}, "git -C in/a status", true, "HEAD is neither a branch nor a commit"},
 		{"HEAD as a link to nothing", func(p *place) {
 			p.trap("in", "in")
 			p.drop("in/HEAD")
@@ -255,5 +274,23 @@ func TestL2_RepositoryThatGitFinds(t *testing.T) {
 				t.Errorf("%q asks %q, want %q", c.script, why, c.asks)
 			}
 		})
+	}
+}
+
+// HEAD as a link is also seen in an environment that shows links only in lists.
+func TestL2_LinkedHeadInAnyEnvironment(t *testing.T) {
+	p := newPlace(t)
+	p.git(".", "init", "-q")
+	p.trap("in", "in")
+	p.drop("in/HEAD")
+	m := p.machine()
+	m.Env = struct{ env.Environment }{p.env}
+	c := shell.Parse("git -C in status", shell.Place{Dir: p.dir, Home: p.home}).Commands[0]
+	if _, why := shell.Reading(t.Context(), m, c); why != "" {
+		t.Errorf("without HEAD it asks: %s", why)
+	}
+	p.link("refs/heads/main", "in/HEAD")
+	if _, why := shell.Reading(t.Context(), m, c); !strings.Contains(why, "without a work tree") {
+		t.Errorf("it asks: %q", why)
 	}
 }
