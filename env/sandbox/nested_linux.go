@@ -58,9 +58,7 @@ func (w *walk) next() {
 		w.repository(dir, list[at])
 	}
 	if isGitDir(dir) {
-		w.plan.gitDir(dir)
-		w.plan.configured(w.options, dir, dir)
-		w.plan.shield(dir)
+		w.bare(dir)
 		if at < 0 {
 			return
 		}
@@ -76,6 +74,17 @@ func (w *walk) next() {
 	}
 }
 
+// bare protects a directory that git may take for that of a repository.
+func (w *walk) bare(dir string) {
+	if w.found++; w.found > maxNested && dir != w.root {
+		w.plan.freeze(dir)
+		return
+	}
+	w.plan.gitDir(dir)
+	w.plan.configured(w.options, dir, dir)
+	w.plan.shield(dir)
+}
+
 // repository protects a nested repository, whose work tree is dir.
 func (w *walk) repository(dir string, dotGit fs.DirEntry) {
 	p, name := w.plan, filepath.Join(dir, ".git")
@@ -88,6 +97,9 @@ func (w *walk) repository(dir string, dotGit fs.DirEntry) {
 		p.freeze(dir)
 		p.target(w.options, name, dir)
 	case !dotGit.IsDir():
+		if real, err := filepath.EvalSymlinks(linkedDir(name)); err == nil && w.found > maxNested && p.writable(real) {
+			p.freeze(real)
+		}
 		p.pointed(w.options, name)
 	case w.found > maxNested:
 		p.protect(placeholder{path: name})
@@ -99,8 +111,11 @@ func (w *walk) repository(dir string, dotGit fs.DirEntry) {
 	}
 }
 
-// freeze makes a directory read-only.
+// freeze makes a directory read-only, unless it has been protected already.
 func (p *plan) freeze(dir string) {
+	if slices.ContainsFunc(p.mounts, func(m mount) bool { return m.path == dir }) {
+		return
+	}
 	p.add(mount{path: dir, readOnly: true})
 	p.frozen = append(p.frozen, dir)
 }

@@ -114,6 +114,7 @@ func TestL4_FrozenRepositories(t *testing.T) {
 		write(t, filepath.Join(dir, name, "f"), "one\n")
 		git(t, filepath.Join(dir, name), "init", "-q")
 	}
+	git(t, dir, "init", "-q", "--bare", "deep/bare")
 	git(t, dir, "init", "-q", "linked")
 	if err := os.Rename(filepath.Join(dir, "linked/.git"), filepath.Join(dir, "store")); err != nil {
 		t.Fatal(err)
@@ -124,11 +125,12 @@ func TestL4_FrozenRepositories(t *testing.T) {
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
 	b.succeeds(t, "git -C a add f && echo x >q/f && git -C q status && git -C linked status")
 	for _, script := range []string{"git -C q add f", "rm q/.git/HEAD", "echo x >linked/f", "rm linked/.git",
-		"mv linked l", "git -C linked config a.b c"} {
+		"mv linked l", "git -C linked config a.b c",
+		"rm deep/bare/HEAD", "git -C deep/bare branch x"} {
 		b.fails(t, script)
 	}
 	said := b.sandbox.Confine(env.LocalOptions{}).Confined
-	for _, name := range []string{"q/.git", "linked"} {
+	for _, name := range []string{"q/.git", "linked", "deep/bare"} {
 		if !slices.Contains(said, "read-only "+filepath.Join(dir, name)) {
 			t.Errorf("%s is not named: %q", name, said)
 		}
