@@ -182,6 +182,7 @@ func (s *Session) shutdown() {
 	s.events.flush()
 	closing := s.closeOthers()
 	s.mu.Lock()
+	s.blameOwner()
 	if s.failure == nil && err != nil {
 		s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
 	}

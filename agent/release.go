@@ -33,14 +33,23 @@ func (s *Session) endGivenAway() {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
 	if idle {
-		s.ending, s.why = ReasonClosed, s.givenAway()
-		if !errors.Is(s.why, ErrReleased) {
-			s.failure = s.why
-		}
+		s.ending = ReasonClosed
+		s.blameOwner()
 	}
 	s.mu.Unlock()
 	if idle {
 		go s.shutdown()
+	}
+}
+
+// blameOwner makes that the session was given away the cause of its end, unless it ends for another one. It is called with the lock held.
+func (s *Session) blameOwner() {
+	why := s.givenAway()
+	if why == nil || s.why != nil {
+		return
+	}
+	if s.why = why; !errors.Is(why, ErrReleased) {
+		s.failure = why
 	}
 }
 

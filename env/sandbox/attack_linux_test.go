@@ -208,7 +208,7 @@ func (w *world) outside(t *testing.T, a attack, p programs) (found map[effect][]
 	e, end := w.enter(t, nil, p)
 	out = w.output(t, e, a.script)
 	end()
-	if a.git {
+	if a.on != "" {
 		w.userGit()
 	}
 	return w.effects(out), out
@@ -238,22 +238,47 @@ func (c *confinement) attacked(t *testing.T, p programs) {
 	defer func() { s.end() }()
 	s.reachesNamed()
 	all := attacks()
-	for rest := all; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && n < together && c.options.Level != sandbox.WorkspaceWeak && !rest[n-1].alone && !rest[n].alone {
-			n++
-		}
-		if n == 1 {
-			s.attack(rest[0])
+	for _, some := range c.batches(all) {
+		if len(some) == 1 {
+			s.attack(some[0])
 		} else {
-			s.attackTogether(rest[:n])
+			s.attackTogether(some)
 		}
-		rest = rest[n:]
 	}
 	t.Logf("%s, as user %d: %d attacks, %d held, %d that are not promised got through", c.name, os.Getuid(), len(all), s.held, s.notPromised)
 	if len(all) < 60 {
 		t.Errorf("there are only %d attacks", len(all))
 	}
+}
+
+// batches divides attacks into those that run as one command. Attacks on repositories run together if each is on another one, because each
+// needs a repository that no other has touched.
+func (c *confinement) batches(all []attack) [][]attack {
+	var batches [][]attack
+	open := false // the last batch takes more
+	for _, a := range all {
+		if a.on != "" {
+			continue
+		}
+		if single := a.alone || c.options.Level == sandbox.WorkspaceWeak; single || !open || len(batches[len(batches)-1]) == together {
+			batches, open = append(batches, nil), !single
+		}
+		batches[len(batches)-1] = append(batches[len(batches)-1], a)
+	}
+	var onRepositories [][]attack
+	for _, a := range all {
+		if a.on == "" {
+			continue
+		}
+		at := slices.IndexFunc(onRepositories, func(some []attack) bool {
+			return c.options.Level != sandbox.WorkspaceWeak && !slices.ContainsFunc(some, func(b attack) bool { return a.on == b.on })
+		})
+		if at < 0 {
+			at, onRepositories = len(onRepositories), append(onRepositories, nil)
+		}
+		onRepositories[at] = append(onRepositories[at], a)
+	}
+	return append(batches, onRepositories...)
 }
 
 // siege runs attacks in worlds that are confined by a level.
@@ -305,7 +330,7 @@ func (s *siege) attack(a attack) {
 	s.t.Helper()
 	s.renew()
 	out := s.world.output(s.t, s.inside, a.script)
-	if a.git {
+	if a.on != "" {
 		s.world.userGit()
 	}
 	through, open := s.level.judge(s.world.effects(out))
@@ -330,6 +355,9 @@ func (s *siege) attackTogether(some []attack) {
 		fmt.Fprintf(&script, "bash -c '%s'\necho '%s'\n", strings.ReplaceAll(a.script, "'", `'\''`), came)
 	}
 	out := s.world.output(s.t, s.inside, script.String())
+	if some[0].on != "" {
+		s.world.userGit()
+	}
 	through, open := s.level.judge(s.world.effects(out))
 	ended := 0
 	for line := range strings.Lines(out) {

@@ -9,8 +9,8 @@ type attack struct {
 	root bool // only root can do it outside
 	// alone says that it may end, or outlast, other attacks of the same command.
 	alone bool
-	// git says that its effect is what the user's next git command runs; see world.userGit.
-	git bool
+	// on names the repository that it changes, if its effect is what the user's next git command runs; see world.userGit.
+	on string
 }
 
 // attacks returns the table. The scripts run in the working directory of the sandbox, with the variables of world.vars.
@@ -133,46 +133,46 @@ evil() { mkdir -p "$1/objects" "$1/refs"; echo 'ref: refs/heads/main' >"$1/HEAD"
 `
 	var all []attack
 	for _, a := range []attack{
-		{name: "a repository beside a .git without HEAD", script: `rm .git/HEAD; evil . "$ROOT"`},
-		{name: "a repository beside a .git whose HEAD is wrong", script: `echo x >.git/HEAD; evil . "$ROOT"`},
-		{name: "a repository beside a .git without objects", script: `mv .git/objects .git/o; evil . "$ROOT"`},
-		{name: "a repository beside a .git whose refs cannot be used",
+		{name: "a repository beside a .git without HEAD", on: ".", script: `rm .git/HEAD; evil . "$ROOT"`},
+		{name: "a repository beside a .git whose HEAD is wrong", on: ".", script: `echo x >.git/HEAD; evil . "$ROOT"`},
+		{name: "a repository beside a .git without objects", on: ".", script: `mv .git/objects .git/o; evil . "$ROOT"`},
+		{name: "a repository beside a .git whose refs cannot be used", on: ".",
 			script: `mv .git/refs .git/r; ln -s r/r .git/refs; evil . "$ROOT"`},
-		{name: "a repository beside a .git, with a common directory",
+		{name: "a repository beside a .git, with a common directory", on: ".",
 			script: `rm .git/HEAD; evil evil "$ROOT"; echo 'ref: refs/heads/main' >HEAD; echo evil >commondir
 printf '[extensions]\n\tworktreeConfig = true\n' >>evil/config; configure "$ROOT" >config.worktree`},
-		{name: "a repository beside a .git, with HEAD as a link",
+		{name: "a repository beside a .git, with HEAD as a link", on: ".",
 			script: `rm .git/HEAD; evil . "$ROOT"; ln -sf refs/heads/main HEAD`},
-		{name: "move .git away and make a bare repository",
+		{name: "move .git away and make a bare repository", on: ".",
 			script: `mv .git x || rm .git/HEAD; git init -q --bare .; configure "$ROOT" >config`},
-		{name: "a file .git", script: `evil evil "$ROOT"; mv .git x; echo 'gitdir: ./evil' >.git`},
-		{name: "a file .git by git", script: `git init -q --separate-git-dir evil .; configure "$ROOT" >evil/config`},
-		{name: "a repository beside a nested .git", script: `rm nested/.git/HEAD; evil nested "$ROOT/nested"`},
-		{name: "a repository above a nested .git",
+		{name: "a file .git", on: ".", script: `evil evil "$ROOT"; mv .git x; echo 'gitdir: ./evil' >.git`},
+		{name: "a file .git by git", on: ".", script: `git init -q --separate-git-dir evil .; configure "$ROOT" >evil/config`},
+		{name: "a repository beside a nested .git", on: "nested", script: `rm nested/.git/HEAD; evil nested "$ROOT/nested"`},
+		{name: "a repository above a nested .git", on: "deep",
 			script: `rm deep/er/nested/.git/HEAD; evil deep/er/.git "$ROOT/deep/er"`},
-		{name: "a repository without a work tree above a nested .git",
+		{name: "a repository without a work tree above a nested .git", on: "deep",
 			script: `rm deep/er/nested/.git/HEAD; evil deep "$ROOT/deep/er"`},
-		{name: "a repository in node_modules",
+		{name: "a repository in node_modules", on: "node_modules",
 			script: `cd node_modules/@a/b/node_modules/c/d/e; rm .git/HEAD; evil . "$PWD"`},
-		{name: "the configuration of a repository in node_modules",
+		{name: "the configuration of a repository in node_modules", on: "node_modules",
 			script: `cd node_modules/@a/b/node_modules/c/d/e; configure "$PWD" >.git/config`},
-		{name: "the configuration of a separate repository",
+		{name: "the configuration of a separate repository", on: "separate",
 			script: `configure "$ROOT/separate" >store/separate/config`},
-		{name: "where a separate repository is",
+		{name: "where a separate repository is", on: "separate",
 			script: `evil evil "$ROOT/separate"; mv store s; mkdir store; cp -r evil store/separate`},
-		{name: "the configuration of a bare repository", script: `configure "$ROOT/.bare" >.bare/config`},
-		{name: "the configuration of a bare repository's work tree",
+		{name: "the configuration of a bare repository", on: ".bare", script: `configure "$ROOT/.bare" >.bare/config`},
+		{name: "the configuration of a bare repository's work tree", on: ".bare",
 			script: `configure "$ROOT/tree" >.bare/config; echo ../../../evil >.bare/worktrees/tree/commondir
 evil evil "$ROOT/tree"`},
-		{name: "a .git in a bare repository", script: `evil .bare/.git "$ROOT/.bare"`},
-		{name: "a linked .git", script: `rm linked/.git; evil linked/.git "$ROOT/linked"`},
-		{name: "what a linked .git leads to", script: `configure "$ROOT/linked" >store/linked/config`},
-		{name: "what a broken .git file leads to", script: `evil missing/repository "$ROOT/broken"`},
-		{name: "a repository for later",
+		{name: "a .git in a bare repository", on: ".bare", script: `evil .bare/.git "$ROOT/.bare"`},
+		{name: "a linked .git", on: "linked", script: `rm linked/.git; evil linked/.git "$ROOT/linked"`},
+		{name: "what a linked .git leads to", on: "linked", script: `configure "$ROOT/linked" >store/linked/config`},
+		{name: "what a broken .git file leads to", on: "broken", script: `evil missing/repository "$ROOT/broken"`},
+		{name: "a repository for later", on: ".",
 			script: `evil unborn/later "$ROOT/unborn"; rm .git/HEAD; git init -q . 
 git config core.fsmonitor "$ROOT/evil.sh"`},
 	} {
-		all = append(all, attack{name: a.name, script: evil + a.script, does: nextGit, alone: true, git: true})
+		all = append(all, attack{name: a.name, script: evil + a.script, does: nextGit, on: a.on})
 	}
 	return all
 }
