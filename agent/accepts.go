@@ -40,7 +40,7 @@ func (s *State) accepts(rec record) error {
 		problem = cmp.Or(s.needsInput(), s.acceptsTurn(r))
 	case modelRecord:
 		problem = s.acceptsModel(r)
-	case answerRecord, faultRecord, stopRecord:
+	case answerRecord, faultRecord, stopRecord, mendRecord:
 		problem = s.needsInput()
 	case endRecord:
 		if problem = s.acceptsEnd(r); r.Session || r.Reason == ReasonAwaitingInput {

@@ -187,6 +187,7 @@ func (s *State) setModel(to ModelName, window int) {
 		s.Provider, s.Model = to.Provider, to.Model
 		s.Epoch++
 		s.askedSince = s.Epoch
+		s.gatherAnew()
 	}
 }
 

@@ -69,6 +69,8 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldFault(r, at)
 	case modelRecord:
 		s.foldModel(r)
+	case mendRecord:
+		s.foldMend(r)
 	case spentRecord:
 		s.spend(r.Usage, r.Cost)
 	case settingRecord:
@@ -171,6 +173,7 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 		text = s.Input.Final + text
 	}
 	s.Input.Final, s.Input.Finish, s.Calls = text, r.Finish, answer.openCalls()
+	s.acceptAll()
 	s.addTurn(answer)
 	s.Steps++
 	s.Faults, s.Failed = nil, nil
@@ -295,9 +298,9 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	if len(s.Faults) > 0 {
 		s.Input.Rescued, s.Faults = true, nil
 	}
-	var kept []Turn
+	var replaced, kept []Turn
 	if !s.partial {
-		kept = s.Turns[r.First:]
+		replaced, kept = s.Turns[:r.First], s.Turns[r.First:]
 	}
 	first := s.turnCount + 1
 	if len(kept) > 0 {
@@ -307,6 +310,8 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	s.Context = s.head()
 	s.Turns, s.messages = nil, []llm.Message{llm.System(s.Header.System)}
 	s.addTurn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text, r.More...)})
+	s.moveMended(replaced, s.Turns[0])
+	s.gatherAnew()
 	for _, t := range kept {
 		s.addTurn(t)
 	}
@@ -360,8 +365,9 @@ func (s *State) addTurn(t Turn) {
 		t.Number = s.turnCount
 	}
 	s.Turns = append(s.Turns, t)
-	s.messages = append(s.messages, t.Message)
-	s.Context.add(t.Message)
+	sent := s.sent(len(s.Turns) - 1)
+	s.messages = append(s.messages, sent)
+	s.Context.add(sent)
 }
 
 func (s *State) spend(u llm.Usage, cost float64) {

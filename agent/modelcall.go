@@ -34,7 +34,7 @@ func (s *Session) request() *llm.Request {
 		Provider:    st.Provider,
 		Model:       st.Model,
 		Messages:    st.messages[:len(st.messages):len(st.messages)],
-		Tools:       st.tools,
+		Tools:       st.offered(),
 		ToolChoice:  h.Params.ToolChoice,
 		Sequential:  h.Params.Sequential,
 		Effort:      st.Effort,
@@ -191,7 +191,7 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	var e *llm.Error
 	if errors.As(err, &e) {
 		f.Provider, f.Code, f.Status, f.RequestID = e.Provider, e.Code, e.Status, e.RequestID
-		f.Tokens, f.Window = e.Tokens, e.Window
+		f.Tokens, f.Window, f.Refused = e.Tokens, e.Window, e.Refused
 		f.Retryable = llm.Retryable(err)
 		switch {
 		case e.Message != "":
@@ -212,10 +212,18 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 		defer s.mu.Unlock()
 		return []record{s.state.stop(stopReason(ctx, false)), f}
 	}
-	if delay, again := s.delay(attempt, err); again {
+	if delay, again := s.delay(attempt, err); again && !s.repeats(&f.Fault) {
 		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))
 	}
 	return []record{f}
+}
+
+// repeats reports whether the attempt before failed alike, because the response could not be decoded: a third one would be no better.
+func (s *Session) repeats(f *Fault) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.state.fault()
+	return last != nil && f.Code == llm.CodeUndecodable && last.Code == f.Code && last.Text == f.Text
 }
 
 // attempt makes one attempt of a model call and returns its response. A provider that panics has failed for good. One that ignores the end of

@@ -21,6 +21,7 @@ const (
 	ActCallModel   Act = "call_model"   // make one attempt
 	ActChangeModel Act = "change_model" // use Model from now on
 	ActCompact     Act = "compact"      // replace the beginning of the history by a summary
+	ActMend        Act = "mend"         // leave out of the requests what the provider has refused
 	ActConfirm     Act = "confirm"      // ask BeforeStop whether the input may end for Reason
 	ActSummarize   Act = "summarize"    // ask the model for a last text, then end the input for Reason
 	ActEndInput    Act = "end_input"    // end the input for Reason
@@ -38,6 +39,7 @@ type Step struct {
 	Loop   *Loop          // for ActInject with OriginLoop
 	First  int            // for ActCompact, the index of the first turn that stays
 	Model  *FallbackModel // for ActChangeModel
+	mend   *mendRecord    // for ActMend
 }
 
 // LogValue implements [slog.LogValuer]. It leaves out texts.
@@ -93,6 +95,9 @@ func Next(s *State, now time.Time) Step {
 		return s.endingStep()
 	}
 	if f := s.fault(); f != nil {
+		if step, ok := s.mendStep(f); ok {
+			return step
+		}
 		switch {
 		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts():
 			return s.compactionStep()
@@ -233,6 +238,8 @@ func (s *State) stepRecords(step Step) []record {
 		return turns
 	case ActChangeModel:
 		return []record{modelRecord{FallbackModel: *step.Model, Return: s.fault() == nil}}
+	case ActMend:
+		return []record{*step.mend}
 	case ActEndInput:
 		end := endRecord{Reason: step.Reason, Value: step.Value}
 		if step.Text != "" {

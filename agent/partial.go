@@ -75,7 +75,7 @@ func (s *State) hides(rec record) bool {
 // settle notes that after a record the failed attempts of the current model call are known.
 func (s *State) settle(rec record) {
 	switch r := rec.(type) {
-	case answerRecord, resultRecord, intentRecord, awaitRecord, turnRecord:
+	case answerRecord, resultRecord, intentRecord, awaitRecord, turnRecord, mendRecord:
 		s.unsettled = false
 	case inputRecord:
 		s.unsettled = s.unsettled && r.Continue

@@ -45,6 +45,8 @@ func project(rec record, before *State) []Event {
 		return projectFault(r, before)
 	case modelRecord:
 		return projectModel(r, before)
+	case mendRecord:
+		return append(failedStep(before), r.warning(before))
 	case spentRecord:
 		if r.RetryAt.IsZero() {
 			return nil

@@ -208,9 +208,9 @@ func (h *host) warned() string {
 }
 
 // submit calls Submit and checks the reason of the end.
-func (h *host) submit(t *testing.T, prompt string, reason agent.Reason) *agent.Result {
+func (h *host) submit(t *testing.T, prompt string, reason agent.Reason, more ...agent.SendOption) *agent.Result {
 	t.Helper()
-	result, err := h.Submit(context.Background(), prompt)
+	result, err := h.Submit(context.Background(), prompt, more...)
 	if err != nil || result.Reason != reason {
 		t.Fatalf("Submit(%q) = %+v, %v, want the reason %s", prompt, result, err, reason)
 	}

@@ -51,6 +51,8 @@ type State struct {
 	recent     []callMark         // the newest calls, for the detection of loops
 	loopWarned *Loop              // the model was warned of it, and it goes on
 
+	mended             map[ModelName]mended   // what requests to a model leave out; replaced, never changed
+	accepted           map[ModelName]accepted // what a model has answered to last; replaced, never changed
 	tools              []llm.ToolDefinition
 	pending            *string               // the effort that holds from the next input on
 	kept               map[string]keptOutput // outputs in the journal, by id
@@ -142,6 +144,8 @@ type Input struct {
 	// Continues, Empties and Pauses count in a row how often the model was asked to go on with an answer that was cut off, the nudges after
 	// empty answers, and the answers that were pauses.
 	Continues, Empties, Pauses int
+	// Refusals holds what providers said that refused the conversation, and that was mended.
+	Refusals []string
 	// Unconfirmed is that of a [Result].
 	Unconfirmed bool
 	// Rescued reports that the history was compacted because the current model call did not fit.
@@ -247,8 +251,8 @@ func (s *State) gather() {
 		return
 	}
 	s.messages = append(make([]llm.Message, 0, len(s.Turns)+9), llm.System(s.Header.System))
-	for _, t := range s.Turns {
-		s.messages = append(s.messages, t.Message)
+	for i := range s.Turns {
+		s.messages = append(s.messages, s.sent(i))
 	}
 }
 

@@ -94,9 +94,19 @@ func (p *Provider) Name() string { return p.name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
-		return newDecoder(p.name, req.Model, r.RateLimit)
-	})
+	x := &api.Exchange{Provider: p.name, Request: req, Encode: p.body,
+		Prepare: func() (*api.Call, error) { return p.call(req) },
+		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.name, req.Model, r.RateLimit) }}
+	return x.Stream(ctx)
+}
+
+// body returns the body of a request, in pieces.
+func (p *Provider) body(req *llm.Request) ([][]byte, error) {
+	o, err := parseOptions(req.Options[p.name])
+	if err != nil {
+		return nil, err
+	}
+	return p.encode(req, o)
 }
 
 // call encodes a request.

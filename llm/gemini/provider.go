@@ -99,13 +99,17 @@ func (p *Provider) Name() string { return p.name }
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	var names *callNames
-	prepare := func() (call *api.Call, err error) {
-		call, names, err = p.call(req)
-		return call, err
-	}
-	return api.Stream(ctx, p.name, prepare, func(r *api.Response) api.Decoder {
-		return newDecoder(p.name, req, names, r.RateLimit)
-	})
+	x := &api.Exchange{Provider: p.name, Request: req,
+		Encode: func(req *llm.Request) ([][]byte, error) {
+			body, _, err := p.encode(req)
+			return body, err
+		},
+		Prepare: func() (call *api.Call, err error) {
+			call, names, err = p.call(req)
+			return call, err
+		},
+		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.name, req, names, r.RateLimit) }}
+	return x.Stream(ctx)
 }
 
 // call encodes a request. It also returns the names of the conversation's calls.

@@ -95,11 +95,14 @@ func (p *Provider) Name() string { return p.name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
-		d := newDecoder(p.name, req.Model, r.RateLimit)
-		d.search = searchTool(req)
-		return d
-	})
+	x := &api.Exchange{Provider: p.name, Request: req, Encode: p.encode,
+		Prepare: func() (*api.Call, error) { return p.call(req) },
+		Decoder: func(r *api.Response) api.Decoder {
+			d := newDecoder(p.name, req.Model, r.RateLimit)
+			d.search = searchTool(req)
+			return d
+		}}
+	return x.Stream(ctx)
 }
 
 // call encodes a request.

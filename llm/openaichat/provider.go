@@ -87,13 +87,16 @@ func (p *Provider) Name() string { return p.o.Name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return api.Stream(ctx, p.o.Name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
-		d := newDecoder(p.o.Name, req.Model, r.RateLimit, req.Tools)
-		if p.newID != nil {
-			d.calls.newID = p.newID
-		}
-		return d
-	})
+	x := &api.Exchange{Provider: p.o.Name, Request: req, Encode: p.encode,
+		Prepare: func() (*api.Call, error) { return p.call(req) },
+		Decoder: func(r *api.Response) api.Decoder {
+			d := newDecoder(p.o.Name, req.Model, r.RateLimit, req.Tools)
+			if p.newID != nil {
+				d.calls.newID = p.newID
+			}
+			return d
+		}}
+	return x.Stream(ctx)
 }
 
 // call encodes a request.

@@ -145,5 +145,7 @@ func (r *Response) undecoded(err error) error {
 	if errors.As(err, &known) {
 		return r.judged(known)
 	}
-	return r.Fail(llm.ErrStream, "cannot decode the response: %v", err)
+	e := r.Fail(llm.ErrStream, "cannot decode the response: %v", err)
+	e.Code = llm.CodeUndecodable
+	return e
 }

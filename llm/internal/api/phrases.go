@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -16,8 +17,11 @@ func phraseKind(kind error, status int, message string) error {
 	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
 	switch {
 	case kind == llm.ErrServer && (status == 500 || status < 300): // some servers fail with an exception when they check the length
-		if tellsLength(text) {
+		switch {
+		case tellsLength(text):
 			return llm.ErrContextLength
+		case says(text, templatePhrases[:]):
+			return llm.ErrInvalidRequest
 		}
 		return nil
 	case kind != nil && kind != llm.ErrInvalidRequest:
@@ -33,13 +37,20 @@ func phraseKind(kind error, status int, message string) error {
 }
 
 // tellsLength reports whether a message, in lower case and with single spaces, says that the conversation is too long.
-func tellsLength(text string) bool {
-	for _, phrase := range lengthPhrases {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
+func tellsLength(text string) bool { return says(text, lengthPhrases[:]) }
+
+// says reports whether a text has one of the phrases.
+func says(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
+// templatePhrases lists what servers say when the template of a model does not take a conversation, which they report as their own
+// failure.
+var templatePhrases = [...]string{
+	"roles must alternate",                                                           // llama.cpp, vLLM and LM Studio, from the templates of Mistral and Gemma
+	"system message must be at the beginning",                                        // llama.cpp, from the template of Devstral
+	"jinja exception", "error rendering prompt with jinja template", "chat template", // llama.cpp, LM Studio
+	"template error:", // Text Generation Inference
 }
 
 // lengthPhrases lists what servers say when a conversation is too long. Each is part of a message that a server is known to send;

@@ -45,32 +45,49 @@ func SetHeader(header, more http.Header) {
 	}
 }
 
-// Stream returns the stream of a call: prepare makes the call, and decoder returns the decoder of its response. Nothing happens
-// before the range. An error of prepare gets the call's provider, if it has none.
-func Stream(ctx context.Context, provider string, prepare func() (*Call, error), decoder func(*Response) Decoder) iter.Seq2[llm.StreamEvent, error] {
+// An Exchange is a request and the way to its response.
+type Exchange struct {
+	Provider string
+	Request  *llm.Request
+	// Encode encodes the request, or another one alike, which finds what of it an error is about.
+	Encode Encode
+	// Prepare makes the call, Decoder the decoder of its response.
+	Prepare func() (*Call, error)
+	Decoder func(*Response) Decoder
+}
+
+// Stream returns the response's stream. Nothing happens before the range.
+func (x *Exchange) Stream(ctx context.Context) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
-		call, err := prepare()
-		if err != nil {
-			yield(llm.StreamEvent{}, named(provider, err))
-			return
-		}
-		resp, err := call.Do(ctx)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		defer resp.Close()
-		if err := resp.Decode(decoder(resp), yield); err != nil {
-			yield(llm.StreamEvent{}, err)
+		if err := x.run(ctx, yield); err != nil {
+			yield(llm.StreamEvent{}, x.explained(err))
 		}
 	}
 }
 
-// named sets the provider of an encoding error.
-func named(provider string, err error) error {
-	var e *llm.Error
-	if errors.As(err, &e) && e.Provider == "" {
-		e.Provider = provider
+// run returns the error that is still to be yielded.
+func (x *Exchange) run(ctx context.Context, yield func(llm.StreamEvent, error) bool) error {
+	call, err := x.Prepare()
+	if err != nil {
+		return err
 	}
+	resp, err := call.Do(ctx)
+	if err != nil {
+		return err
+	}
+	defer resp.Close()
+	return resp.Decode(x.Decoder(resp), yield)
+}
+
+// explained completes an error: an encoding error gets its provider, a refusal what it is about.
+func (x *Exchange) explained(err error) error {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Provider == "" {
+		e.Provider = x.Provider
+	}
+	e.Refused = x.refusal(e)
 	return err
 }

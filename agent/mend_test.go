@@ -1,0 +1,283 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/tool"
+)
+
+const poison = "poison-of-the-test"
+
+// picture is an image that the servers of these tests refuse.
+func picture() llm.Media { return llm.Media{MIME: "image/png", Data: []byte(poison)} }
+
+// A poisoner is a fakellm server that refuses every conversation with the poison in it, outside of texts.
+type poisoner struct {
+	*fakellm.Server
+	provider string
+	say      func(path string) string // the refusal
+	refused  int
+}
+
+func (p *poisoner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var value any
+	if err != nil || json.Unmarshal(body, &value) != nil {
+		panic(http.ErrAbortHandler)
+	}
+	path, found := pathOfPoison(value, p.provider != "anthropic")
+	if !found {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		p.Server.ServeHTTP(w, r)
+		return
+	}
+	p.refused++
+	text, _ := json.Marshal(p.say(strings.TrimPrefix(path, ".")))
+	answer := `{"error":{"message":` + string(text) + `,"type":"invalid_request_error","code":null}}`
+	switch p.provider {
+	case "anthropic":
+		answer = `{"type":"error","error":{"type":"invalid_request_error","message":` + string(text) + `}}`
+	case "gemini":
+		answer = `{"error":{"code":400,"message":` + string(text) + `,"status":"INVALID_ARGUMENT"}}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = io.WriteString(w, answer)
+}
+
+// pathOfPoison returns the path to the poison in a request's body, as an API names it. In texts there is none.
+func pathOfPoison(value any, brackets bool) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return "", strings.Contains(v, poison) || strings.Contains(v, base64.StdEncoding.EncodeToString([]byte(poison)))
+	case map[string]any:
+		for name, member := range v {
+			if _, is := member.(string); is && (name == "text" || name == "content" || name == "output") {
+				continue
+			}
+			if rest, ok := pathOfPoison(member, brackets); ok {
+				return "." + name + rest, true
+			}
+		}
+	case []any:
+		for i, entry := range v {
+			rest, ok := pathOfPoison(entry, brackets)
+			switch {
+			case ok && brackets:
+				return fmt.Sprintf("[%d]%s", i, rest), true
+			case ok:
+				return fmt.Sprintf(".%d%s", i, rest), true
+			}
+		}
+	}
+	return "", false
+}
+
+// poisonings lists the ways of the poison into a conversation: with an input, a tool, or an answer of the model.
+var poisonings = map[string]struct {
+	call  *fakellm.Call // of the model's first answer
+	with  []llm.Part    // of the first input
+	tools []tool.Tool
+}{
+	"a picture in an input": {with: []llm.Part{picture()}},
+	"a picture in a result": {call: &fakellm.Call{Name: "look", Args: json.RawMessage(`{}`)}, tools: []tool.Tool{
+		newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Content: llm.Parts{llm.Text{Text: "see"}, picture()}}, nil
+		})}},
+	"the name of a call":         {call: &fakellm.Call{Name: "a." + poison, Args: json.RawMessage(`{}`)}},
+	"the arguments of a call":    {call: &fakellm.Call{Name: "echo", Raw: `["` + poison + `"]`}},
+	"a definition of a server's": {tools: []tool.Tool{newTool("mcp__a__"+poison, readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(""), nil })}},
+}
+
+// No session ends for what stands in its history: each poison through each format, whether the refusal names its place or says nothing. The
+// next inputs go on without another refusal, also in another process.
+func TestU1_EveryPoisonInEveryFormat(t *testing.T) {
+	for _, provider := range []string{"anthropic", "openai", "openai-compatible", "gemini"} {
+		for name, p := range poisonings {
+			if provider == "gemini" && p.call != nil && p.call.Raw != "" {
+				continue // its calls have objects only
+			}
+			for kind, say := range map[string]func(string) string{
+				"named":   func(path string) string { return fmt.Sprintf("Invalid value at '%s'", path) },
+				"unnamed": func(string) string { return "Request contains an invalid argument." },
+			} {
+				t.Run(provider+"/"+name+"/"+kind, func(t *testing.T) {
+					turns := []fakellm.Turn{{Text: "first"}, {Text: "second"}, {Text: "third"}, {Text: "fourth"}}
+					if p.call != nil {
+						turns = append([]fakellm.Turn{{Text: "I call", Calls: []fakellm.Call{*p.call}}}, turns...)
+					}
+					server := &poisoner{Server: fakellm.New(fakellm.Script(turns...), fakellm.Options{}), provider: provider, say: say}
+					log := new(journal.Memory)
+					o := setup{tools: append([]tool.Tool{echo("echo")}, p.tools...), options: agent.Options{Journal: log}}
+					o.wrap = func(llm.Provider) llm.Provider { return testNamed{newWire(t, provider, server)} }
+					h := open(t, o)
+					h.submit(t, "begin", agent.ReasonCompleted, agent.Attach(p.with...))
+					if server.refused != 1 || h.warned() != "refusal_mended" {
+						t.Errorf("%d refusals, warnings %q", server.refused, h.warned())
+					}
+					h.submit(t, "go on", agent.ReasonCompleted)
+					if err := h.Close(); err != nil {
+						t.Fatal(err)
+					}
+					resumed := open(t, o)
+					resumed.submit(t, "and on", agent.ReasonCompleted)
+					if server.refused != 1 || resumed.warned() != "" {
+						t.Errorf("after a resume: %d refusals, warnings %q", server.refused, resumed.warned())
+					}
+					if err := agent.Replay(t.Context(), log, agent.ReplayOptions{}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// testNamed is a provider by the name that the sessions of these tests ask.
+type testNamed struct{ llm.Provider }
+
+func (testNamed) Name() string { return "test" }
+
+// newWire returns a provider of a vendor's format that sends its requests to a handler.
+func newWire(t *testing.T, vendor string, handler http.Handler) llm.Provider {
+	t.Helper()
+	kind, err := providers.Find(vendor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "http://x.test"
+	if strings.HasPrefix(vendor, "openai") {
+		base += "/v1"
+	}
+	p, err := kind.New(providers.Config{APIKey: "k", BaseURL: base, HTTPClient: llmtest.PipeClient(t, handler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// refusal returns a step in which the provider refuses the conversation.
+func refusal(text string, r llm.Refusal) llmtest.Step {
+	e := llm.Errorf(llm.ErrInvalidRequest, "%s", text)
+	e.Refused = &r
+	return llmtest.Error(e)
+}
+
+var unnamed = llm.Refusal{Message: -1, Part: -1}
+
+// The same refusal twice ends the input after two requests, with the server's own words, and so does one that names nothing that may be
+// left out. The next input goes on.
+func TestU1_RefusedForGood(t *testing.T) {
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
+		steps: []llmtest.Step{refusal("no", unnamed), refusal("no", unnamed), llmtest.Text("yes"), refusal("not this text", llm.Refusal{Message: 1, Part: 0})}})
+	fails := func(input, text string, left int, with ...llm.Part) {
+		t.Helper()
+		_, err := h.Submit(t.Context(), input, agent.Attach(with...))
+		var e *llm.Error
+		if !errors.As(err, &e) || e.Message != text || h.model.Left() != left {
+			t.Errorf("%s: %v with %d steps left, want %q and %d", input, err, h.model.Left(), text, left)
+		}
+	}
+	fails("see", "no", 2, picture())
+	h.submit(t, "again", agent.ReasonCompleted)
+	fails("more", "not this text", 0)
+	if h.warned() != "refusal_mended" {
+		t.Errorf("warnings %q", h.warned())
+	}
+}
+
+// At most three refusals of an input are mended.
+func TestU1_AtMostThree(t *testing.T) {
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}, steps: []llmtest.Step{
+		refusal("1", llm.Refusal{Message: 1, Part: 1}), refusal("2", llm.Refusal{Message: 1, Part: 2}), refusal("3", llm.Refusal{Message: 1, Part: 3}),
+		refusal("4", llm.Refusal{Message: 1, Part: 4}), llmtest.Text("yes")}})
+	_, err := h.Submit(t.Context(), "see", agent.Attach(picture(), picture(), picture(), picture()))
+	if err == nil || !strings.Contains(err.Error(), "4") || h.model.Left() != 1 {
+		t.Errorf("%v, with %d steps left", err, h.model.Left())
+	}
+	h.submit(t, "again", agent.ReasonCompleted)
+}
+
+// What one model refuses, another one gets. Suspects are what came since the last accepted request, and a picture that had been accepted
+// begins an epoch when it is left out.
+func TestU1_OnlyForTheModelAndSinceTheLastAnswer(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("a picture"), refusal("a picture is wrong", llm.Refusal{Message: -1, Part: -1, Media: true}),
+		llmtest.Text("two pictures"), refusal("too many pictures", llm.Refusal{Message: -1, Part: -1, Media: true}), llmtest.Text("none"), llmtest.Text("all of them")}})
+	media := func(want int) {
+		t.Helper()
+		n := 0
+		requests := h.model.Requests()
+		for _, m := range requests[len(requests)-1].Messages {
+			for _, p := range m.Parts {
+				if _, ok := p.(llm.Media); ok {
+					n++
+				}
+			}
+		}
+		if n != want {
+			t.Errorf("the request has %d pictures, want %d", n, want)
+		}
+	}
+	h.submit(t, "first", agent.ReasonCompleted, agent.Attach(picture()))
+	media(1)
+	h.submit(t, "second", agent.ReasonCompleted, agent.Attach(picture()))
+	media(1)
+	h.submit(t, "third", agent.ReasonCompleted)
+	media(0)
+	epochs := map[int]bool{}
+	for _, ev := range only[*agent.StepStart](h) {
+		epochs[ev.Epoch] = true
+	}
+	if len(epochs) != 2 {
+		t.Errorf("epochs %v, want one more when the accepted picture was left out", epochs)
+	}
+	other := "model-2"
+	if err := h.Set(t.Context(), agent.Settings{Model: &other}); err != nil {
+		t.Fatal(err)
+	}
+	h.submit(t, "fourth", agent.ReasonCompleted)
+	media(2)
+}
+
+// A compaction keeps the pictures of people, and what was left out of them.
+func TestU1_AfterACompaction(t *testing.T) {
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		steps: []llmtest.Step{refusal("no", unnamed), llmtest.Text("I see nothing"), llmtest.Text("THE SUMMARY"), llmtest.Text("on")}})
+	h.submit(t, "see", agent.ReasonCompleted, agent.Attach(picture()))
+	if err := h.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.submit(t, "go on", agent.ReasonCompleted)
+	requests := h.model.Requests()
+	text, _ := json.Marshal(requests[len(requests)-1].Messages)
+	if bytes.Contains(text, []byte(`"media"`)) || !bytes.Contains(text, []byte("An image (image/png, 1 KB) was here")) {
+		t.Errorf("%s", text)
+	}
+}
+
+// A response that cannot be decoded twice in the same way is not asked for a third time.
+func TestU1_UndecodableTwice(t *testing.T) {
+	undecodable := llm.Errorf(llm.ErrStream, "cannot decode the response: a call has no name")
+	undecodable.Code = llm.CodeUndecodable
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
+		steps: []llmtest.Step{llmtest.Error(undecodable), llmtest.Error(undecodable), llmtest.Text("yes")}})
+	if _, err := h.Submit(t.Context(), "go"); err == nil || h.model.Left() != 1 {
+		t.Errorf("%v, with %d steps left", err, h.model.Left())
+	}
+	h.submit(t, "again", agent.ReasonCompleted)
+}
