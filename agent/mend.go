@@ -36,14 +36,14 @@ const wholeTurn = -1
 
 // mended holds what requests to a model leave out.
 type mended struct {
-	places map[mendedPlace]bool
-	tools  map[string]bool
+	Places map[mendedPlace]bool
+	Tools  map[string]bool
 }
 
 // accepted describes the newest request that a model has answered.
 type accepted struct {
-	turn  int // the number of its last turn
-	tools []llm.ToolDefinition
+	Turn  int // the number of its last turn
+	Tools []llm.ToolDefinition
 }
 
 // acceptAll notes that the current model has answered to all turns so far.
@@ -67,8 +67,8 @@ func (s *State) mendStep(f *Fault) (step Step, ok bool) {
 	}
 	m := &mendRecord{Provider: s.Provider, Model: s.Model, Text: f.Text}
 	m.Places, m.Tools = s.suspects(f)
-	m.Places = slices.DeleteFunc(m.Places, func(p mendedPlace) bool { return s.mended[s.askedModel()].places[p] })
-	m.Tools = slices.DeleteFunc(m.Tools, func(name string) bool { return s.mended[s.askedModel()].tools[name] })
+	m.Places = slices.DeleteFunc(m.Places, func(p mendedPlace) bool { return s.mended[s.askedModel()].Places[p] })
+	m.Tools = slices.DeleteFunc(m.Tools, func(name string) bool { return s.mended[s.askedModel()].Tools[name] })
 	return Step{Act: ActMend, mend: m}, len(m.Places)+len(m.Tools) > 0
 }
 
@@ -85,12 +85,12 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 		return s.placesAt(r.Message-1, r.Part), nil
 	}
 	before := s.accepted[s.askedModel()]
-	places = s.mediaSince(before.turn)
+	places = s.mediaSince(before.Turn)
 	if len(places) == 0 && r.Media { // which it had accepted
 		places = s.mediaSince(0)
 	}
 	if len(places) == 0 && !f.tooLong() {
-		places = s.oddCallsSince(before.turn)
+		places = s.oddCallsSince(before.Turn)
 	}
 	if len(places) > 0 || f.tooLong() {
 		return places, nil
@@ -99,7 +99,7 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 		same := func(other llm.ToolDefinition) bool {
 			return def.Name == other.Name && def.Description == other.Description && bytes.Equal(def.Parameters, other.Parameters)
 		}
-		if strings.HasPrefix(def.Name, mcpPrefix) && !slices.ContainsFunc(before.tools, same) {
+		if strings.HasPrefix(def.Name, mcpPrefix) && !slices.ContainsFunc(before.Tools, same) {
 			tools = append(tools, def.Name)
 		}
 	}
@@ -177,18 +177,18 @@ func isMedia(p llm.Part) bool {
 // foldMend leaves something out from now on. That changes the beginning of the requests if the model has already answered to it.
 func (s *State) foldMend(r mendRecord) {
 	name := ModelName{r.Provider, r.Model}
-	now := mended{maps.Clone(s.mended[name].places), maps.Clone(s.mended[name].tools)}
-	if now.places == nil {
+	now := mended{maps.Clone(s.mended[name].Places), maps.Clone(s.mended[name].Tools)}
+	if now.Places == nil {
 		now = mended{map[mendedPlace]bool{}, map[string]bool{}}
 	}
 	before, had := s.accepted[name]
 	changed := had && len(r.Tools) > 0
 	for _, p := range r.Places {
-		now.places[p] = true
-		changed = changed || p.Turn <= before.turn
+		now.Places[p] = true
+		changed = changed || p.Turn <= before.Turn
 	}
 	for _, tool := range r.Tools {
-		now.tools[tool] = true
+		now.Tools[tool] = true
 	}
 	if len(r.Tools) > 0 {
 		s.addContext("The definitions of these tools are left out, because the model's provider has refused them, so they cannot be called: "+
@@ -214,17 +214,17 @@ func (s *State) setMended(name ModelName, now mended) {
 // moveMended leaves media out of the turn of a compaction that are left out of the turns that it replaces, of which nothing else remains.
 func (s *State) moveMended(replaced []Turn, compaction Turn) {
 	for name, m := range s.mended {
-		now := mended{map[mendedPlace]bool{}, m.tools}
-		for p := range m.places {
+		now := mended{map[mendedPlace]bool{}, m.Tools}
+		for p := range m.Places {
 			at := slices.IndexFunc(replaced, func(t Turn) bool { return t.Number == p.Turn })
 			if at < 0 {
-				now.places[p] = true
+				now.Places[p] = true
 				continue
 			}
 			was, ok := partAt(&replaced[at], p.Part).(llm.Media)
 			for i, part := range compaction.Message.Parts {
 				if is, same := part.(llm.Media); ok && same && is.MIME == was.MIME && is.URL == was.URL && bytes.Equal(is.Data, was.Data) {
-					now.places[mendedPlace{compaction.Number, i}] = true
+					now.Places[mendedPlace{compaction.Number, i}] = true
 				}
 			}
 		}
@@ -251,18 +251,18 @@ func (s *State) gatherAnew() {
 // offered returns the definitions of the next request.
 func (s *State) offered() []llm.ToolDefinition {
 	m := s.mended[s.askedModel()]
-	if len(m.tools) == 0 {
+	if len(m.Tools) == 0 {
 		return s.tools
 	}
-	return slices.DeleteFunc(slices.Clone(s.tools), func(d llm.ToolDefinition) bool { return m.tools[d.Name] })
+	return slices.DeleteFunc(slices.Clone(s.tools), func(d llm.ToolDefinition) bool { return m.Tools[d.Name] })
 }
 
 // sent returns a turn's message as requests to the current model have it.
 func (s *State) sent(turn int) llm.Message {
 	t := &s.Turns[turn]
 	m := s.mended[s.askedModel()]
-	switch whole := m.places[mendedPlace{t.Number, wholeTurn}]; {
-	case len(m.places) == 0:
+	switch whole := m.Places[mendedPlace{t.Number, wholeTurn}]; {
+	case len(m.Places) == 0:
 		return t.Message
 	case whole && t.Kind == TurnToolResults && turn > 0:
 		return toldCalls(s.Turns[turn-1].Message, t.Message)
@@ -271,7 +271,7 @@ func (s *State) sent(turn int) llm.Message {
 	}
 	message, changed := t.Message, false
 	for i, part := range t.Message.Parts {
-		if !m.places[mendedPlace{t.Number, i}] {
+		if !m.Places[mendedPlace{t.Number, i}] {
 			continue
 		}
 		if !changed {

@@ -273,7 +273,7 @@ func TestU1_AfterACompaction(t *testing.T) {
 // A response that cannot be decoded twice in the same way is not asked for a third time.
 func TestU1_UndecodableTwice(t *testing.T) {
 	undecodable := llm.Errorf(llm.ErrStream, "cannot decode the response: a call has no name")
-	undecodable.Code = llm.CodeUndecodable
+	undecodable.Undecoded = true
 	h := open(t, setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
 		steps: []llmtest.Step{llmtest.Error(undecodable), llmtest.Error(undecodable), llmtest.Text("yes")}})
 	if _, err := h.Submit(t.Context(), "go"); err == nil || h.model.Left() != 1 {

@@ -191,7 +191,7 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	var e *llm.Error
 	if errors.As(err, &e) {
 		f.Provider, f.Code, f.Status, f.RequestID = e.Provider, e.Code, e.Status, e.RequestID
-		f.Tokens, f.Window, f.Refused = e.Tokens, e.Window, e.Refused
+		f.Tokens, f.Window, f.Refused, f.Undecoded = e.Tokens, e.Window, e.Refused, e.Undecoded
 		f.Retryable = llm.Retryable(err)
 		switch {
 		case e.Message != "":
@@ -223,7 +223,7 @@ func (s *Session) repeats(f *Fault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.state.fault()
-	return last != nil && f.Code == llm.CodeUndecodable && last.Code == f.Code && last.Text == f.Text
+	return last != nil && f.Undecoded && last.Undecoded && last.Text == f.Text
 }
 
 // attempt makes one attempt of a model call and returns its response. A provider that panics has failed for good. One that ignores the end of

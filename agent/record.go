@@ -181,6 +181,8 @@ type Fault struct {
 	// Tokens and Window are the provider's numbers for a request that is too long.
 	Tokens int `json:"tokens,omitempty"`
 	Window int `json:"window,omitempty"`
+	// Undecoded reports that the response made no sense, although it came whole.
+	Undecoded bool `json:"undecoded,omitempty"`
 	// Refused is what of the conversation the provider does not take, nil if it said nothing of it.
 	Refused *llm.Refusal `json:"refused,omitempty"`
 	// RetryAt is when the next attempt is due, zero if there is none.
@@ -196,7 +198,7 @@ type Fault struct {
 // Err returns the fault as an *llm.Error of its kind.
 func (f *Fault) Err() error {
 	return &llm.Error{Kind: llm.KindNamed(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
-		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable, Refused: f.Refused}
+		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable, Undecoded: f.Undecoded, Refused: f.Refused}
 }
 
 // spentRecord holds a failed attempt of a side call that was not its last. Another record has the outcome of the side call.

@@ -49,15 +49,14 @@ type Error struct {
 	Unsent bool
 	// Final marks an error as not retryable although its kind is.
 	Final bool
+	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one with the same message means that a
+	// third would be no better.
+	Undecoded bool
 	// Refused is set if the provider does not take a part of the conversation, and other requests with that part would fail alike.
 	Refused *Refusal
 	// Err is the cause, if there is one.
 	Err error
 }
-
-// CodeUndecodable is the Code of an [ErrStream] for a response that came whole and cannot be decoded. A second one with the same
-// message means that a third would be no better.
-const CodeUndecodable = "undecodable"
 
 // A Refusal says what of a request a provider does not take, as far as its error tells. A refusal of a parameter, of the model or of what
 // a text means has none.

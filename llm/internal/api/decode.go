@@ -146,6 +146,6 @@ func (r *Response) undecoded(err error) error {
 		return r.judged(known)
 	}
 	e := r.Fail(llm.ErrStream, "cannot decode the response: %v", err)
-	e.Code = llm.CodeUndecodable
+	e.Undecoded = true
 	return e
 }
