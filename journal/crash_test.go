@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -274,12 +275,26 @@ func harmless(c call) bool {
 	return c.op == "link" || strings.Contains(c.path, blobsExt+string(filepath.Separator)) && (c.op == "open" || c.op == "fstat" || c.op == "read")
 }
 
+// everyByte makes the tests of crashes try each byte at which a call may end; by default they try the ends and some between.
+var everyByte = flag.Bool("every.byte", false, "end each call at each of its bytes")
+
+// ends returns the numbers of bytes from first to last after which a call ends in a test.
+func ends(first, last int) (all []int) {
+	const edge, step = 3, 7
+	for n := first; n <= last; n++ {
+		if *everyByte || n < first+edge || n > last-edge || n%step == 0 {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
 // A process that ends before any call, or within a write after any number of bytes, leaves complete Appends.
 func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 	t.Parallel()
 	for _, keep := range keeps {
 		for _, last := range calls(t, keep) {
-			for short := 0; short <= last.size; short++ {
+			for _, short := range ends(0, last.size) {
 				s := newScenario(t, keep, func(c call) verdict { return verdict{crash: c.n == last.n, short: short} })
 				s.run()
 				if !s.sys.down {
@@ -322,8 +337,8 @@ func machineDownAtEveryCall(t *testing.T, keep int) {
 			continue
 		}
 		seen[state] = true
-		for kept := s.sys.durable[lines]; kept <= int64(len(content)); kept++ {
-			for _, rest := range []int{0, len(content) - int(kept)} {
+		for _, kept := range ends(int(s.sys.durable[lines]), len(content)) {
+			for _, rest := range []int{0, len(content) - kept} {
 				left := append(slices.Clone(content[:kept]), make([]byte, rest)...)
 				if err := errors.Join(after.discard(after.file("s", linesExt)), os.WriteFile(after.file("s", linesExt), left, 0o600)); err != nil {
 					t.Fatal(err)
