@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"internal/names":      {},
 	"internal/parallel":   {},
 	"internal/shquote":    {},
+	"internal/picture":    {"llm", "golang.org/x/image/..."},
 	"internal/pieces":     {},
 	"internal/orphans":    {"golang.org/x/sys/..."},
 	"llm":                 {"internal/jsonscan"},
@@ -54,8 +55,8 @@ var allowed = map[string][]string{
 	"sanitize":            {},
 	"tracecontext":        {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
-	"tool":                {"sanitize", "internal/jsonscan", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "tracecontext", "github.com/google/jsonschema-go/jsonschema"},
-	"tool/coding":         {"sanitize", "internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "tracecontext", "github.com/rogpeppe/go-internal/diff"},
+	"tool":                {"internal/picture", "sanitize", "internal/jsonscan", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "tracecontext", "github.com/google/jsonschema-go/jsonschema"},
+	"tool/coding":         {"internal/picture", "sanitize", "internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "tracecontext", "github.com/rogpeppe/go-internal/diff"},
 	"tool/webfetch":       {"internal/netguard", "llm", "tool", "github.com/JohannesKaufmann/html-to-markdown/v2/...", "golang.org/x/net/html/..."},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
@@ -66,7 +67,7 @@ var allowed = map[string][]string{
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
-	"agent":               {"instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
 	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
@@ -98,7 +99,7 @@ var rooms = map[string][]string{
 	"env/remote":               {"env", "search", "env/remote/internal/wire", "internal/lastline", "internal/shquote", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
 	"env/remote/internal/wire": {"env", "search", "github.com/hashicorp/yamux"},
-	"mcp":                      {"env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "internal/shquote", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"},
+	"mcp":                      {"internal/picture", "env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "internal/shquote", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"},
 	"lsp":                      {"env", "internal/jsonlines", "internal/lastline", "internal/names", "internal/shquote", "llm", "sanitize", "search", "tool"},
 	"ext":                      {"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"},
 	"ext/hooks":                {"agent", "env", "ext", "internal/jsonlines", "internal/names", "internal/shquote", "llm", "patch", "rules", "sanitize", "tool"},
@@ -248,9 +249,9 @@ func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 		packages []string
 		modules  []string
 	}{
-		{[]string{"./agent"}, []string{"github.com/bmatcuk/doublestar/v4", "github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sys"}},
+		{[]string{"./agent"}, []string{"github.com/bmatcuk/doublestar/v4", "github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/image", "golang.org/x/sys"}},
 		{[]string{"./agent", "./tool/coding", "./profile/...", "./llm/providers", "./llm/catalog"}, []string{"github.com/bmatcuk/doublestar/v4",
-			"github.com/google/jsonschema-go", "github.com/google/uuid", "github.com/rogpeppe/go-internal", "golang.org/x/sys"}},
+			"github.com/google/jsonschema-go", "github.com/google/uuid", "github.com/rogpeppe/go-internal", "golang.org/x/image", "golang.org/x/sys"}},
 		{[]string{"./llm/llmtest", "./llm/fakellm", "./llm/providers"}, nil},
 		{[]string{"./env/envtest"}, []string{"golang.org/x/sys"}},
 	} {

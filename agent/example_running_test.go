@@ -45,7 +45,7 @@ func ExampleSession_Steer() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	screenshot := llm.Media{MIME: "image/png", Data: []byte("the bytes of the image")}
+	screenshot := llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)} // the bytes of the file
 	if err := s.Steer(ctx, "this is how it looks", agent.Attach(screenshot)); err != nil {
 		log.Fatal(err)
 	}

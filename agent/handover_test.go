@@ -328,7 +328,7 @@ func TestJ7_KeysAreTakenOnce(t *testing.T) {
 // Attachments of steering and follow-ups reach the model with their text.
 func TestJ7_Attachments(t *testing.T) {
 	ctx := context.Background()
-	image := llm.Media{MIME: "image/png", Data: []byte("pixels")}
+	image := llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)}
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
 	if err := errors.Join(h.Steer(ctx, "look", agent.Attach(image)), h.FollowUp(ctx, "and here", agent.Attach(image))); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -23,7 +24,7 @@ func newHistory(messages []llm.Message) (historyRecord, error) {
 		return historyRecord{}, fmt.Errorf("agent: Options.%s", problem)
 	}
 	var same historyRecord
-	data, err := marshal(historyRecord{messages})
+	data, err := marshal(historyRecord{withPictures(messages)})
 	if err == nil {
 		err = json.Unmarshal(data, &same)
 	}
@@ -31,6 +32,22 @@ func newHistory(messages []llm.Message) (historyRecord, error) {
 		return historyRecord{}, fmt.Errorf("agent: Options.History: %w", err)
 	}
 	return same, nil
+}
+
+// withPictures returns messages with images as every vendor takes them.
+func withPictures(messages []llm.Message) []llm.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		parts := picture.Parts(messages[i].Parts)
+		for k, part := range parts {
+			if r, ok := part.(llm.ToolResult); ok {
+				r.Content = picture.Parts(r.Content)
+				parts[k] = r
+			}
+		}
+		messages[i].Parts = parts
+	}
+	return messages
 }
 
 // foldHistory adds a turn for each message. Messages of users count as those of people, so that a compaction keeps them.

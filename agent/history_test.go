@@ -23,7 +23,7 @@ import (
 )
 
 // imagePart returns a placeholder for an image.
-func imagePart() llm.Media { return llm.Media{MIME: "image/png", Data: []byte("\x89PNG a dot")} }
+func imagePart() llm.Media { return llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)} }
 
 // signature is the one with which fakellm recognizes the reasoning of pastConversation.
 const signature = "f1bdd9a9c36e93d68a0aec3f"

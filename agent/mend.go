@@ -21,6 +21,8 @@ type mendRecord struct {
 	Model    string        `json:"model"`
 	Places   []mendedPlace `json:"places,omitempty"`
 	Tools    []string      `json:"tools,omitempty"` // definitions, by name
+	Quirk    llm.Quirk     `json:"quirk,omitempty"` // instead: a demand of the server, which the requests meet from now on
+	What     []string      `json:"what,omitempty"`  // for people, what is left out
 	Text     string        `json:"text"`            // what the provider said
 }
 
@@ -38,6 +40,7 @@ const wholeTurn = -1
 type mended struct {
 	Places map[mendedPlace]bool
 	Tools  map[string]bool
+	Quirks []llm.Quirk // that requests to it meet
 }
 
 // accepted describes the newest request that a model has answered.
@@ -66,9 +69,14 @@ func (s *State) mendStep(f *Fault) (step Step, ok bool) {
 		return Step{}, false
 	}
 	m := &mendRecord{Provider: s.Provider, Model: s.Model, Text: f.Text}
+	if q := f.Refused.Quirk; q != "" {
+		m.Quirk = q
+		return Step{Act: ActMend, mend: m}, !slices.Contains(s.mended[s.askedModel()].Quirks, q)
+	}
 	m.Places, m.Tools = s.suspects(f)
 	m.Places = slices.DeleteFunc(m.Places, func(p mendedPlace) bool { return s.mended[s.askedModel()].Places[p] })
 	m.Tools = slices.DeleteFunc(m.Tools, func(name string) bool { return s.mended[s.askedModel()].Tools[name] })
+	m.What = s.whatIsLeftOut(m)
 	return Step{Act: ActMend, mend: m}, len(m.Places)+len(m.Tools) > 0
 }
 
@@ -177,12 +185,16 @@ func isMedia(p llm.Part) bool {
 // foldMend leaves something out from now on. That changes the beginning of the requests if the model has already answered to it.
 func (s *State) foldMend(r mendRecord) {
 	name := ModelName{r.Provider, r.Model}
-	now := mended{maps.Clone(s.mended[name].Places), maps.Clone(s.mended[name].Tools)}
+	now := s.mended[name]
+	now.Places, now.Tools = maps.Clone(now.Places), maps.Clone(now.Tools)
 	if now.Places == nil {
-		now = mended{map[mendedPlace]bool{}, map[string]bool{}}
+		now = mended{map[mendedPlace]bool{}, map[string]bool{}, nil}
 	}
 	before, had := s.accepted[name]
-	changed := had && len(r.Tools) > 0
+	changed := had && (len(r.Tools) > 0 || r.Quirk != "")
+	if r.Quirk != "" {
+		now.Quirks = append(slices.Clone(now.Quirks), r.Quirk)
+	}
 	for _, p := range r.Places {
 		now.Places[p] = true
 		changed = changed || p.Turn <= before.Turn
@@ -214,7 +226,8 @@ func (s *State) setMended(name ModelName, now mended) {
 // moveMended leaves media out of the turn of a compaction that are left out of the turns that it replaces, of which nothing else remains.
 func (s *State) moveMended(replaced []Turn, compaction Turn) {
 	for name, m := range s.mended {
-		now := mended{map[mendedPlace]bool{}, m.Tools}
+		now := m
+		now.Places = map[mendedPlace]bool{}
 		for p := range m.Places {
 			at := slices.IndexFunc(replaced, func(t Turn) bool { return t.Number == p.Turn })
 			if at < 0 {
@@ -352,24 +365,31 @@ func toldCalls(answer, results llm.Message) llm.Message {
 const mostQuoted = 500
 
 // warning returns the event of the record.
-func (r *mendRecord) warning(before *State) *Warning {
+func (r *mendRecord) warning() *Warning {
+	said := limited(r.Text, mostQuoted)
+	text := fmt.Sprintf("%s has refused the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.", r.Provider, said, r.Model, strings.Join(r.What, "; "))
+	if r.Quirk != "" {
+		text = fmt.Sprintf("%s has refused the form of the conversation: %q. Requests to %s have the form that it wants from now on.", r.Provider, said, r.Model)
+	}
+	return &Warning{Code: "refusal_mended", Text: text}
+}
+
+// whatIsLeftOut names for people what a record leaves out.
+func (s *State) whatIsLeftOut(r *mendRecord) []string {
 	var what []string
 	for _, p := range r.Places {
-		at := slices.IndexFunc(before.Turns, func(t Turn) bool { return t.Number == p.Turn })
-		switch {
-		case at < 0:
-			what = append(what, fmt.Sprintf("a part of turn %d", p.Turn))
+		at := slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Number == p.Turn })
+		switch t := &s.Turns[at]; {
 		case p.Part != wholeTurn:
-			what = append(what, fmt.Sprintf("%s in turn %d", partName(partAt(&before.Turns[at], p.Part)), p.Turn))
-		case before.Turns[at].Kind == TurnAssistant:
+			what = append(what, fmt.Sprintf("%s in turn %d", partName(t.Message.Parts[p.Part]), p.Turn))
+		case t.Kind == TurnAssistant:
 			what = append(what, fmt.Sprintf("the form of the answer in turn %d, which it now reads as text", p.Turn))
 		}
 	}
 	for _, tool := range r.Tools {
 		what = append(what, "the definition of "+tool)
 	}
-	return &Warning{Code: "refusal_mended", Text: fmt.Sprintf("%s has refused the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.",
-		r.Provider, limited(r.Text, mostQuoted), r.Model, strings.Join(what, "; "))}
+	return what
 }
 
 // partName names a part that is left out.

@@ -23,8 +23,11 @@ import (
 
 const poison = "poison-of-the-test"
 
-// picture is an image that the servers of these tests refuse.
-func picture() llm.Media { return llm.Media{MIME: "image/png", Data: []byte(poison)} }
+// picture is an image that the servers of these tests refuse: what stands behind the end of a PNG file is ignored by all others.
+func picture() llm.Media {
+	padded := llmtest.PNG + strings.Repeat(" ", 3-len(llmtest.PNG)%3) // so that the poison can be seen in Base64, too
+	return llm.Media{MIME: "image/png", Data: []byte(padded + poison)}
+}
 
 // A poisoner is a fakellm server that refuses every conversation with the poison in it, outside of texts.
 type poisoner struct {

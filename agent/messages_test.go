@@ -229,7 +229,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 
 // The user's images are kept like text, and so are answers to questions.
 func TestI12_ImagesAndAnswersStay(t *testing.T) {
-	image := llm.Media{MIME: "image/png", Data: []byte("a picture")}
+	image := llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{}}, steps: answerSummaries(
 			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which database?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
@@ -248,7 +248,7 @@ func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	if !strings.Contains(text, "To the question: Which database?\nPostgres, and only version 17\n") || !strings.Contains(text, "like this\n[image/png") {
 		t.Errorf("sent %s", text)
 	}
-	if m, ok := sent.Parts[len(sent.Parts)-1].(llm.Media); !ok || string(m.Data) != "a picture" {
+	if m, ok := sent.Parts[len(sent.Parts)-1].(llm.Media); !ok || string(m.Data) != llmtest.PNG {
 		t.Errorf("the image is gone: %v", sent.Parts)
 	}
 }

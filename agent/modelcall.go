@@ -41,6 +41,7 @@ func (s *Session) request() *llm.Request {
 		MaxTokens:   h.Params.MaxTokens,
 		Temperature: h.Params.Temperature,
 		Format:      st.Policy.format(),
+		Quirks:      st.mended[st.askedModel()].Quirks,
 		CacheKey:    h.ID,
 		NoCache:     h.Params.NoCache,
 		Caller:      s.callerOf(PurposeTurn),

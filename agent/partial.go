@@ -64,7 +64,7 @@ func (s *State) hides(rec record) bool {
 	switch r := rec.(type) {
 	case compactRecord:
 		return s.unsettled && r.Failed == ""
-	case modelRecord:
+	case modelRecord, mendRecord:
 		return s.unsettled
 	case endRecord:
 		return !r.Session && (s.unsettled || s.partial && r.Reason == ReasonFailed && r.Fault == nil && s.fault() == nil)

@@ -46,7 +46,7 @@ func project(rec record, before *State) []Event {
 	case modelRecord:
 		return projectModel(r, before)
 	case mendRecord:
-		return append(failedStep(before), r.warning(before))
+		return append(failedStep(before), r.warning())
 	case spentRecord:
 		if r.RetryAt.IsZero() {
 			return nil

@@ -140,11 +140,11 @@ func preceding(rec record, before *State) []numbered {
 		return wrote(parts, r.Shown, before.Steps+1, r.in(before))
 	case awaitRecord:
 		if call := before.open(r.CallID); call == nil || !call.unseen {
-			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
+			return []numbered{{began(r.CallID, r.Name, r.Args, r.Access, before), r.Start}}
 		}
 	case resultRecord:
 		if call := before.open(r.CallID); call == nil || call.awaits == nil && !call.unseen { // otherwise it began before the question
-			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
+			return []numbered{{began(r.CallID, r.Name, r.Args, r.Access, before), r.Start}}
 		}
 	}
 	return nil
@@ -181,9 +181,10 @@ func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 	return events
 }
 
-// began returns the TOOL_CALL_START of a call. Effective has the meaning that it has in [toolCallStart].
-func began(callID, effective string, access *tool.Access, before *State) *ToolCallStart {
+// began returns the TOOL_CALL_START of a call. Name is the tool's if the record tells it. Effective has the meaning that it has in
+// [toolCallStart].
+func began(callID, name, effective string, access *tool.Access, before *State) *ToolCallStart {
 	index := before.indexOf(callID)
 	call := before.Calls[index] // accepts has checked that it is there
-	return toolCallStart(callID, call.Name, index, call.Args, effective, access)
+	return toolCallStart(callID, cmp.Or(name, call.Name), index, call.Args, effective, access)
 }

@@ -179,7 +179,7 @@ func TestA1_SeveralQuestions(t *testing.T) {
 func TestA1_AnswerWithAnImage(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("how does it look?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.ReasonAwaitingInput)
-	if result, err := h.Submit(context.Background(), "so", agent.Attach(llm.Media{MIME: "image/png", Data: []byte{1}})); err != nil || result.Text != "done" {
+	if result, err := h.Submit(context.Background(), "so", agent.Attach(llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)})); err != nil || result.Text != "done" {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
 	if parts := h.History()[2].Message.Parts[0].(llm.ToolResult).Content; len(parts) != 2 {

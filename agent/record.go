@@ -278,6 +278,7 @@ type awaitRecord struct {
 	Form     json.RawMessage `json:"form,omitempty"`
 	Source   string          `json:"source,omitempty"`
 
+	Name   string       `json:"name,omitempty"` // of the tool, if the model has named it otherwise
 	Args   string       `json:"args,omitempty"` // as in [resultRecord]
 	Access *tool.Access `json:"access,omitempty"`
 	Start  int64        `json:"start,omitempty"`

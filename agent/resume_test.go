@@ -328,7 +328,7 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 				llmtest.Answer(llm.Text{Text: "<i>"}, llm.ToolCall{Name: "odd", Args: `{"a": "<&>"}`}, llm.ToolCall{Name: "odd"})},
 			options: agent.Options{Journal: log, Request: agent.RequestOptions{ProviderOptions: []byte(`{ "x" : "<&>" }`)}},
 		})
-		if _, err := h.Submit(context.Background(), "go \xff", agent.Attach(llm.Text{Text: "and \xff"}, llm.Media{MIME: "image/png", Data: []byte{1}})); err != nil {
+		if _, err := h.Submit(context.Background(), "go \xff", agent.Attach(llm.Text{Text: "and \xff"}, llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)})); err != nil {
 			t.Fatal(err)
 		}
 		read := new(agent.State)

@@ -60,6 +60,7 @@ type round struct {
 type call struct {
 	*tool.Prepared
 	index   int    // among the calls of its answer
+	named   string // the tool as the model named it
 	sent    string // the arguments as the model sent them
 	phase   phase
 	started atomic.Bool                 // TOOL_CALL_START was emitted, perhaps by an earlier process
@@ -90,7 +91,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 	r.deciding, r.quit = deciding, func() { given(); quit(nil) }
 	registry := s.tools()
 	for _, o := range step.Calls {
-		c := &call{sent: o.Args, phase: permitted}
+		c := &call{named: o.Name, sent: o.Args, phase: permitted}
 		switch {
 		case o.awaits != nil: // the input was asked to end before the answer came
 			c.Prepared = tool.Refuse(o.ToolCall, unanswered)
@@ -311,6 +312,9 @@ func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 	r.announce(c)
 	if asked := c.awaits.Load(); asked != nil && r.ctx.Err() == nil {
 		asked.Args, asked.Access, asked.Start = c.effective(), r.access(c), c.number.Load()
+		if c.Call.Name != c.named {
+			asked.Name = c.Call.Name
+		}
 		err := r.s.commitStep(r.ctx, *asked)
 		r.s.events.flush()
 		return err

@@ -117,7 +117,7 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	case n >= 3*len(answers): // enough
 		return llmtest.Text("the end")
 	case a.Fault != "" && (a.Again || n%2 == 0):
-		return a.failure()
+		return a.failure(n)
 	}
 	resp := llm.Response{Message: llm.Message{Parts: a.parts(req, prefix, n)}, Finish: llm.Finish{Reason: a.Finish}}
 	if a.Counts {
@@ -132,8 +132,12 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	return llmtest.Respond(resp)
 }
 
-func (a *modelAnswer) failure() llmtest.Step {
+func (a *modelAnswer) failure(n int) llmtest.Step {
 	err := llm.Errorf(llm.KindNamed(a.Fault), "broken")
+	if a.Fault == "refused" {
+		err = llm.Errorf(llm.ErrInvalidRequest, "broken: %d", n)
+		err.Refused = &llm.Refusal{Message: 1 + n%7, Part: n%3 - 1}
+	}
 	if a.Fault == "too late" {
 		err = llm.Errorf(llm.ErrRateLimit, "broken")
 		err.RetryAfter = time.Hour

@@ -23,9 +23,6 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// png is the beginning of an image; read_file looks at nothing else.
-const png = "\x89PNG\r\n\x1a\n"
-
 // structureProfile returns a profile with tools whose results have each kind of structure.
 func structureProfile() profile.Profile {
 	score := newTool("score", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -62,7 +59,7 @@ func projected(t *testing.T, log agent.Records) []agent.Event {
 func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("edited", "before\n")
-	w.put("image.png", png)
+	w.put("image.png", llmtest.PNG)
 	w.put("moved", "1\n")
 	log := new(journal.Memory)
 	var live []agent.Event
@@ -86,7 +83,7 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 		{Ran: &tool.Ran{Exit: &env.Exit{Code: 3}, Bytes: 4, Lines: 1}},
 		{Ran: &tool.Ran{ID: "2"}},
 		{Structured: json.RawMessage(`{"score":7}`)},
-		{Media: []llm.Media{{MIME: "image/png", Name: "image.png", Data: []byte(png)}}},
+		{Media: []llm.Media{{MIME: "image/png", Name: "image.png", Data: []byte(llmtest.PNG)}}},
 	}
 	replayed := []agent.Event{}
 	if err := agent.Replay(t.Context(), log, agent.ReplayOptions{OnEvent: func(ev agent.Event) { replayed = append(replayed, ev) }}); err != nil {
@@ -133,7 +130,7 @@ func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 	album := newTool("album", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		result := tool.Text("three images")
 		for range 3 {
-			result.Content = append(result.Content, llm.Media{MIME: "image/png", Data: bytes.Repeat([]byte("x"), size)})
+			result.Content = append(result.Content, llm.Media{MIME: "application/pdf", Data: bytes.Repeat([]byte("x"), size)})
 		}
 		return result, nil
 	})

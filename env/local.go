@@ -156,7 +156,7 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	l.environ = append(FilterVars(opts.Vars, environ, opts.DropVars), opts.Env...)
+	l.environ = append(unattended(FilterVars(opts.Vars, environ, opts.DropVars)), opts.Env...)
 	wanted := opts.Limits.withDefaults()
 	if l.level, err = contain.Find(opts.Containment, shell, contain.Limits{Processes: wanted.Processes, Memory: wanted.Memory}); err != nil {
 		return nil, err

@@ -159,9 +159,10 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	return p, nil
 }
 
-// pipes connects a command by a pipe for each stream and returns the child's ends. Without input the child reads /dev/null.
+// pipes connects a command by a pipe for each stream and returns the child's ends. Without input the child reads /dev/null. It has a session
+// of its own, so that /dev/tty is not the terminal of the host, where it would wait for a person who was not asked.
 func (p *process) pipes(c Command) (theirs []*os.File, err error) {
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var ours []*pipe
 	for _, stream := range [...]int{Stdout, Stderr} {
 		r, w, err := os.Pipe()

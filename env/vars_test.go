@@ -109,7 +109,10 @@ func TestD6_URLWithPassword(t *testing.T) {
 	}
 }
 
-// A command sees exactly the variables that the filter passes on.
+// noEditor is what git runs in place of an editor.
+const noEditor = `sh -c 'echo "There is no editor here: use -m, --no-edit or GIT_EDITOR=true." >&2; exit 1'`
+
+// A command sees exactly the variables that the filter passes on, and those that say that nobody is there.
 func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 	t.Setenv("ATTRACTOR_TEST_HOST", "host")
 	l := newLocal(t, t.TempDir(), env.LocalOptions{
@@ -129,7 +132,8 @@ func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	want := []string{"ADDED_TOKEN=t", "LATER=yes", "PATH=/usr/bin:/bin", "PER_COMMAND=c", "PLAIN=q"}
+	want := []string{"ADDED_TOKEN=t", "GIT_EDITOR=" + noEditor, "GIT_SEQUENCE_EDITOR=" + noEditor, "GIT_TERMINAL_PROMPT=0", "LATER=yes", "PAGER=cat", "PATH=/usr/bin:/bin",
+		"PER_COMMAND=c", "PLAIN=q", "SSH_ASKPASS=false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the command sees %q, want %q", got, want)
 	}

@@ -68,6 +68,8 @@ type Refusal struct {
 	Tool string `json:"tool,omitempty"`
 	// Media reports that the error is about an image or a document.
 	Media bool `json:"media,omitempty"`
+	// Quirk is the demand that the request has not met: the same conversation with this Quirk is taken.
+	Quirk Quirk `json:"quirk,omitempty"`
 }
 
 // Errorf returns an error of a kind.

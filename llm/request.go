@@ -28,6 +28,9 @@ type Request struct {
 	// Format, if set, asks for a response that is JSON of this schema.
 	Format *Format `json:"format,omitempty"`
 
+	// Quirks are demands of the model's server on the form of the conversation, beyond those of its API. Unknown ones are ignored.
+	Quirks []Quirk `json:"quirks,omitempty"`
+
 	// CacheKey groups requests that share a prefix, for providers that route by it.
 	CacheKey string `json:"cache_key,omitempty"`
 	// NoCache disables automatic prompt caching.
@@ -43,6 +46,18 @@ type Request struct {
 	// Caller tells middleware who makes the request and why. It is never sent.
 	Caller Caller `json:"-"`
 }
+
+// A Quirk names a demand of a server on the form of a conversation.
+type Quirk string
+
+// The quirks, each of servers of Chat Completions.
+const (
+	// QuirkAlternates means that messages of the user and of the assistant without calls take turns, as the templates of some models
+	// want it.
+	QuirkAlternates Quirk = "alternates"
+	// QuirkReasoning means that each message of the assistant with calls has its reasoning, if only an empty one.
+	QuirkReasoning Quirk = "reasoning"
+)
 
 // Caller tells who makes a request and why. Package agent sets it; every field may be empty.
 type Caller struct {

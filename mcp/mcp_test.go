@@ -117,7 +117,7 @@ func run(ctx context.Context, t *testing.T, s *Servers, name, args string, c too
 func TestM1_Results(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
 	o := run(t.Context(), t, s, "mcp__lab__measure", `{}`, tool.Call{})
-	want := "42 degrees[4 bytes of audio/wav were left out: models here take only PNG, JPEG and WebP images.]\n[Resource lab://log; the log]\n[Resource lab://note]\na note"
+	want := "42 degrees[4 bytes of audio/wav were left out: models here take only PNG, JPEG, GIF and WebP images.]\n[Resource lab://log; the log]\n[Resource lab://note]\na note\n{\"degrees\":42}"
 	if got := o.Model.Text(); got != want || o.IsError || string(o.Structured) != `{"degrees":42}` {
 		t.Errorf("the text is %q, want %q; structured %s", got, want, o.Structured)
 	}

@@ -35,10 +35,14 @@ type inbox struct {
 	tasks map[string]bool     // the tools that run only as tasks, as the last lists had them
 }
 
-// admit reports whether the SDK gets a message. The caller must send the refusal, if there is one, before it reads more.
+// admit reports whether the SDK gets a message, and makes the result of a response decodable. The
+// caller must send the refusal, if there is one, before it reads more.
 func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) {
-	if r, ok := m.(*jsonrpc.Response); ok && bytes.Contains(r.Result, []byte(`"taskSupport"`)) {
-		b.noteTasks(r.Result)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		r.Result = decodable(r.Result)
+		if bytes.Contains(r.Result, []byte(`"taskSupport"`)) {
+			b.noteTasks(r.Result)
+		}
 	}
 	req, ok := m.(*jsonrpc.Request)
 	switch {

@@ -1,44 +1,97 @@
 package mcp
 
 import (
-	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
-const (
-	maxImage  = 5 << 20 // bytes of an image that every provider takes
-	maxImages = 10      // of one result
-)
+// maxImages limits the images of one result.
+const maxImages = 10
 
-// resultOf returns what a server answered.
+// resultOf returns what a server answered. Structured content is appended if no text has it.
 func resultOf(got *sdk.CallToolResult) tool.Result {
 	b := builder{}
+	var texts []string
 	for _, part := range got.Content {
 		b.add(part)
-	}
-	result := tool.Result{Content: b.parts, IsError: got.IsError}
-	if got.StructuredContent != nil {
-		if data, err := json.Marshal(got.StructuredContent); err == nil {
-			result.Structured = data
-			if strings.TrimSpace(result.Content.Text()) == "" {
-				result.Content = append(llm.TextParts(string(data)), result.Content...)
-			}
+		if t, ok := part.(*sdk.TextContent); ok {
+			texts = append(texts, strings.TrimSpace(t.Text))
 		}
 	}
-	if len(result.Content) == 0 {
+	result := tool.Result{IsError: got.IsError}
+	if got.StructuredContent != nil {
+		result.Structured = encoded(got.StructuredContent)
+		if !tells(texts, got.StructuredContent) && !b.shows(string(result.Structured)) {
+			b.text(string(result.Structured))
+		}
+	}
+	if result.Content = b.parts; len(result.Content) == 0 {
 		result.Content = llm.TextParts("The call succeeded and returned nothing.")
 		if got.IsError {
 			result.Content = llm.TextParts("The call failed, and the server does not say why.")
 		}
 	}
 	return result
+}
+
+// tells reports whether texts have a value. Servers repeat structured content as JSON for clients
+// that do not know it. What is no object is there the only member of one, such as "result" with the
+// Python SDK; its text is a string as it is, and the elements of a list are a text each. Others write
+// something else as text, such as "ok".
+func tells(texts []string, value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, only := range value {
+			if len(value) == 1 && tells(texts, only) {
+				return true
+			}
+		}
+	case []any:
+		if len(value) > 0 && len(value) == len(texts) && tellEach(texts, value) {
+			return true
+		}
+	case string:
+		if slices.Contains(texts, strings.TrimSpace(value)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return holdsJSON(text, value) })
+}
+
+// tellEach reports whether each text has the value at its place.
+func tellEach(texts []string, values []any) bool {
+	for i := range values {
+		if !tells(texts[i:i+1], values[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsJSON reports whether a text is the JSON of a value, or has that of an object or a list in it.
+func holdsJSON(text string, value any) bool {
+	data := string(encoded(value))
+	var told any
+	return strings.ContainsAny(data[:1], "{[") && strings.Contains(text, data) ||
+		json.Unmarshal([]byte(text), &told) == nil && reflect.DeepEqual(told, value)
+}
+
+// shows reports whether an image of the result is in a value's JSON, which then has the parts once more.
+func (b *builder) shows(data string) bool {
+	return slices.ContainsFunc(b.parts, func(part llm.Part) bool {
+		m, ok := part.(llm.Media)
+		return ok && strings.Contains(data, base64.StdEncoding.EncodeToString(m.Data))
+	})
 }
 
 // builder collects the parts of a result.
@@ -64,7 +117,9 @@ func (b *builder) text(text string) {
 func (b *builder) add(part sdk.Content) {
 	switch part := part.(type) {
 	case *sdk.TextContent:
-		b.text(part.Text)
+		if part.Text != "" {
+			b.text(part.Text)
+		}
 	case *sdk.ImageContent:
 		b.media(part.MIMEType, part.Data, "")
 	case *sdk.AudioContent:
@@ -101,13 +156,13 @@ func (b *builder) resource(r *sdk.ResourceContents) {
 
 // media adds an image that every provider takes. For anything else it adds a line that says what was left out.
 func (b *builder) media(mime string, data []byte, uri string) {
-	kind := imageType(data)
+	kind := picture.Type(data)
 	why := ""
 	switch {
 	case kind == "":
-		why = "models here take only PNG, JPEG and WebP images"
-	case len(data) > maxImage:
-		why = fmt.Sprintf("it is larger than %d MiB", maxImage>>20)
+		why = "models here take only PNG, JPEG, GIF and WebP images"
+	case len(data) > picture.MaxFile:
+		why = fmt.Sprintf("it is larger than %d MiB", picture.MaxFile>>20)
 	case b.images == maxImages:
 		why = fmt.Sprintf("the result has more than %d images", maxImages)
 	default:
@@ -124,17 +179,4 @@ func (b *builder) media(mime string, data []byte, uri string) {
 // oneLine returns a short text of a server for a line.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(clean(text, 1000)), " ")
-}
-
-// imageType returns the media type of an image by its first bytes, or "" if not every provider takes it.
-func imageType(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
-		return "image/webp"
-	}
-	return ""
 }

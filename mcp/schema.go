@@ -71,12 +71,13 @@ func decoded(raw any) (doc any, err error) {
 	return doc, err
 }
 
-// encoded returns the JSON of a schema, in the form in which a journal keeps it.
-func encoded(schema map[string]any) json.RawMessage {
+// encoded returns the JSON of a value that comes from JSON, in the form in which a journal keeps it.
+// Characters of HTML are not escaped.
+func encoded(value any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(schema) != nil {
+	if enc.Encode(value) != nil {
 		return nil // cannot happen: it was decoded from JSON
 	}
 	return bytes.TrimSpace(b.Bytes())

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // roles returns the servers that the test binary can be.
@@ -32,6 +34,7 @@ func roles() map[string]func(context.Context) error {
 		"many":     many,
 		"door":     func(context.Context) error { return door() },
 		"mute":     func(context.Context) error { return mute() },
+		"giver":    func(context.Context) error { return giver() },
 		"restless": func(context.Context) error { return restless() },
 	}
 }
@@ -42,8 +45,7 @@ func said(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// png is the beginning of an image.
-const png = "\x89PNG\r\n\x1a\n"
+const png = llmtest.PNG
 
 // lab is a server with a tool for each thing that a server can do.
 func lab(ctx context.Context, versions []string) error {
@@ -298,6 +300,27 @@ func mute() error {
 				panic(err)
 			}
 			time.Sleep(time.Hour)
+		}
+		return ""
+	})
+}
+
+// giver is a server whose tool has the result that its call says.
+func giver() error {
+	return answer(func(m *request) string {
+		switch m.Method {
+		case "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"giver","version":"0"}}`
+		case "tools/list":
+			return `{"tools":[{"name":"give","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			var args struct{ Result json.RawMessage }
+			if err := json.Unmarshal(m.Params.Arguments, &args); err != nil {
+				panic(err)
+			}
+			return string(args.Result)
 		}
 		return ""
 	})

@@ -135,6 +135,26 @@ func (s *Servers) Ready(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// Await waits until each server has listed its tools or failed, at most for a limit. It returns the
+// names of those that are still starting.
+func (s *Servers) Await(ctx context.Context, limit time.Duration) (starting []string) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for _, one := range s.list {
+		select {
+		case <-one.first:
+			continue
+		default:
+		}
+		select {
+		case <-one.first:
+		case <-ctx.Done():
+			starting = append(starting, one.Name)
+		}
+	}
+	return starting
+}
+
 // Tools returns the tools of the servers that have started, in the order of the configuration and of the servers' lists.
 // Above the budget they are deferred, and two tools find and call them.
 func (s *Servers) Tools() []tool.Tool { return s.deferring(s.listing()) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,10 +34,12 @@ type begun struct {
 	after time.Duration // from the start of the servers to the first model call, or to the error
 	err   error
 	tools int // of the first request
+
+	starting []string // after the wait
 }
 
-// beginWith starts ten remote servers and then a session, as hosts do. Time passes only where something waits.
-func beginWith(t *testing.T, servers func(i int) tenth) (b begun) {
+// beginWith starts ten remote servers and then a session, as hosts do, which may wait for servers. Time passes only where something waits.
+func beginWith(t *testing.T, wait time.Duration, servers func(i int) tenth) (b begun) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		one := sdk.NewServer(&sdk.Implementation{Name: "one", Version: "1"}, nil)
@@ -80,6 +83,9 @@ func beginWith(t *testing.T, servers func(i int) tenth) (b begun) {
 			b.after = time.Since(began)
 			return
 		}
+		if wait > 0 {
+			b.starting = s.Await(t.Context(), wait)
+		}
 		model := llmtest.NewProvider("test", llmtest.Text("done"))
 		session, err := agent.New(t.Context(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Env: local(t), System: "You are a test.",
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.Tools()}})
@@ -122,10 +128,39 @@ func TestM2_TenServersOfWhichOneHangs(t *testing.T) {
 		}, begun{after: 7 * time.Second, err: errors.New("the required MCP server s3: it did not start within 7s")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := beginWith(t, c.servers)
+			got := beginWith(t, 0, c.servers)
 			if got.after != c.want.after || c.want.err == nil && got.tools < c.want.tools || (got.err == nil) != (c.want.err == nil) ||
 				got.err != nil && !strings.Contains(got.err.Error(), c.want.err.Error()) {
 				t.Errorf("it began after %v with %d tools, %v; want %+v", got.after, got.tools, got.err, c.want)
+			}
+		})
+	}
+}
+
+// A session without a person waits for the servers that are still starting, at most for a limit, and
+// for none that has failed.
+func TestU10_WaitForServers(t *testing.T) {
+	for name, c := range map[string]struct {
+		servers func(i int) tenth
+		want    begun
+	}{
+		"until all have started": {func(i int) tenth { return tenth{takes: time.Duration(i) * time.Second, timeout: time.Hour} },
+			begun{after: 9 * time.Second, tools: 10}},
+		"not for one that has failed": {func(i int) tenth {
+			if i == 3 {
+				return tenth{takes: -1, timeout: 2 * time.Second}
+			}
+			return tenth{takes: time.Second, timeout: time.Hour}
+		}, begun{after: 2 * time.Second, tools: 9}},
+		"no longer than the limit": {func(i int) tenth {
+			return tenth{takes: map[bool]time.Duration{true: -1, false: time.Second}[i == 3], timeout: time.Hour}
+		}, begun{after: 10 * time.Second, tools: 9, starting: []string{"s3"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := beginWith(t, 10*time.Second, c.servers)
+			want := c.want
+			if got.after != want.after || got.tools != want.tools || got.err != nil || !slices.Equal(got.starting, want.starting) {
+				t.Errorf("it began with %+v, want %+v", got, want)
 			}
 		})
 	}

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-var png = []byte("\x89PNG\r\n\x1a\nnot really")
+var png = []byte(llmtest.PNG)
 
 func number(f float64) *float64 { return &f }
 

@@ -2,8 +2,10 @@ package tool
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
@@ -43,10 +45,37 @@ func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
 	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.%s", problem, strings.Join(offered, ", "), more))
 }
 
+// controlTokens matches what models write around a name that their format wants elsewhere, such as <|channel|>commentary.
+var controlTokens = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<\|[^|>]*\|>.*|\[[A-Z_]+\]|</?[a-z_]+>`)
+})
+
+// meant returns the tool that a model means by a name that no tool has: one behind a namespace, as in functions.shell, between control
+// tokens of its format, or in another case.
+func (r *Registry) meant(name string) (registered, bool) {
+	name = strings.Trim(controlTokens().ReplaceAllString(name, ""), " \t\r\n\"'`")
+	if i := strings.LastIndexAny(name, ".:/"); i >= 0 {
+		name = name[i+1:]
+	}
+	if t, ok := r.lookup(name); ok {
+		return t, true
+	}
+	var found []string
+	for _, known := range r.Names() {
+		if name != "" && names.Folded(known) == names.Folded(name) {
+			found = append(found, known)
+		}
+	}
+	if len(found) != 1 {
+		return registered{}, false
+	}
+	return r.lookup(found[0])
+}
+
 // instead returns what the model can call in place of a tool that is not registered, or "".
 func (r *Registry) instead(name string) string {
 	known := r.Names()
-	if _, last, ok := strings.Cut(name, "."); ok { // such as functions.read_file
+	if _, last, ok := strings.Cut(name, "."); ok { // a namespace
 		name = last
 	}
 	name = names.Folded(name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -49,11 +50,15 @@ type Outcome struct {
 	NotBegun error
 }
 
-// Prepare looks up a call, validates its arguments and determines its Access. It has no effects.
+// Prepare looks up a call, validates its arguments and determines its Access. It has no effects. A name that models write for that of a
+// tool, such as functions.shell, is the tool's from then on.
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t, ok := r.lookup(call.Name)
 	if !ok {
-		return r.unknownTool(call)
+		if t, ok = r.meant(call.Name); !ok {
+			return r.unknownTool(call)
+		}
+		call.Name = t.Name
 	}
 	_, readable := r.lookup(ReadOutput)
 	p := &Prepared{Call: call, tool: t, readable: readable}
@@ -162,7 +167,7 @@ func newOutcome(result Result, limit Limit) *Outcome {
 	o.Content = make(llm.Parts, 0, len(result.Content))
 	o.Final = sanitize.Text(result.Final)
 	gap := result.Gap
-	for _, part := range result.Content {
+	for _, part := range picture.Parts(result.Content) {
 		switch part := part.(type) {
 		case llm.Text:
 			o.Bytes += int64(len(part.Text)) + gap.Bytes

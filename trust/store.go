@@ -50,12 +50,17 @@ type Decision struct {
 // ErrDamaged reports that the file of a decision cannot be used. Its project is not trusted until the decision is revoked or made again.
 var ErrDamaged = errors.New("the file with the decision is damaged")
 
-// Decide returns what was decided about the files of a snapshot. A project without such files is trusted. A project with problems is not.
+// Decide returns what was decided about the files of a snapshot. A project without such files is trusted: Since is zero unless a user has
+// trusted it as it is. A project with problems is not trusted.
 func (s *Store) Decide(now *Snapshot) (Decision, error) {
-	if now.Empty() {
-		return Decision{State: Trusted}, nil
-	}
 	was, err := s.read(now.Root)
+	if now.Empty() {
+		d := Decision{State: Trusted}
+		if err == nil && was.State == Trusted && was.Hash == now.Hash() {
+			d.Since = was.Time
+		}
+		return d, nil // without files, a decision that cannot be read changes nothing
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Decision{State: Undecided, Changes: changes(nil, now)}, nil
 	}

@@ -220,7 +220,7 @@ func TestM2_SlowServerInChat(t *testing.T) {
 	url, _ := serve(t, nil, say("Hello."))
 	h := chatHome(t, url)
 	config := filepath.Join(h.home, "servers.json")
-	slow := strings.Replace(servers(t, "slow=lab"), `"command": "`, `"command": "sh", "args": ["-c", "sleep 1; exec \"$0\"", "`, 1)
+	slow := strings.Replace(servers(t, `slow=lab,"cwd": "."`), `"command": "`, `"command": "sh", "args": ["-c", "sleep 1; exec \"$0\"", "`, 1)
 	slow = strings.Replace(slow, `", "env"`, `"], "env"`, 1)
 	if err := os.WriteFile(config, []byte(slow), 0o600); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,8 @@ func (f *runFlags) check() (err error) {
 	switch {
 	case f.timeout < 0:
 		return fail(exitUsage, "--timeout cannot be negative")
+	case f.mcpWait < 0:
+		return fail(exitUsage, "--mcp-wait cannot be negative")
 	case f.answerTimeout < 0:
 		return fail(exitUsage, "--answer-timeout cannot be negative")
 	case f.input == inputText && f.answerTimeout > 0 && !f.view:

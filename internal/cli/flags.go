@@ -22,7 +22,7 @@ func (f *startFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
 	flags.StringVar(&f.resume, "resume", "", "continue the session with this `id`; without a prompt, continue its interrupted input")
 	flags.BoolVar(&f.last, "continue", false, "continue the newest session of the directory; without a prompt, its interrupted input")
-	flags.StringArrayVar(&f.images, "image", nil, "add the image in this `file` to the first prompt: PNG, JPEG, GIF or WebP, at most 5 MiB; can be repeated")
+	flags.StringArrayVar(&f.images, "image", nil, "add the image in this `file` to the first prompt: PNG, JPEG, GIF or WebP, at most 32 MiB; can be repeated")
 	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // travel is a session that goes from host to host. Its model is one of OpenAI's, whose tools include a todo list.
@@ -47,7 +48,7 @@ func newTravel(t *testing.T, n int, turns func(v *travel) []fakellm.Turn) *trave
 	t.Cleanup(func() { close(ended); web.Close() })
 	v.url = web.URL
 	putSkill(t, filepath.Join(v.home.home, ".agents/skills/style"), "---\nname: style\ndescription: The style of this house\n---\nWrite short lines.\n")
-	v.file("shot.png", "\x89PNG\r\n\x1a\n and so on")
+	v.file("shot.png", llmtest.PNG)
 	return v
 }
 

@@ -117,7 +117,8 @@ func runTranscript(t *testing.T) string {
 	return h.onPaper(strings.TrimRight(shown, "\n"))
 }
 
-// atRest matches a screen of chat that waits for an input, which is empty, with the line of figures below it.
+// atRest matches a screen of chat that waits for an input, which is empty, with the line of figures below it. The live line may still be
+// above it for a moment.
 var atRest = regexp.MustCompile(`\n> *\n[^\n]*/help *$`)
 
 // chatTranscript does the same in chat.
@@ -132,7 +133,7 @@ func chatTranscript(t *testing.T) string {
 	text := ""
 	s.until("the input, in place of the live line", func() bool {
 		text = s.all() // the one that is returned
-		return atRest.MatchString(text)
+		return atRest.MatchString(text) && !strings.Contains(text, "\nworking ")
 	})
 	defer func() {
 		s.press("C-d")

@@ -24,6 +24,7 @@ import (
 	"github.com/attractor-go/attractor/internal/parallel"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // TestMain runs the tests or, if a variable is set, the command, an MCP server or a program whose memory is measured: the tests start this
@@ -316,7 +317,7 @@ func TestH_Demo(t *testing.T) {
 
 func TestH_Inspect(t *testing.T) {
 	dir := t.TempDir()
-	for name, data := range map[string]string{"AGENTS.md": "Always use tabs.", "a.txt": "first\nsecond\n", "x.png": "\x89PNG\r\n\x1a\n...."} {
+	for name, data := range map[string]string{"AGENTS.md": "Always use tabs.", "a.txt": "first\nsecond\n", "x.png": llmtest.PNG} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +337,7 @@ func TestH_Inspect(t *testing.T) {
 		{[]string{"prompt", "--dir", dir, "--instructions", "Be brief."}, 0,
 			[]string{"coding agent", "<environment>", "Working directory: " + dir, "Is git repository: no", "Always use tabs.", "Be brief."}, ""},
 		{[]string{"tool", "read_file", `{"file_path":"a.txt"}`, "--dir", dir}, 0, []string{"1 | first", "2 | second"}, ""},
-		{[]string{"tool", "read_file", `{"file_path":"x.png"}`, "--dir", dir}, 0, []string{"[image image/png 12]"}, ""},
+		{[]string{"tool", "read_file", `{"file_path":"x.png"}`, "--dir", dir}, 0, []string{"[image image/png 67]"}, ""},
 		{[]string{"tool", "read_file", `{"file_path":"none"}`, "--dir", dir}, 1, []string{"does not exist"}, ""},
 		{[]string{"tool", "shell", `{"command":"echo out; exit 3"}`, "--dir", dir}, 1, []string{"out\n", "Exit code: 3"}, ""},
 		{[]string{"tool", "nope", `{}`}, 1, []string{"unknown tool"}, ""},

@@ -153,3 +153,40 @@ func TestM2_SignalWhileWaiting(t *testing.T) {
 		t.Errorf("%v, exit code %d: %s", err, cmd.ProcessState.ExitCode(), &stderr)
 	}
 }
+
+// Interpreters that load code from the directory in which they start do not load a project's that
+// nobody has trusted.
+func TestU18_NoCodeOfTheProject(t *testing.T) {
+	t.Parallel()
+	peer.Need(t, "python3")
+	peer.Need(t, "node")
+	h := newHome(t, "http://127.0.0.1:1")
+	ran := func(name string) string { return filepath.Join(h.home, name) }
+	h.put("m.py", `import os; open(os.environ["MARK"], "w")`)
+	h.put("m.js", `require("fs").writeFileSync(process.env.MARK, "")`)
+	h.put("m.mjs", `import fs from "fs"; fs.writeFileSync(process.env.MARK, "")`)
+	h.put("m.sh", `> "$MARK"`)
+	var list []string
+	commands := map[string]string{"module": `"python3", "args": ["-um", "m"]`,
+		"import": `"python3", "args": ["-c", "import m"]`,
+		"shell":  `"sh", "args": ["-c", ". ./m.sh"]`, "require": `"node", "args": ["-r", "./m.js", "-e", "1"]`,
+		"loaded": `"node", "args": ["--import", "./m.mjs", "-e", "1"]`}
+	for name, command := range commands {
+		list = append(list, fmt.Sprintf(`%q: {"command": %s, "env": {"MARK": %q}}`, name, command, ran(name)))
+	}
+	h.own(`{"mcpServers": {` + strings.Join(list, ", ") + `}}`)
+	for _, trusted := range []bool{false, true} {
+		args := []string{"mcp", "list"}
+		if trusted {
+			args = append(args, "--trust-project")
+		}
+		out := h.run(0, args...)
+		for name := range commands {
+			_, err := os.Stat(ran(name))
+			warned := strings.Contains(out.stderr, "the server "+name+": it starts in an empty")
+			if (err == nil) != trusted || warned == trusted {
+				t.Errorf("trusted %v: %s ran the project's code: %v\n%s", trusted, name, err == nil, out.stderr)
+			}
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -128,7 +127,7 @@ func TestM2_ListToolsAndCall(t *testing.T) {
 	if out := h.run(0, "mcp", "list"); out.stdout != "" || !strings.Contains(out.stderr, "there are no MCP servers") {
 		t.Errorf("%+v", out)
 	}
-	file := h.own(strings.TrimSuffix(servers(t, "lab=lab"), "}}") + `,
+	file := h.own(strings.TrimSuffix(servers(t, `lab=lab,"cwd": "."`), "}}") + `,
 		"dead": {"command": "no-such-program"}, "wrong": {"command": "${NOPE}"}, "private": {"url": "https://127.0.0.2:1/mcp"}}}`)
 	h.projects(servers(t, "ours=lab", "lab=lab"))
 
@@ -193,13 +192,13 @@ func TestM2_RunWithServers(t *testing.T) {
 	url, server := serve(t, nil, say("", use("mcp__lab__echo", map[string]any{"text": "one"})), say("done"),
 		say("", use("mcp__lab__echo", map[string]any{"text": "two"})), say("done"))
 	h := newHome(t, url)
-	h.own(servers(t, `lab=lab,"required": true`, `never=silent,"startTimeout": 3600000`, `old=lab,"type": "sse"`))
+	h.own(servers(t, `lab=lab,"required": true`, `never=silent,"startTimeout": 3600000`, `tardy=silent,"startTimeout": 3600000`, `old=lab,"type": "sse"`))
 	h.projects(servers(t, "ours=lab"))
 	extra := filepath.Join(h.home, "extra.json")
 	if err := os.WriteFile(extra, []byte(`{"mcpServers": {"dead": {"command": "no-such-program", "required": false}, "never": {"command": "true", "disabled": true}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := h.run(0, "run", "--yes", "--json", "--mcp", extra, "x")
+	out := h.run(0, "run", "--yes", "--json", "--mcp-wait", "1ms", "--mcp", extra, "x")
 	has(t, lastResults(server.Requests()[1].Messages), "echo: one")
 	var texts []string
 	seq := int64(0)
@@ -216,7 +215,7 @@ func TestM2_RunWithServers(t *testing.T) {
 		}
 	}
 	has(t, strings.Join(texts, "\n"), "the server old: the type sse", "because the project is not trusted: MCP servers: ours.", "run: attractor trust")
-	has(t, strings.Join(texts, "\n"), "the MCP server dead could not be started", "The MCP server lab logged: the echo is weak")
+	has(t, strings.Join(texts, "\n"), "the MCP server dead could not be started", "are still starting: tardy.", "The MCP server lab logged: the echo is weak")
 	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "an echo") }) {
 		t.Errorf("what is no warning is shown: %q", texts)
 	}
@@ -230,6 +229,28 @@ func TestM2_RunWithServers(t *testing.T) {
 	h.run(0, "run", "--yes", "--no-mcp", "--resume", id, "again")
 	if results := lastResults(server.Requests()[3].Messages); strings.Contains(results, "echo: two") || !strings.Contains(results, "mcp__lab__echo") {
 		t.Errorf("results: %s", results)
+	}
+}
+
+// A run waits for a server that nobody requires, and for none that has failed. A conversation has no
+// such wait.
+func TestU10_RunWaitsForServers(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("done"), say("done"))
+	h := newHome(t, url)
+	h.own(strings.TrimSuffix(servers(t, "lab=lab"), "}}") + `, "dead": {"command": "no-such-program"}}}`)
+	h.run(0, "run", "--yes", "--mcp-wait", "1h", "x")
+	has(t, string(server.Requests()[0].Body), "mcp__lab__echo")
+	h.own(servers(t, `never=silent,"startTimeout": 3600000`))
+	if out := h.run(0, "run", "--yes", "--mcp-wait", "0", "x"); strings.Contains(out.stderr, "still starting") {
+		t.Errorf("it has waited: %s", out.stderr)
+	}
+	has(t, h.run(exitUsage, "run", "--mcp-wait", "-1s", "x").stderr, "--mcp-wait cannot be negative")
+	if f := newRun(terminal{}).Flags().Lookup("mcp-wait"); f == nil || f.DefValue != "10s" {
+		t.Errorf("the flag of run is %+v", f)
+	}
+	if f := newChat(terminal{}).Flags().Lookup("mcp-wait"); f != nil {
+		t.Errorf("chat has the flag %+v", f)
 	}
 }
 
@@ -260,7 +281,7 @@ func TestM12_EnvironmentOfAServer(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	other := t.TempDir()
 	h.own(servers(t, "lab=lab", fmt.Sprintf(`away=lab,"cwd": %q`, other)))
-	cmd := attractor(t, "mcp", "call", "lab", "environment", "{}")
+	cmd := attractor(t, "mcp", "call", "--trust-project", "lab", "environment", "{}")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "LC_TIME=C", "LANG=C.UTF-8", "MY_SETTING=1", "ANTHROPIC_API_KEY=key-of-a-test", "SSH_AUTH_SOCK=/tmp/agent")
 	out := runCommand(t, cmd)
@@ -283,40 +304,37 @@ func TestM12_EnvironmentOfAServer(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != serverVar+" GOCOVERDIR HOME LANG LC_TIME PATH THE_TOKEN" {
+	if got := strings.Join(names, " "); got != serverVar+" GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_TERMINAL_PROMPT GOCOVERDIR HOME LANG LC_TIME PAGER PATH SSH_ASKPASS THE_TOKEN" {
 		t.Errorf("it has %s\n%s", got, out.stderr)
 	}
 	has(t, h.run(0, "mcp", "call", "away", "environment", "{}").stdout, "cwd="+other)
 }
 
-// A launcher starts in an empty directory where it would take code from a project that nobody has trusted.
-func TestM12_LaunchersInProjects(t *testing.T) {
+// A user's server starts in an empty directory of its own while nobody has trusted the project, and
+// none of the project's code runs. The directory is gone at the end.
+func TestU18_EmptyDirectories(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	npx := filepath.Join(h.home, "npx")
-	if err := os.Symlink(self, npx); err != nil {
-		t.Skip("there are no symbolic links here: ", err)
-	}
-	h.own(strings.ReplaceAll(servers(t, "lab=lab"), strconv.Quote(self), strconv.Quote(npx)))
+	h.own(servers(t, "lab=lab", `here=lab,"cwd": "."`))
 	real, err := filepath.EvalSymlinks(h.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	where := func(args ...string) output {
+	where := func(server string, args ...string) output {
 		t.Helper()
-		return h.run(0, append([]string{"mcp", "call", "lab", "environment", "{}"}, args...)...)
+		return h.run(0, append([]string{"mcp", "call", server, "environment", "{}"}, args...)...)
 	}
-	has(t, where().stdout, "cwd="+real+"\n")
-	if err := os.WriteFile(filepath.Join(h.dir, "package.json"), []byte(`{"name": "lab"}`), 0o600); err != nil {
-		t.Fatal(err)
+	out, made := where("lab"), filepath.Join(h.home, ".local", "state", "attractor", "mcp", "cwd")
+	has(t, out.stdout, "cwd="+filepath.Join(made, "server-"))
+	has(t, out.stderr, "the server lab: it starts in an empty directory", `"cwd": "."`, "attractor trust")
+	if left, err := os.ReadDir(made); err != nil || len(left) > 0 {
+		t.Errorf("there is left: %v, %v", left, err)
 	}
-	out := where()
-	has(t, out.stdout, "cwd="+filepath.Join(h.home, ".local", "state", "attractor", "mcp", "cwd")+"\n")
-	has(t, out.stderr, "the server lab: it starts in an empty directory, because npx would use package.json", "${CLAUDE_PROJECT_DIR}", `"cwd": "."`)
-	has(t, where("--trust-project").stdout, "cwd="+real+"\n")
+	if out := where("here"); !strings.Contains(out.stdout, "cwd="+real+"\n") || out.stderr != "" {
+		t.Errorf("with a cwd: %+v", out)
+	}
+	if out := where("lab", "--trust-project"); !strings.Contains(out.stdout, "cwd="+real+"\n") || out.stderr != "" {
+		t.Errorf("in a trusted project: %+v", out)
+	}
 }
 
 // Calls of servers' tools are asked about, and rules answer for them. A person's own annotation makes a tool one that only reads.

@@ -9,6 +9,7 @@ import (
 	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // A person on a terminal reads the plan and decides about it. Without a terminal the model cannot leave plan mode, and edits are accepted
@@ -87,7 +88,7 @@ func TestN8_ModesFlags(t *testing.T) {
 	other := t.TempDir()
 	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": other + "/made", "content": "x"}), touch("denied"), touch("allowed")), say("Done."), say("More."))
 	h := newHome(t, url)
-	png := "\x89PNG\r\n\x1a\n and so on"
+	png := llmtest.PNG
 	if err := os.WriteFile(filepath.Join(h.dir, "a.png"), []byte(png), 0o600); err != nil {
 		t.Fatal(err)
 	}

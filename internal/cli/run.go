@@ -34,6 +34,7 @@ type runFlags struct {
 	typed        bool // the prompt is on the command line
 	reads        bool // what is on standard input belongs to the prompt or to the session
 	timeout      time.Duration
+	mcpWait      time.Duration
 	// answerTimeout bounds the wait for a client's answers.
 	answerTimeout time.Duration
 }
@@ -131,6 +132,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	f.viewFlag.register(flags)
 	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
+	flags.DurationVar(&f.mcpWait, "mcp-wait", defaultMCPWait, "wait this `duration` for MCP servers that are still "+
+		"starting, so that the first request has their tools; 0 means not to wait, which is the default with --view")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
 		"session goes on; it implies --json")
@@ -152,12 +155,18 @@ func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag st
 	if err := config.Check(ctx); err != nil {
 		return config, nil, hostError(err)
 	}
+	if config.MCPWait = f.mcpWait; f.view && !given("mcp-wait") {
+		config.MCPWait = 0
+	}
 	if prompt == "" && len(f.images) > 0 {
 		return config, nil, fail(exitUsage, "--image needs a prompt to go with")
 	}
 	images, err = f.pictures()
 	return config, images, err
 }
+
+// defaultMCPWait is how long a run waits for MCP servers that are still starting.
+const defaultMCPWait = 10 * time.Second
 
 // unwatchedTimeout is the answer timeout of a page that may not be open.
 const unwatchedTimeout = 10 * time.Minute

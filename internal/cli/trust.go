@@ -25,7 +25,8 @@ func newTrust(t terminal) *cobra.Command {
 		Short: "Show and trust what the files of a project start and allow",
 		Long: `Trust shows which files of a project start programs or allow tool calls, and asks whether you trust them: permission rules that allow, hooks
 and the scripts that they name, MCP servers, commands, skills and agents. The project is the git repository of the directory, or the directory
-itself. Until you trust it, these files have no effect, except that their rules that deny or ask count.
+itself. Until you trust it, these files have no effect, except that their rules that deny or ask count, and your own MCP servers without a cwd
+start in an empty directory.
 
 When one of the files changes, trust ends until you have seen the difference. A decision says nothing about other work trees or about
 repositories inside the project. Decisions are kept in $XDG_STATE_HOME/attractor/trust, or in ~/.local/state/attractor/trust if XDG_STATE_HOME
@@ -117,15 +118,16 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 	if err != nil {
 		return hostError(err)
 	}
+	decided := p.Trusted && !p.Decision.Since.IsZero()
 	if p.Empty() {
-		fmt.Fprintf(t.out, "%s has no files that start or allow something, so it needs no trust.\n", render.OneLine(p.Root))
-		return nil
+		fmt.Fprintf(t.out, "%s has no files that start or allow something.\n", render.OneLine(p.Root))
+	} else {
+		showProject(t, p)
 	}
-	showProject(t, p)
 	switch {
 	case len(p.Problems) > 0:
 		return fail(exitFailed, "the project cannot be trusted: %w", p.Problems[0])
-	case p.Trusted:
+	case decided:
 		fmt.Fprintf(t.out, "\nYou have trusted this project since %s. To end that, run: attractor trust --revoke %s\n",
 			p.Decision.Since.Local().Format(time.DateTime), render.OneLine(host.ShellWord(p.Root)))
 		return nil
@@ -186,12 +188,15 @@ func modeOf(f *trust.File) (text string) {
 }
 
 // trustLabel begins the line on which a person answers.
-const trustLabel = "Trust them? [y]es, [n]o: "
+const trustLabel = "Trust this project? [y]es, [n]o: "
 
 // askTrust asks the person on the terminal and keeps the answer.
 func askTrust(ctx context.Context, t terminal, store *trust.Store, p *host.Project) error {
 	c := openConsole(t)
-	if c == nil {
+	switch {
+	case c == nil && p.Empty():
+		return nil // nothing of it waits for an answer
+	case c == nil:
 		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass --trust-project to attractor run")
 	}
 	defer c.Close() // nothing of what was written waits
@@ -200,7 +205,11 @@ func askTrust(ctx context.Context, t terminal, store *trust.Store, p *host.Proje
 		return err
 	}
 	defer release()
-	fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
+	if p.Empty() {
+		fmt.Fprintln(c.out, "\nIf you trust it, your MCP servers without a cwd start in its directory, until it has such a file.")
+	} else {
+		fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
+	}
 	for range 3 {
 		c.Discard()
 		line, err := c.ReadLine(ctx, trustLabel)

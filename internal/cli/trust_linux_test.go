@@ -64,7 +64,7 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 			t.Errorf("run %q says %q, want %q", args, out.stderr, want)
 		}
 	}
-	if out := h.run(0, "trust"); !strings.Contains(out.stdout, "needs no trust") {
+	if out := h.run(0, "trust"); !strings.Contains(out.stdout, "has no files that start or allow something") {
 		t.Errorf("%q", out.stdout)
 	}
 	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(\u001b[31mgo test:*)"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./check.sh"}]}]}}`)
@@ -104,6 +104,20 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 	if out := h.run(exitFailed, "trust", "--revoke"); !strings.Contains(out.stderr, "no decision") || !strings.Contains(out.stderr, "--list") {
 		t.Errorf("%q", out.stderr)
 	}
+}
+
+// A person can trust a project without anything to trust. Servers without a cwd then start there.
+func TestU18_TrustOfAnEmptyProject(t *testing.T) {
+	h := newHome(t, "http://127.0.0.1:1")
+	h.own(servers(t, "lab=lab"))
+	if screen := h.onTerminal(0, "y\n", "trust"); !strings.Contains(screen, "The project is trusted.") {
+		t.Errorf("%s", screen)
+	}
+	has(t, h.run(0, "trust").stdout, "has no files that start or allow something", "You have trusted this project since")
+	where := func() string { return h.run(0, "mcp", "call", "lab", "environment", "{}").stdout }
+	has(t, where(), "cwd="+h.dir+"\n")
+	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(ls)"]}}`)
+	has(t, where(), filepath.Join("attractor", "mcp", "cwd"))
 }
 
 // A project with a link out of it is shown, but cannot be trusted. A decision about a directory that is gone can be revoked.

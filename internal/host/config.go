@@ -89,6 +89,9 @@ type Config struct {
 	MCP     []string
 	Servers []mcp.Server
 	NoMCP   bool
+	// MCPWait is how long a session waits for servers that are still starting, so that the first
+	// request to the model has their tools. A host that a person looks at does not wait.
+	MCPWait time.Duration
 	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers], or names separated by commas. Empty means
 	// [NoLanguageServers].
 	LanguageServers string

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// ReadImage reads an image file of the user's for a message: PNG, JPEG, GIF or WebP, of at most 5 MiB.
+// ReadImage reads an image file of the user's for a message: PNG, JPEG, GIF or WebP, of at most 32 MiB.
 func ReadImage(name string) (llm.Media, error) {
 	data, err := readRegular(name, coding.MaxImage+1)
 	if err != nil {

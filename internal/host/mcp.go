@@ -58,6 +58,7 @@ func OpenServers(dir string, project *Project, given []mcp.Server, files []strin
 	var shadowed []error
 	s.List, shadowed = mcp.Merge(lists...)
 	s.Problems = append(s.Problems, shadowed...)
+	s.warnAway()
 	return s, nil
 }
 
@@ -105,13 +106,14 @@ func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
 	return usable
 }
 
-// placeOf returns the directory in which a server's process runs. One of the project stays in the project.
+// placeOf returns the directory in which a server's process runs, or "" for an empty one that is
+// made when it starts. One of the project stays in the project.
 func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
 	if s.Origin != mcp.Project {
 		home := homeDir(r.getenv)
 		switch rest, below := strings.CutPrefix(s.Dir, "~/"); {
-		case s.Dir == "":
-			return r.unplaced(s)
+		case s.Dir == "" && r.project != nil && !r.project.chosen:
+			return "", nil // an empty one that is made when it starts
 		case s.Dir == "~":
 			return home, nil
 		case below:

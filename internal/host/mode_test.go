@@ -215,15 +215,15 @@ func TestN8_ModesSetModel(t *testing.T) {
 
 // Images of people have the types and the size that models accept.
 func TestN8_ModesImages(t *testing.T) {
-	png := "\x89PNG\r\n\x1a\n and so on"
+	png := llmtest.PNG + " and so on"
 	dir := t.TempDir()
 	put(t, dir, "a.png", png)
 	put(t, dir, "a.txt", "text")
-	put(t, dir, "big.png", png+strings.Repeat("x", 5<<20))
+	put(t, dir, "big.png", png+strings.Repeat("x", 32<<20))
 	if m, err := host.ReadImage(filepath.Join(dir, "a.png")); err != nil || m.MIME != "image/png" || string(m.Data) != png || m.Name != "a.png" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	for name, want := range map[string]string{"a.txt": "not a PNG", "big.png": "larger than 5 MiB", "none.png": "no such file", ".": "not a regular file"} {
+	for name, want := range map[string]string{"a.txt": "not a PNG", "big.png": "larger than 32 MiB", "none.png": "no such file", ".": "not a regular file"} {
 		if _, err := host.ReadImage(filepath.Join(dir, name)); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -234,7 +234,7 @@ func TestN8_ModesImages(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	}
-	for want, c := range map[string][2]string{"not in Base64": {"image/png", "*"}, "it is image/png": {"image/gif", encoded}, "not a PNG": {"", "aGVsbG8="}, "more than 5 MiB": {"", strings.Repeat("A", 8<<20)}} {
+	for want, c := range map[string][2]string{"not in Base64": {"image/png", "*"}, "it is image/png": {"image/gif", encoded}, "not a PNG": {"", "aGVsbG8="}, "more than 32 MiB": {"", strings.Repeat("A", 48<<20)}} {
 		if _, err := host.DecodeImage(c[0], c[1]); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}

@@ -47,10 +47,6 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 		return nil, cannotWork(root, err)
 	}
 	p := &Project{Snapshot: files, chosen: trusted}
-	if files.Empty() {
-		p.Decision.State, p.Trusted = trust.Trusted, true
-		return p, nil
-	}
 	if trusted && len(files.Problems) > 0 {
 		return nil, fail(ErrConfig, "the project %s cannot be trusted: %w", files.Root, files.Problems[0])
 	}
@@ -58,11 +54,14 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 	if err == nil {
 		p.Decision, err = store.Decide(files)
 	}
-	if p.Unknown = err; err != nil {
-		p.Decision.State = trust.Undecided
+	switch {
+	case files.Empty(): // there is nothing to decide; Since says whether somebody has trusted it all the same
+		p.Decision.State = trust.Trusted
+	case err != nil:
+		p.Unknown, p.Decision.State = err, trust.Undecided
 	}
-	p.chosen = trusted || err == nil && p.Decision.State == trust.Trusted
-	p.Trusted = p.chosen
+	p.chosen = trusted || err == nil && p.Decision.State == trust.Trusted && !p.Decision.Since.IsZero()
+	p.Trusted = p.chosen || files.Empty()
 	return p, nil
 }
 

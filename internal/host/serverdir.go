@@ -2,100 +2,52 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/attractor-go/attractor/mcp"
 )
 
-// unplaced returns the directory in which a user's server without a cwd runs: that of the session. If the program that starts the server
-// would take code or settings from there, and nobody has trusted the project, it is an empty directory.
-func (r *serverReader) unplaced(s *mcp.Server) (string, error) {
-	if r.project == nil || r.project.chosen {
-		return r.dir, nil
+// errAway says why a server without a cwd does not start in the directory of the session. Most
+// interpreters and launchers load code from the directory in which they start.
+var errAway = errors.New("it starts in an empty directory, because it could run code of the project, " +
+	`which nobody has trusted. To start it in the directory of every session, write "cwd": "." into its entry; ` +
+	"to trust the project, run: attractor trust")
+
+// isAway reports whether a server starts in an empty directory that is made for it: its entry names
+// none, and nobody has trusted the project.
+func isAway(s *mcp.Server) bool { return s.Origin == mcp.User && s.Command != "" && s.Dir == "" }
+
+// warnAway adds a problem for each server that starts in an empty directory.
+func (s *Servers) warnAway() {
+	for i := range s.List {
+		if one := &s.List[i]; isAway(one) && !one.Off {
+			s.Problems = append(s.Problems, &mcp.Problem{File: one.File, Server: one.Name, Err: errAway})
+		}
 	}
-	program, found := launches(s, r.dir, r.project.Root)
-	if found == "" {
-		return r.dir, nil
+}
+
+// emptyDir makes an empty directory for a server, in the user's state, above which nobody else can
+// put files. It is removed when the servers are closed.
+func (p *places) emptyDir() (string, error) {
+	if p.state != "" {
+		if err := os.MkdirAll(p.state, 0o700); err != nil {
+			return "", err
+		}
 	}
-	r.Problems = append(r.Problems, &mcp.Problem{File: s.File, Server: s.Name, Err: fmt.Errorf("it starts in an empty directory, because %s would use %s of this "+
-		"directory, which nobody has trusted. A server that needs the directory can have ${CLAUDE_PROJECT_DIR} in its args. To start it in the "+
-		`directory of every session, write "cwd": "."`, program, found)})
-	state, err := StateDir(r.getenv)
+	dir, err := os.MkdirTemp(p.state, "server-")
 	if err != nil {
-		return "", fmt.Errorf("there is no directory for it: %w", err)
+		return "", err
 	}
-	dir := filepath.Join(state, "attractor", "mcp", "cwd")
-	return dir, os.MkdirAll(dir, 0o700)
+	p.empty = append(p.empty, dir)
+	return filepath.EvalSymlinks(dir)
 }
 
-// launches returns a program in a server's command that chooses by a directory what it runs, and what it would use there. Both are empty if
-// there is none, or nothing for it from the directory up to the root of the project.
-func launches(s *mcp.Server, dir, root string) (program, found string) {
-	if !filepath.IsAbs(s.Command) && strings.ContainsAny(s.Command, `/\`) {
-		return "the shell", s.Command
+// removeEmpty removes the directories that were made for servers, with what these have left there.
+func (p *places) removeEmpty() error {
+	var errs []error
+	for _, dir := range p.empty {
+		errs = append(errs, os.RemoveAll(dir))
 	}
-	words := []string{s.Command}
-	for _, arg := range s.Args {
-		words = append(words, strings.Fields(arg)...) // it may be a script
-	}
-	for _, word := range words {
-		if isFile(dir, word) {
-			return "its command", word
-		}
-		name := strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(word), ".exe"), ".cmd"))
-		if strings.HasPrefix(name, "python") && slices.Contains(words, "-m") {
-			return name, "modules"
-		}
-		for _, file := range launchFiles(name) {
-			if holds(dir, root, file) {
-				return name, file
-			}
-		}
-	}
-	return "", ""
-}
-
-// isFile reports whether a word of a command, or the value of an option, is a file in a directory, by a name that begins there.
-func isFile(dir, word string) bool {
-	if option, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(option, "-") {
-		word = value
-	}
-	if word == "" || filepath.IsAbs(word) {
-		return false
-	}
-	info, err := os.Stat(filepath.Join(dir, word))
-	return err == nil && !info.IsDir()
-}
-
-// launchFiles returns the files by which a project chooses what a program runs.
-func launchFiles(program string) []string {
-	switch program {
-	case "npx", "npm", "pnpm", "pnpx", "yarn", "yarnpkg", "bun", "bunx", "deno", "corepack":
-		return []string{"package.json", "node_modules", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml", "deno.json", "deno.jsonc"}
-	case "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv":
-		return []string{"pyproject.toml", "uv.toml", ".python-version", ".venv", "setup.py", "setup.cfg", "pdm.toml", "Pipfile"}
-	case "cargo":
-		return []string{"Cargo.toml", ".cargo", "rust-toolchain", "rust-toolchain.toml"}
-	case "make", "just", "docker-compose":
-		return []string{"Makefile", "makefile", "GNUmakefile", "justfile", "compose.yaml", "docker-compose.yml"}
-	}
-	return nil
-}
-
-// holds reports whether a directory, or one above it up to the root, has a file. What cannot be looked at counts as there.
-func holds(dir, root, name string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if dir == root || parent == dir {
-			return false
-		}
-		dir = parent
-	}
+	return errors.Join(errs...)
 }

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,65 +12,43 @@ import (
 	"github.com/attractor-go/attractor/trust"
 )
 
-// The programs that choose by a directory what they run do not choose by that of a project that nobody has trusted.
-func TestM12_WhatLaunchersUse(t *testing.T) {
+// A user's server without a cwd works in the session's directory only if somebody has trusted the
+// project, also if that has nothing to trust. Each other one has a warning.
+func TestU18_WhichServersStartAway(t *testing.T) {
+	home, root := t.TempDir(), t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "HOME": home}[name] }
+	given := []mcp.Server{{Name: "plain", Command: "python3", Args: []string{"-um", "m"}},
+		{Name: "here", Command: "node", Dir: "."}, {Name: "off", Command: "sh", Off: true}, {Name: "web", URL: "https://example.com"}}
 	for name, c := range map[string]struct {
-		command string // and its arguments
-		file    string // in the project
-		want    string // what would be used
+		decide  func(*trust.Store, *trust.Snapshot) error
+		trusted bool
+		away    bool
 	}{
-		"npx, nothing there":      {"npx -y pkg .", "README.md", ""},
-		"npx, a package":          {"npx -y pkg .", "package.json", "package.json"},
-		"npx, installed packages": {"npx -y pkg .", "node_modules/.bin/pkg", "node_modules"},
-		"npx, another registry":   {"npx -y pkg .", ".npmrc", ".npmrc"},
-		"npx by its path":         {"/usr/bin/npx -y pkg", "package.json", "package.json"},
-		"npx on Windows":          {"npx.cmd -y pkg", "package.json", "package.json"},
-		"npx in a script":         {"sh -c exec|npx|pkg", "package.json", "package.json"},
-		"npx, of Python":          {"npx -y pkg", "pyproject.toml", ""},
-		"uvx":                     {"uvx pkg", "uv.toml", "uv.toml"},
-		"a module":                {"python3 -m pkg", "README.md", "modules"},
-		"a Python script":         {"python3 /opt/pkg.py", "pyproject.toml", ""},
-		"another program":         {"/usr/bin/server .", "package.json", ""},
-		"a script of the project": {"node --no-warnings server.js", "sub/server.js", "server.js"},
-		"a loaded one":            {"node --import=./hook.mjs /opt/server.js", "sub/hook.mjs", "--import=./hook.mjs"},
-		"a directory":             {"/usr/bin/server src", "sub/src/x", ""},
-		"one of the project":      {"./server", "server", "./server"},
+		"nothing was decided": {away: true},
+		"trusted this time":   {trusted: true},
+		"declined":            {decide: (*trust.Store).Decline, away: true},
+		"trusted":             {decide: (*trust.Store).Grant},
 	} {
-		root, err := filepath.EvalSymlinks(t.TempDir())
+		project, err := OpenProject(root, getenv, c.trusted)
+		if err == nil && c.decide != nil {
+			err = c.decide(trust.NewStore(filepath.Join(home, "attractor", "trust")), project.Snapshot)
+			if err == nil {
+				project, err = OpenProject(root, getenv, false)
+			}
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := filepath.Join(root, "sub")
-		for _, made := range []string{dir, filepath.Dir(filepath.Join(root, c.file))} {
-			if err := os.MkdirAll(made, 0o700); err != nil {
-				t.Fatal(err)
+		s, err := OpenServers(root, project, given, nil, getenv)
+		want := map[bool]string{true: "", false: root}[c.away]
+		if err != nil || len(s.List) != 3 || s.List[0].Dir != want || s.List[1].Dir != root {
+			t.Errorf("%s: the servers are %+v, %v", name, s.List, err)
+		}
+		warning := fmt.Sprint(errors.Join(s.Problems...))
+		for _, part := range []string{"the server plain: ", `"cwd": "."`, "attractor trust"} {
+			if strings.Contains(warning, part) != c.away || len(s.Problems) > 1 {
+				t.Errorf("%s: the warnings are %s", name, warning)
 			}
-		}
-		if err := os.WriteFile(filepath.Join(root, c.file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		words := strings.Fields(c.command)
-		for i := range words {
-			words[i] = strings.ReplaceAll(words[i], "|", " ")
-		}
-		s := &mcp.Server{Name: "s", Command: words[0], Args: words[1:]}
-		if _, got := launches(s, dir, root); got != c.want {
-			t.Errorf("%s: it would use %q, want %q", name, got, c.want)
-		}
-		getenv := func(name string) string {
-			return map[string]string{"XDG_STATE_HOME": filepath.Join(root, "state")}[name]
-		}
-		for _, chosen := range []bool{false, true} {
-			r := &serverReader{Servers: &Servers{}, dir: dir, project: &Project{Snapshot: &trust.Snapshot{Root: root}, chosen: chosen}, getenv: getenv}
-			got, err := r.placeOf(s)
-			if away := c.want != "" && !chosen; err != nil || (got != dir) != away || (len(r.Problems) > 0) != away {
-				t.Errorf("%s, trusted %v: it starts in %s, %v, %v", name, chosen, got, r.Problems, err)
-			}
-			s.Dir = "."
-			if got, err := r.placeOf(s); got != dir || err != nil {
-				t.Errorf("%s with a cwd starts in %s, %v", name, got, err)
-			}
-			s.Dir = ""
 		}
 	}
 }

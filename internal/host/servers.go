@@ -30,7 +30,25 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 		s.warnings.add("mcp_config", problem.Error())
 	}
 	s.unused.add("MCP servers", s.Configured.Untrusted, s.Configured.Why)
+	s.mcpWait = c.MCPWait
 	s.startServers(ctx, c, s.Configured.List, func(_ string, err error) { s.warnings.add("mcp_server", describe(err)) })
+	return nil
+}
+
+// awaitServers waits for servers that are still starting, as long as the configuration says, and
+// warns about those that need longer. It returns an error only if the context ends.
+func (s *Setup) awaitServers(ctx context.Context) error {
+	if s.mcpWait <= 0 {
+		return nil
+	}
+	starting := s.Servers.Await(ctx, s.mcpWait)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(starting) > 0 {
+		s.warnings.add("mcp_server", fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
+			"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, shownNames(starting)))
+	}
 	return nil
 }
 
@@ -45,6 +63,7 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
 		Warn:   warn, Log: s.serversLog()}
 	if state, err := StateDir(c.getenv); err == nil {
+		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")
 		o.Tokens = tokensIn(state)
 		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
 	}
@@ -125,13 +144,16 @@ type places struct {
 	confine sandbox.Options
 	box     *sandbox.Sandbox // of the session
 	environ []string
+	state   string // below which empty directories are made; empty means the system's temporary directory
 
 	mu     sync.Mutex
+	empty  []string // directories that were made for servers
 	locals map[string]*env.Local
 	boxes  []*sandbox.Sandbox
 }
 
-// env returns the environment for a server. Servers that may reach the same hosts share one.
+// env returns the environment for a server. Servers that may reach the same hosts share one, except
+// those that start in an empty directory.
 func (p *places) env(s mcp.Server) (env.Environment, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,6 +162,9 @@ func (p *places) env(s mcp.Server) (env.Environment, error) {
 	if confined {
 		hosts := slices.Sorted(slices.Values(s.Hosts))
 		key += "\n" + strings.Join(hosts, "\n")
+	}
+	if isAway(&s) {
+		key += "\n" + s.Name
 	}
 	if known := p.locals[key]; known != nil {
 		return known, nil
@@ -155,7 +180,7 @@ func (p *places) env(s mcp.Server) (env.Environment, error) {
 		}
 		o = box.Confine(o)
 	}
-	local, err := env.NewLocal(p.dir, o)
+	local, err := p.local(&s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +189,18 @@ func (p *places) env(s mcp.Server) (env.Environment, error) {
 	}
 	p.locals[key] = local
 	return local, nil
+}
+
+// local returns a new environment in the directory of the session, or in an empty one.
+func (p *places) local(s *mcp.Server, o env.LocalOptions) (*env.Local, error) {
+	if !isAway(s) {
+		return env.NewLocal(p.dir, o)
+	}
+	dir, err := p.emptyDir()
+	if err != nil {
+		return nil, fmt.Errorf("there is no directory for it: %w", err)
+	}
+	return env.NewLocal(dir, o)
 }
 
 // boxFor returns the sandbox of the session, or one like it that also reaches hosts.
@@ -191,5 +228,5 @@ func (p *places) close() error {
 	for _, box := range p.boxes {
 		errs = append(errs, box.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.removeEmpty())...)
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -304,5 +305,53 @@ func TestM1_SubagentsShareServers(t *testing.T) {
 		if text != fmt.Sprintf("ground %d in %s", i+1, pid) {
 			t.Errorf("result %d is %q", i, text)
 		}
+	}
+}
+
+// A session that waits for servers has the tools of one that starts late in its first request.
+func TestU10_FirstRequestHasTheTools(t *testing.T) {
+	b, late := newBench(t, fakellm.Turn{Text: "hello"}), newServerGate(t)
+	c := b.config()
+	c.MCP, c.MCPWait = []string{b.mills(map[string]string{"one": late.Addr().String()})}, time.Hour
+	setup, err := host.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error, 1)
+	var session *agent.Session
+	go func() {
+		var err error
+		session, err = setup.Start(t.Context())
+		started <- err
+	}()
+	late.open(t, 1)
+	if err := <-started; err != nil {
+		t.Fatal(errors.Join(err, setup.Close()))
+	}
+	_, err = session.Submit(t.Context(), "hello")
+	if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !b.offers(0, "mcp__one__grind") {
+		t.Error("the first request lacks the tools of the server")
+	}
+}
+
+// The end of the context ends the wait.
+func TestU10_WaitEndsWithTheContext(t *testing.T) {
+	b, late := newBench(t), newServerGate(t)
+	c := b.config()
+	c.MCP, c.MCPWait = []string{b.mills(map[string]string{"one": late.Addr().String()})}, time.Hour
+	setup, err := host.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := setup.Start(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the session begins: %v", err)
+	}
+	if err := setup.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -74,6 +75,7 @@ type Setup struct {
 	far      *elsewhere   // the other machine; nil if the session works on this one
 	here     string       // the directory of this machine, in which the user's servers and hooks run
 	places   *places
+	mcpWait  time.Duration // Config.MCPWait
 	warnings ownEvents
 	unused   unused
 	commands []Command
@@ -290,6 +292,9 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	if s.Servers != nil {
 		if err := s.Servers.Ready(ctx); err != nil {
 			return nil, fail(ErrServer, "%w", err)
+		}
+		if err := s.awaitServers(ctx); err != nil {
+			return nil, err
 		}
 		s.Options.Tools = append(slices.Clip(s.Options.Tools), s.Servers.Tools()...)
 	}

@@ -9,12 +9,10 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
 )
-
-// pixel is a PNG image.
-const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff?\x00\x05\xfe\x02\xfe\xa75\x81\x84\x00\x00\x00\x00IEND\xaeB`\x82"
 
 // Every tool of server-filesystem, once. It speaks stdio only.
 func TestM5_FilesystemTools(t *testing.T) {
@@ -25,7 +23,7 @@ func TestM5_FilesystemTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := localAt(t, root)
-	for name, data := range map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": "other\n", "dir/pixel.png": pixel} {
+	for name, data := range map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": "other\n", "dir/pixel.png": llmtest.PNG} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}

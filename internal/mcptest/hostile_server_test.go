@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // programs returns the programs that the test binary can be.
@@ -209,7 +211,7 @@ func wait() error { time.Sleep(time.Minute); return nil }
 func content(parts string) string { return `{"content":[` + parts + `]}` }
 
 // image is an image in a result.
-var image = `{"type":"image","mimeType":"image/png","data":"` + base64.StdEncoding.EncodeToString([]byte(pixel)) + `"}`
+var image = `{"type":"image","mimeType":"image/png","data":"` + base64.StdEncoding.EncodeToString([]byte(llmtest.PNG)) + `"}`
 
 // wants asks the client for all that it does not give, and says what it got.
 func wants(r *raw, m message) error {

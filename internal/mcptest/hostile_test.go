@@ -107,13 +107,13 @@ func TestM5_HostileCalls(t *testing.T) {
 		{"wants", []string{`sampling/createMessage: {"code":`, `roots/list: {"roots":[]}`, `elicitation/create: {"code":`, `shell/run: {"code":-32601`}, 0, false},
 		{"late-progress", []string{"answered"}, 0, false},
 		{"images", []string{"were left out: the result has more than 10 images"}, 10, false},
-		{"base64", []string{"illegal base64"}, 0, true},
-		{"strange", []string{"hologram"}, 0, true},
+		{"base64", []string{"of the type image", "malformed"}, 0, false},
+		{"strange", []string{"hologram"}, 0, false},
 		{"kinds", []string{"4 bytes of audio/wav were left out", "8 bytes of image/png were left out", `red\u{202e}`}, 0, false},
 		{"fails", []string{"The call failed, and the server does not say why."}, 0, true},
 		{"empty", []string{"returned nothing"}, 0, false},
 		{"null", []string{"returned nothing"}, 0, false},
-		{"numbers", []string{"cannot unmarshal"}, 0, true},
+		{"numbers", []string{"17"}, 0, false},
 		{"megabyte", []string{"0123456789abcde"}, 0, false},
 	} {
 		o := call(t.Context(), t, s, "mcp__rude__"+c.tool, `{}`, tool.Call{Live: func(_ int, p []byte) { t.Errorf("%s shows %q", c.tool, p) }})

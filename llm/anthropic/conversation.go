@@ -284,7 +284,7 @@ func appendCall(b []byte, call llm.ToolCall) []byte {
 	b = append(b, `{"type":"tool_use","id":`...)
 	b = api.AppendString(b, api.PlainID(call.ID, math.MaxInt))
 	b = append(b, `,"name":`...)
-	b = api.AppendString(b, call.Name)
+	b = api.AppendString(b, api.CallName(call.Name))
 	b = append(b, `,"input":`...)
 	return append(api.AppendArgs(b, call.Args), '}')
 }

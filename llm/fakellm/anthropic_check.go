@@ -197,8 +197,8 @@ func (b anthropicBlock) check(role string) *refusal {
 		switch {
 		case !anthropicID().MatchString(b.ID):
 			return invalid("tool_use.id: String should match pattern '%s'", anthropicID())
-		case b.Name == "":
-			return invalid("tool_use.name: Field required")
+		case !anthropicName().MatchString(b.Name):
+			return invalid("tool_use.name: String should match pattern '%s'", anthropicName())
 		case json.Unmarshal(b.Input, &input) != nil || input == nil:
 			return invalid("tool_use.input: Input should be a valid dictionary")
 		}

@@ -148,7 +148,7 @@ func (p geminiPart) check(i, j int, role, model string) *refusal {
 	}
 	if c := p.FunctionCall; c != nil {
 		var args map[string]json.RawMessage
-		if c.Name == "" || len(c.Args) > 0 && json.Unmarshal(c.Args, &args) != nil {
+		if !geminiName().MatchString(c.Name) || len(c.Args) > 0 && json.Unmarshal(c.Args, &args) != nil {
 			return badArgument("Invalid value at 'contents[%d].parts[%d].function_call'", i, j)
 		}
 	}

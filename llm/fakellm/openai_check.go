@@ -137,13 +137,15 @@ func (f *openai) checkItem(at string, it *openaiItem) *refusal {
 	case "reasoning":
 		return f.checkReasoning(at, it)
 	case "function_call":
-		if it.CallID == "" || it.Name == "" || it.Arguments == nil {
+		if it.CallID == "" || it.Arguments == nil {
 			return missing("arguments")
 		}
+		return f.checkCallName(at, it.Name)
 	case "custom_tool_call":
-		if it.CallID == "" || it.Name == "" || it.Input == nil {
+		if it.CallID == "" || it.Input == nil {
 			return missing("input")
 		}
+		return f.checkCallName(at, it.Name)
 	case "function_call_output", "custom_tool_call_output":
 		if it.CallID == "" || it.Output == nil {
 			return missing("output")
@@ -166,6 +168,17 @@ func (f *openai) checkItem(at string, it *openaiItem) *refusal {
 		return missing("type")
 	case "item_reference":
 		return f.notKept(it.ID)
+	}
+	return nil
+}
+
+func (f *openai) checkCallName(at, name string) *refusal {
+	switch {
+	case len(name) > openaiMaxName:
+		return f.tooLong(at+".name", name)
+	case !openaiName().MatchString(name):
+		return f.invalid(at+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. Expected a string that matches "+
+			"the pattern '%s'.", at, openaiName())
 	}
 	return nil
 }

@@ -175,17 +175,30 @@ func (c *conversation) addThought(t llm.Thinking) {
 
 func (c *conversation) addCall(call llm.ToolCall, signature string) {
 	c.part(wireModel)
+	name := callName(call.Name)
+	if name != call.Name {
+		signature = "" // it is one of the call as it was
+	}
 	if signature == "" && c.calls == 0 && c.model == gemini3 {
 		signature = noSignature
 	}
 	c.calls++
-	c.names.set(call.ID, call.Name)
+	c.names.set(call.ID, name)
 	b := append(c.contents, `{"functionCall":{`...)
 	b = appendID(b, call.ID)
 	b = append(b, `"name":`...)
-	b = api.AppendString(b, call.Name)
+	b = api.AppendString(b, name)
 	b = append(b, `,"args":`...)
 	c.contents = c.end(append(api.AppendArgs(b, call.Args), '}'), signature)
+}
+
+// callName returns the name of a call as the API takes it: it "must start with a letter or an underscore".
+func callName(name string) string {
+	name = api.CallName(name)
+	if first := name[0]; first == '-' || first >= '0' && first <= '9' {
+		return "_" + name
+	}
+	return name
 }
 
 // end ends a part, with its signature.

@@ -71,7 +71,7 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 			return nil, llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
 		}
 	}
-	name := r.Name
+	name := callName(r.Name)
 	if called, ok := c.names.get(r.CallID); ok {
 		name = called
 	}

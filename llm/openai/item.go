@@ -67,7 +67,7 @@ func (c *conversation) addCall(call llm.ToolCall) {
 	}
 	c.item(`{"type":"` + kind + `","call_id":`)
 	b := api.AppendString(c.items, api.PlainID(call.ID, maxCallID))
-	b = api.AppendString(append(b, `,"name":`...), call.Name)
+	b = api.AppendString(append(b, `,"name":`...), api.CallName(call.Name))
 	b = append(append(append(b, `,"`...), member...), `":`...)
 	c.items = append(api.AppendString(b, args), '}')
 }

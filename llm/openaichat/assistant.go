@@ -55,25 +55,49 @@ func (c *conversation) assistant(m llm.Message) error {
 	if blank(s.text) && len(s.calls) == 0 {
 		return nil
 	}
+	if len(s.calls) == 0 {
+		c.turn(string(llm.RoleAssistant))
+	}
 	c.open(string(llm.RoleAssistant))
 	if len(s.calls) == 0 {
 		c.messages = append(api.AppendString(c.messages, s.text), '}')
 		return nil
 	}
 	b := s.appendContent(c.messages)
-	b = s.appendReasoning(b)
+	begin := len(b)
+	if b = s.appendReasoning(b); len(b) == begin && c.o.reasons {
+		b = append(b, `,"`+memberReasoningContent+`":""`...)
+	}
 	for i, call := range s.calls {
 		if i == 0 {
 			b = append(b, `,"tool_calls":[`...)
 		} else {
 			b = append(b, ',')
 		}
-		if b, err = appendCall(b, call, m.Provider == c.o.provider); err != nil {
+		if b, err = appendCall(b, c.named(call, m.Provider), m.Provider == c.o.provider); err != nil {
 			return err
 		}
 	}
 	c.messages = append(b, `]}`...)
 	return nil
+}
+
+// longestID is the longest id of a call that servers take, in bytes.
+const longestID = 64
+
+// named returns a call with an id that the server takes. Those of its own stay, because some of them have a meaning for it.
+func (c *conversation) named(call llm.ToolCall, author string) llm.ToolCall {
+	if author == c.o.provider {
+		return call
+	}
+	id := api.PlainID(call.ID, longestID)
+	if id != call.ID {
+		if c.ids == nil {
+			c.ids = map[string]string{}
+		}
+		c.ids[call.ID], call.ID = id, id
+	}
+	return call
 }
 
 // appendContent writes the text, and Mistral's thinking, which is part of the content.
@@ -116,7 +140,7 @@ func appendCall(b []byte, call llm.ToolCall, own bool) ([]byte, error) {
 	b = append(b, `{"id":`...)
 	b = api.AppendString(b, call.ID)
 	b = append(b, `,"type":"function","function":{"name":`...)
-	b = api.AppendString(b, call.Name)
+	b = api.AppendString(b, api.CallName(call.Name))
 	args := call.Args
 	if call.Free {
 		args = wrap(args)

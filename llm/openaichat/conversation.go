@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -18,12 +19,17 @@ type conversation struct {
 	messages []byte
 	inSystem bool
 	begun    bool
+	plain    string // the role of the last message that is the user's, or the assistant's without calls
 
-	held []byte // parts of the user message that follows the results
+	held []byte            // parts of the user message that follows the results
+	ids  map[string]string // of other providers' calls, as servers take them, by their own
 }
 
 // add encodes more messages.
 func (c *conversation) add(messages []llm.Message) error {
+	if c.o.alternates {
+		messages = joined(messages)
+	}
 	for _, m := range messages {
 		if err := c.message(m); err != nil {
 			return err
@@ -122,6 +128,7 @@ func (c *conversation) user(m llm.Message) error {
 	}
 	if text, err := textOnly(rest, ""); err == nil { // a string, which every server accepts
 		if !blank(text) {
+			c.turn(string(llm.RoleUser))
 			c.open(string(llm.RoleUser))
 			c.messages = append(api.AppendString(c.messages, text), '}')
 		}
@@ -143,6 +150,7 @@ func (c *conversation) userParts(content []byte) {
 	if len(content) == 0 {
 		return
 	}
+	c.turn(string(llm.RoleUser))
 	c.open(string(llm.RoleUser))
 	c.messages = append(append(append(c.messages, '['), content...), `]}`...)
 }
@@ -196,7 +204,7 @@ func (c *conversation) result(r llm.ToolResult) error {
 	c.open(string(llm.RoleTool))
 	c.messages = api.AppendString(c.messages, text)
 	c.messages = append(c.messages, `,"tool_call_id":`...)
-	c.messages = append(api.AppendString(c.messages, r.CallID), '}')
+	c.messages = append(api.AppendString(c.messages, cmp.Or(c.ids[r.CallID], r.CallID)), '}')
 	return nil
 }
 

@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -17,8 +18,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	var c conversation // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(p.o.Name, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
-		if !ok || kept.o != p.encoding() {
-			kept, from = &conversation{o: p.encoding()}, 0
+		if o := p.encoding(req); !ok || kept.o != o {
+			kept, from = &conversation{o: o}, 0
 		}
 		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
 			return nil, err
@@ -39,10 +40,12 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 type encoding struct {
 	provider                   string
 	developerRole, noReasoning bool
+	alternates, reasons        bool // the quirks of the server
 }
 
-func (p *Provider) encoding() encoding {
-	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning}
+func (p *Provider) encoding(req *llm.Request) encoding {
+	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning,
+		alternates: slices.Contains(req.Quirks, llm.QuirkAlternates), reasons: slices.Contains(req.Quirks, llm.QuirkReasoning)}
 }
 
 // body returns the pieces of a request's body.

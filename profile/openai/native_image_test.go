@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 func TestE2_ViewImage(t *testing.T) {
@@ -46,7 +47,7 @@ func TestI10_ViewImageQuotesNames(t *testing.T) {
 		t.Skip("not run: Windows has no such names")
 	}
 	b := newFixture(t)
-	b.put("picture\n.png", "\x89PNG\r\n\x1a\n")
+	b.put("picture\n.png", llmtest.PNG)
 	b.put("a\n[Not readable: b]", "text")
 	for path, want := range map[string]string{"picture\n.png": `"picture\n.png"`, "a\n[Not readable: b]": `"a\n[Not readable: b]" is not a PNG`} {
 		if text := b.run("view_image", object{"path": path}).Model.Text(); !strings.Contains(text, want) {

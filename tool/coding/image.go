@@ -10,44 +10,28 @@ import (
 	"path"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// MaxImage is the largest image, in bytes, that every provider accepts.
-const MaxImage = 5 << 20
+// MaxImage is the largest image file, in bytes.
+const MaxImage = picture.MaxFile
 
 // The errors of [Image].
 var (
-	ErrNoImage       = errors.New("not a PNG, JPEG, GIF or WebP image")
-	ErrImageTooLarge = errors.New("larger than 5 MiB")
+	ErrNoImage       = picture.ErrNoImage
+	ErrImageTooLarge = picture.ErrTooLarge
+	ErrImageDamaged  = picture.ErrDamaged
 )
 
-// Image returns an image for a model. The content decides what type it has.
+// Image returns an image for a model. The content decides what type it has, and has to be whole. A session scales it down to what every
+// vendor takes.
 func Image(name string, data []byte) (llm.Media, error) {
-	mime := imageType(data)
-	switch {
-	case mime == "":
-		return llm.Media{}, ErrNoImage
-	case len(data) > MaxImage:
-		return llm.Media{}, ErrImageTooLarge
+	if _, err := picture.Fit(data); err != nil {
+		return llm.Media{}, err
 	}
-	return llm.Media{MIME: mime, Data: data, Name: name}, nil
-}
-
-// imageType returns the media type of an image that models accept by the start of the file, or "".
-func imageType(start []byte) string {
-	switch {
-	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(start, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(start, []byte("GIF87a")), bytes.HasPrefix(start, []byte("GIF89a")):
-		return "image/gif"
-	case len(start) >= 12 && string(start[:4]) == "RIFF" && string(start[8:12]) == "WEBP":
-		return "image/webp"
-	}
-	return ""
+	return llm.Media{MIME: picture.Type(data), Data: data, Name: name}, nil
 }
 
 // isUTF16 reports whether a file starts with a byte order mark of UTF-16.
@@ -64,12 +48,12 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newHashingReader(f)
 	r := bufio.NewReader(whole)
-	const longest = 12 // the longest start that imageType needs
+	const longest = 12 // the longest start that picture.Type needs
 	start, err := r.Peek(longest)
 	if err != nil && !isEOF(err) {
 		return result, fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	}
-	if imageType(start) == "" {
+	if picture.Type(start) == "" {
 		return result, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first", names.Shown(name), ErrNoImage)
 	}
 	if result, err = d.readImage(r, name); err == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -23,7 +24,7 @@ func TestI10_NamesAreQuotedInResults(t *testing.T) {
 	b := newFixture(t)
 	b.put("dir/"+forged, "needle\n")
 	b.put("dir/"+forged+".d/inside", "needle\n")
-	b.put("picture\n.png", "\x89PNG\r\n\x1a\n")
+	b.put("picture\n.png", llmtest.PNG)
 	if err := os.Symlink("/outside\n\x1b[31m", filepath.Join(b.dir, "leads\nout")); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -67,7 +68,7 @@ func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArg
 func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
 	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
 	switch {
-	case imageType(start) != "":
+	case picture.Type(start) != "":
 		return d.readImage(r, args.FilePath)
 	case isUTF16(start):
 		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; convert it with %s and `iconv -f UTF-16 -t UTF-8`", names.Shown(args.FilePath), d.word("shell"))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // counted returns a text of numbered lines.
@@ -88,12 +89,12 @@ func TestC3_Refusals(t *testing.T) {
 	b.put("dir/REPORT.markdown", "x")
 	b.put("binary", "abc\x00def")
 	b.put("utf16", "\xff\xfea\x00")
-	b.put("big.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", MaxImage))
+	b.put("big.png", llmtest.PNG+strings.Repeat("x", MaxImage))
 	for want, args := range map[string]object{
 		"is a directory":                    {"file_path": "dir"},
 		"binary file":                       {"file_path": "binary"},
 		"UTF-16":                            {"file_path": "utf16"},
-		"larger than 5 MiB":                 {"file_path": "big.png"},
+		"larger than 32 MiB":                {"file_path": "big.png"},
 		"file_path is empty":                {"file_path": ""},
 		"offset is -1":                      {"file_path": "dir/config.yaml", "offset": -1},
 		"limit is -1":                       {"file_path": "dir/config.yaml", "limit": -1},
@@ -111,10 +112,8 @@ func TestC3_Refusals(t *testing.T) {
 func TestC3_Images(t *testing.T) {
 	b := newFixture(t)
 	for mime, data := range map[string]string{
-		"image/png":  "\x89PNG\r\n\x1a\n\x00rest",
-		"image/jpeg": "\xff\xd8\xff\xe0rest",
-		"image/gif":  "GIF89a\x00rest",
-		"image/webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+		"image/png":  llmtest.PNG,
+		"image/webp": "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00",
 	} {
 		b.put("pic.bin", data)
 		o := b.run(ReadFile(), object{"file_path": "pic.bin"})

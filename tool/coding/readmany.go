@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -183,7 +184,7 @@ func numberedText(ctx context.Context, e env.Environment, name string) (text str
 	r := bufio.NewReaderSize(whole, readBuffer)
 	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
 	switch {
-	case isUTF16(start) || imageType(start) != "" || bytes.IndexByte(start, 0) >= 0:
+	case isUTF16(start) || picture.Type(start) != "" || bytes.IndexByte(start, 0) >= 0:
 		return "", nil, errors.New("is not a text file; read_file reads images, and says more about other files")
 	case len(start) == 0 && err != nil && isEOF(err):
 		return "(the file is empty)\n", whole.seen(ctx, e, name), nil

@@ -9,19 +9,34 @@ import (
 // PlainID returns an id of at most longest bytes (10 or more), of letters, digits, _ and -, for an id of another provider, which may
 // have any form. A plain id is returned unchanged. For others a hash keeps them distinct.
 func PlainID(id string, longest int) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
-	}
-	if id != "" && len(id) <= longest && strings.IndexFunc(id, func(r rune) bool { return !plain(r) }) < 0 {
+	if id != "" && len(id) <= longest && plainText(id) == id {
 		return id
 	}
 	h := fnv.New32a()
 	h.Write([]byte(id)) // never fails
-	mapped := strings.Map(func(r rune) rune {
-		if plain(r) {
+	mapped := plainText(id)
+	return fmt.Sprintf("%s_%08x", mapped[:min(len(mapped), longest-9)], h.Sum32())
+}
+
+// longestName is the longest name of a call that every API takes, in bytes: OpenAI's.
+const longestName = 64
+
+// CallName returns the name of a call as every API takes it: of at most 64 bytes of letters, digits, _ and -. Models also write other
+// names, such as multi_tool_use.parallel or none at all, and each later request has to repeat the call.
+func CallName(name string) string {
+	if name == "" {
+		return "unnamed"
+	}
+	mapped := plainText(name)
+	return mapped[:min(len(mapped), longestName)]
+}
+
+// plainText returns a text with _ in place of all but letters, digits, _ and -.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '_'
-	}, id)
-	return fmt.Sprintf("%s_%08x", mapped[:min(len(mapped), longest-9)], h.Sum32())
+	}, text)
 }

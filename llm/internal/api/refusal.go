@@ -22,6 +22,9 @@ func (x *Exchange) refusal(e *llm.Error) *llm.Refusal {
 	bare.Memo = nil
 	r := &llm.Refusal{Message: -1, Part: -1, Media: mediaWords().MatchString(e.Message)}
 	switch {
+	case quirkOf(e) != "":
+		r.Quirk = quirkOf(e)
+		return r
 	case e.Status == 0 && (e.Kind == llm.ErrUnsupported || e.Kind == llm.ErrInvalidRequest): // it could not be encoded
 		r.Message, r.Part = partWhere(&bare, func(req *llm.Request) bool {
 			_, err := x.Encode(req)
@@ -48,6 +51,21 @@ func (x *Exchange) refusal(e *llm.Error) *llm.Refusal {
 		return nil
 	}
 	return r
+}
+
+// quirkOf returns the quirk that a server's error tells of, empty if it is about something else.
+func quirkOf(e *llm.Error) llm.Quirk {
+	text := strings.ToLower(e.Message)
+	switch {
+	case e.Kind != llm.ErrInvalidRequest || e.Status == 0:
+		return ""
+	case strings.Contains(text, "must alternate"): // templates of Mistral, Devstral and Gemma, in llama.cpp, vLLM and LM Studio
+		return llm.QuirkAlternates
+	case strings.Contains(text, "reasoning_content") && // DeepSeek, Kimi
+		(strings.Contains(text, "must be passed back") || strings.Contains(text, "is missing") || strings.Contains(text, "required")):
+		return llm.QuirkReasoning
+	}
+	return ""
 }
 
 // aboutParameter reports whether an invalid request is refused for its model or for a parameter.
