@@ -215,7 +215,7 @@ func TestM2_RunWithServers(t *testing.T) {
 		}
 	}
 	has(t, strings.Join(texts, "\n"), "the server old: the type sse", "because the project is not trusted: MCP servers: ours.", "run: attractor trust")
-	has(t, strings.Join(texts, "\n"), "the MCP server dead could not be started", "are still starting: tardy.", "The MCP server lab logged: the echo is weak")
+	has(t, strings.Join(texts, "\n"), "the MCP server dead could not be started", "these MCP servers are still starting: ", "tardy. Their tools join", "The MCP server lab logged: the echo is weak")
 	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "an echo") }) {
 		t.Errorf("what is no warning is shown: %q", texts)
 	}
