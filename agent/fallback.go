@@ -16,7 +16,8 @@ import (
 // A model call goes on with the first fallback after a failure of the chosen model of these kinds: [llm.ErrOverloaded],
 // [llm.ErrServer], [llm.ErrQuota], [llm.ErrRateLimit], [llm.ErrNetwork], [llm.ErrTimeout] and [llm.ErrStream]. Each model has all the
 // attempts of [Options].Retry; a Retry-After that is longer than Retry.Cap leads to the fallback at once. A refused key, an unknown model
-// or an invalid request ends the input instead, so that nobody pays for a fallback without knowing that the first model never worked.
+// or an invalid request ends the input instead, so that nobody pays for a fallback without knowing that the first model never worked. What
+// a model rejects of the conversation is first left out of the requests to it, see [llm.Error].Rejected.
 // A fallback is left after any failure but a refusal.
 //
 // Each model is tried once for a call, in order, beginning anew with the chosen model after the last one. If all have failed, Submit

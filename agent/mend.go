@@ -12,16 +12,17 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// maxMends limits how often an input leaves out what a provider has refused.
+// maxMends limits how often an input leaves out what a provider has rejected.
 const maxMends = 3
 
-// A mendRecord leaves something out of all further requests to a model, because its provider has refused it.
+// A mendRecord leaves something out of all further requests to a model, because its provider has
+// rejected it.
 type mendRecord struct {
 	Provider string        `json:"provider"`
 	Model    string        `json:"model"`
 	Places   []mendedPlace `json:"places,omitempty"`
 	Tools    []string      `json:"tools,omitempty"` // definitions, by name
-	Quirk    llm.Quirk     `json:"quirk,omitempty"` // instead: a demand of the server, which the requests meet from now on
+	Quirk    llm.Quirk     `json:"quirk,omitempty"` // instead: a demand that requests meet from now on
 	What     []string      `json:"what,omitempty"`  // for people, what is left out
 	Text     string        `json:"text"`            // what the provider said
 }
@@ -59,17 +60,18 @@ func (s *State) acceptAll() {
 	s.accepted[s.askedModel()] = now
 }
 
-// mendStep returns the step that leaves out what the provider has refused. Ok is false if it is not known what that is, if the provider
-// has said the same before, or if that was done often enough in this input.
+// mendStep returns the step that leaves out what the provider has rejected. Ok is false if it is
+// not known what that is, if the provider has said the same before, or if that was done often
+// enough in this input.
 func (s *State) mendStep(f *Fault) (step Step, ok bool) {
 	switch {
-	case f.Refused == nil, !f.RetryAt.IsZero(), s.failedIn < s.askedSince:
+	case f.Rejected == nil, !f.RetryAt.IsZero(), s.failedIn < s.askedSince:
 		return Step{}, false
-	case len(s.Input.Refusals) >= maxMends, slices.Contains(s.Input.Refusals, f.Text):
+	case len(s.Input.Rejections) >= maxMends, slices.Contains(s.Input.Rejections, f.Text):
 		return Step{}, false
 	}
 	m := &mendRecord{Provider: s.Provider, Model: s.Model, Text: f.Text}
-	if q := f.Refused.Quirk; q != "" {
+	if q := f.Rejected.Quirk; q != "" {
 		m.Quirk = q
 		return Step{Act: ActMend, mend: m}, !slices.Contains(s.mended[s.askedModel()].Quirks, q)
 	}
@@ -80,10 +82,10 @@ func (s *State) mendStep(f *Fault) (step Step, ok bool) {
 	return Step{Act: ActMend, mend: m}, len(m.Places)+len(m.Tools) > 0
 }
 
-// suspects returns what a refusal may be about: what it names, or else, of all that the model has not accepted yet, the media, the calls
-// that no API takes, or the definitions of MCP tools.
+// suspects returns what a rejection may be about: what it names, or else, of all that the model has
+// not accepted yet, the media, the calls that no API takes, or the definitions of MCP tools.
 func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
-	r := f.Refused
+	r := f.Rejected
 	switch {
 	case r.Tool != "" && r.Tool != s.Policy.resultTool():
 		return nil, []string{r.Tool}
@@ -105,7 +107,8 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 	}
 	for _, def := range s.tools {
 		same := func(other llm.ToolDefinition) bool {
-			return def.Name == other.Name && def.Description == other.Description && bytes.Equal(def.Parameters, other.Parameters)
+			return def.Name == other.Name && def.Description == other.Description &&
+				bytes.Equal(def.Parameters, other.Parameters)
 		}
 		if strings.HasPrefix(def.Name, mcpPrefix) && !slices.ContainsFunc(before.Tools, same) {
 			tools = append(tools, def.Name)
@@ -117,8 +120,8 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 // mcpPrefix begins the names of the tools of MCP servers.
 const mcpPrefix = "mcp__"
 
-// placesAt returns what can be left out at a part of a turn, or in the whole turn: an answer goes with the results of its calls, and of
-// what people say only the media go.
+// placesAt returns what can be left out at a part of a turn, or in the whole turn: an answer goes
+// with the results of its calls, and of what people say only the media go.
 func (s *State) placesAt(turn, part int) []mendedPlace {
 	t := &s.Turns[turn]
 	switch {
@@ -153,7 +156,8 @@ func (s *State) mediaSince(number int) []mendedPlace {
 	var places []mendedPlace
 	for _, t := range s.Turns {
 		for i, p := range t.Message.Parts {
-			if r, ok := p.(llm.ToolResult); t.Number > number && (isMedia(p) || ok && slices.ContainsFunc(r.Content, isMedia)) {
+			if r, ok := p.(llm.ToolResult); t.Number > number &&
+				(isMedia(p) || ok && slices.ContainsFunc(r.Content, isMedia)) {
 				places = append(places, mendedPlace{t.Number, i})
 			}
 		}
@@ -161,7 +165,7 @@ func (s *State) mediaSince(number int) []mendedPlace {
 	return places
 }
 
-// oddCallsSince returns the answers behind a number with calls that an API may refuse.
+// oddCallsSince returns the answers behind a number with calls that an API may reject.
 func (s *State) oddCallsSince(number int) []mendedPlace {
 	var places []mendedPlace
 	name := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // of OpenAI, whose names are the shortest
@@ -182,7 +186,8 @@ func isMedia(p llm.Part) bool {
 	return is
 }
 
-// foldMend leaves something out from now on. That changes the beginning of the requests if the model has already answered to it.
+// foldMend leaves something out from now on. That changes the beginning of the requests if the
+// model has already answered to it.
 func (s *State) foldMend(r mendRecord) {
 	name := ModelName{r.Provider, r.Model}
 	now := s.mended[name]
@@ -203,12 +208,12 @@ func (s *State) foldMend(r mendRecord) {
 		now.Tools[tool] = true
 	}
 	if len(r.Tools) > 0 {
-		s.addContext("The definitions of these tools are left out, because the model's provider has refused them, so they cannot be called: "+
+		s.addContext("The model's provider has rejected the definitions of these tools, so they are left out and cannot be called: "+
 			strings.Join(r.Tools, ", "), "")
 	}
 	s.setMended(name, now)
 	s.Faults = nil
-	s.Input.Refusals = append(s.Input.Refusals, r.Text)
+	s.Input.Rejections = append(s.Input.Rejections, r.Text)
 	if changed {
 		s.Epoch++
 	}
@@ -223,7 +228,8 @@ func (s *State) setMended(name ModelName, now mended) {
 	s.mended[name] = now
 }
 
-// moveMended leaves media out of the turn of a compaction that are left out of the turns that it replaces, of which nothing else remains.
+// moveMended leaves media out of the turn of a compaction that are left out of the turns that it
+// replaces, of which nothing else remains.
 func (s *State) moveMended(replaced []Turn, compaction Turn) {
 	for name, m := range s.mended {
 		now := m
@@ -236,7 +242,8 @@ func (s *State) moveMended(replaced []Turn, compaction Turn) {
 			}
 			was, ok := partAt(&replaced[at], p.Part).(llm.Media)
 			for i, part := range compaction.Message.Parts {
-				if is, same := part.(llm.Media); ok && same && is.MIME == was.MIME && is.URL == was.URL && bytes.Equal(is.Data, was.Data) {
+				if is, same := part.(llm.Media); ok && same && is.MIME == was.MIME && is.URL == was.URL &&
+					bytes.Equal(is.Data, was.Data) {
 					now.Places[mendedPlace{compaction.Number, i}] = true
 				}
 			}
@@ -253,7 +260,8 @@ func partAt(t *Turn, i int) llm.Part {
 	return t.Message.Parts[i]
 }
 
-// gatherAnew rebuilds the messages, if they are there and something is left out of them for some model.
+// gatherAnew rebuilds the messages, if they are there and something is left out of them for some
+// model.
 func (s *State) gatherAnew() {
 	if s.messages != nil && len(s.mended) > 0 {
 		s.messages = nil
@@ -270,108 +278,19 @@ func (s *State) offered() []llm.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(s.tools), func(d llm.ToolDefinition) bool { return m.Tools[d.Name] })
 }
 
-// sent returns a turn's message as requests to the current model have it.
-func (s *State) sent(turn int) llm.Message {
-	t := &s.Turns[turn]
-	m := s.mended[s.askedModel()]
-	switch whole := m.Places[mendedPlace{t.Number, wholeTurn}]; {
-	case len(m.Places) == 0:
-		return t.Message
-	case whole && t.Kind == TurnToolResults && turn > 0:
-		return toldCalls(s.Turns[turn-1].Message, t.Message)
-	case whole:
-		return toldAnswer(t.Message)
-	}
-	message, changed := t.Message, false
-	for i, part := range t.Message.Parts {
-		if !m.Places[mendedPlace{t.Number, i}] {
-			continue
-		}
-		if !changed {
-			message.Parts, changed = slices.Clone(message.Parts), true
-		}
-		message.Parts[i] = placeholder(part)
-	}
-	return message
-}
-
-// placeholder returns what the model reads in place of a part.
-func placeholder(part llm.Part) llm.Part {
-	switch p := part.(type) {
-	case llm.Media:
-		return llm.Text{Text: fmt.Sprintf("[%s was here. It is left out, because the model's provider has refused it.]", mediaName(p))}
-	case llm.ToolResult:
-		content := slices.Clone(p.Content)
-		any := false
-		for i, c := range content {
-			if isMedia(c) {
-				content[i], any = placeholder(c), true
-			}
-		}
-		if !any {
-			content = llm.TextParts("[The result of this call was here. It is left out, because the model's provider has refused it.]")
-		}
-		p.Content = content
-		return p
-	}
-	return part
-}
-
-// mediaName names a medium by its type and size.
-func mediaName(m llm.Media) string {
-	what := "A document"
-	if strings.HasPrefix(m.MIME, "image/") {
-		what = "An image"
-	}
-	if m.URL != "" {
-		return fmt.Sprintf("%s (%s)", what, m.MIME)
-	}
-	return fmt.Sprintf("%s (%s, %d KB)", what, m.MIME, (len(m.Data)+1023)>>10)
-}
-
-// toldAnswer returns the text of an answer alone. Its calls are told with their results.
-func toldAnswer(m llm.Message) llm.Message {
-	text := m.Parts.Text()
-	if strings.TrimSpace(text) == "" {
-		text = "(Calls only; they are told below.)"
-	}
-	return llm.Assistant(text)
-}
-
-// toldCalls returns the calls of an answer and their results as text, each call with its result.
-func toldCalls(answer, results llm.Message) llm.Message {
-	var b strings.Builder
-	b.WriteString("[The model's provider has refused the form of these calls, so they are told as text. Go on calling tools as usual.]")
-	var media llm.Parts
-	for _, call := range answer.Parts.ToolCalls() {
-		fmt.Fprintf(&b, "\n\nThe call of %q with %s", call.Name, call.Args)
-		for _, p := range results.Parts {
-			r, ok := p.(llm.ToolResult)
-			if !ok || r.CallID != call.ID {
-				continue
-			}
-			fmt.Fprintf(&b, "\nhad the result:\n%s", r.Content.Text())
-			for _, c := range r.Content {
-				if isMedia(c) {
-					media = append(media, c)
-				}
-			}
-		}
-	}
-	return llm.User(b.String(), media...)
-}
-
 // mostQuoted limits a provider's words in a warning, in bytes.
 const mostQuoted = 500
 
 // warning returns the event of the record.
 func (r *mendRecord) warning() *Warning {
 	said := limited(r.Text, mostQuoted)
-	text := fmt.Sprintf("%s has refused the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.", r.Provider, said, r.Model, strings.Join(r.What, "; "))
+	text := fmt.Sprintf("%s has rejected the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.",
+		r.Provider, said, r.Model, strings.Join(r.What, "; "))
 	if r.Quirk != "" {
-		text = fmt.Sprintf("%s has refused the form of the conversation: %q. Requests to %s have the form that it wants from now on.", r.Provider, said, r.Model)
+		text = fmt.Sprintf("%s has rejected the form of the conversation: %q. Requests to %s have the form that it wants from now on.",
+			r.Provider, said, r.Model)
 	}
-	return &Warning{Code: "refusal_mended", Text: text}
+	return &Warning{Code: "rejection_mended", Text: text}
 }
 
 // whatIsLeftOut names for people what a record leaves out.

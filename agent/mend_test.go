@@ -23,18 +23,20 @@ import (
 
 const poison = "poison-of-the-test"
 
-// picture is an image that the servers of these tests refuse: what stands behind the end of a PNG file is ignored by all others.
+// picture is an image that the servers of these tests reject: what stands behind the end of a PNG
+// file is ignored by all others.
 func picture() llm.Media {
 	padded := llmtest.PNG + strings.Repeat(" ", 3-len(llmtest.PNG)%3) // so that the poison can be seen in Base64, too
 	return llm.Media{MIME: "image/png", Data: []byte(padded + poison)}
 }
 
-// A poisoner is a fakellm server that refuses every conversation with the poison in it, outside of texts.
+// A poisoner is a fakellm server that rejects every conversation with the poison in it, outside of
+// texts.
 type poisoner struct {
 	*fakellm.Server
 	provider string
-	say      func(path string) string // the refusal
-	refused  int
+	say      func(path string) string // the rejection
+	rejected int
 }
 
 func (p *poisoner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +51,7 @@ func (p *poisoner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.Server.ServeHTTP(w, r)
 		return
 	}
-	p.refused++
+	p.rejected++
 	text, _ := json.Marshal(p.say(strings.TrimPrefix(path, ".")))
 	answer := `{"error":{"message":` + string(text) + `,"type":"invalid_request_error","code":null}}`
 	switch p.provider {
@@ -63,7 +65,8 @@ func (p *poisoner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// pathOfPoison returns the path to the poison in a request's body, as an API names it. In texts there is none.
+// pathOfPoison returns the path to the poison in a request's body, as an API names it. In texts
+// there is none.
 func pathOfPoison(value any, brackets bool) (string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -91,7 +94,8 @@ func pathOfPoison(value any, brackets bool) (string, bool) {
 	return "", false
 }
 
-// poisonings lists the ways of the poison into a conversation: with an input, a tool, or an answer of the model.
+// poisonings lists the ways of the poison into a conversation: with an input, a tool, or an answer
+// of the model.
 var poisonings = map[string]struct {
 	call  *fakellm.Call // of the model's first answer
 	with  []llm.Part    // of the first input
@@ -102,13 +106,22 @@ var poisonings = map[string]struct {
 		newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Result{Content: llm.Parts{llm.Text{Text: "see"}, picture()}}, nil
 		})}},
-	"the name of a call":         {call: &fakellm.Call{Name: "a." + poison, Args: json.RawMessage(`{}`)}},
-	"the arguments of a call":    {call: &fakellm.Call{Name: "echo", Raw: `["` + poison + `"]`}},
-	"a definition of a server's": {tools: []tool.Tool{newTool("mcp__a__"+poison, readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(""), nil })}},
+	"the name of a call":      {call: &fakellm.Call{Name: "a." + poison, Args: json.RawMessage(`{}`)}},
+	"the arguments of a call": {call: &fakellm.Call{Name: "echo", Raw: `["` + poison + `"]`}},
+	"a definition of a server's": {
+		tools: []tool.Tool{
+			newTool(
+				"mcp__a__"+poison,
+				readOnly,
+				func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(""), nil },
+			),
+		},
+	},
 }
 
-// No session ends for what stands in its history: each poison through each format, whether the refusal names its place or says nothing. The
-// next inputs go on without another refusal, also in another process.
+// No session ends for what stands in its history: each poison through each format, whether the
+// rejection names its place or says nothing. The next inputs go on without another rejection, also
+// in another process.
 func TestU1_EveryPoisonInEveryFormat(t *testing.T) {
 	for _, provider := range []string{"anthropic", "openai", "openai-compatible", "gemini"} {
 		for name, p := range poisonings {
@@ -124,14 +137,21 @@ func TestU1_EveryPoisonInEveryFormat(t *testing.T) {
 					if p.call != nil {
 						turns = append([]fakellm.Turn{{Text: "I call", Calls: []fakellm.Call{*p.call}}}, turns...)
 					}
-					server := &poisoner{Server: fakellm.New(fakellm.Script(turns...), fakellm.Options{}), provider: provider, say: say}
+					server := &poisoner{
+						Server:   fakellm.New(fakellm.Script(turns...), fakellm.Options{}),
+						provider: provider,
+						say:      say,
+					}
 					log := new(journal.Memory)
-					o := setup{tools: append([]tool.Tool{echo("echo")}, p.tools...), options: agent.Options{Journal: log}}
+					o := setup{
+						tools:   append([]tool.Tool{echo("echo")}, p.tools...),
+						options: agent.Options{Journal: log},
+					}
 					o.wrap = func(llm.Provider) llm.Provider { return testNamed{newWire(t, provider, server)} }
 					h := open(t, o)
 					h.submit(t, "begin", agent.ReasonCompleted, agent.Attach(p.with...))
-					if server.refused != 1 || h.warned() != "refusal_mended" {
-						t.Errorf("%d refusals, warnings %q", server.refused, h.warned())
+					if server.rejected != 1 || h.warned() != "rejection_mended" {
+						t.Errorf("%d rejections, warnings %q", server.rejected, h.warned())
 					}
 					h.submit(t, "go on", agent.ReasonCompleted)
 					if err := h.Close(); err != nil {
@@ -139,8 +159,8 @@ func TestU1_EveryPoisonInEveryFormat(t *testing.T) {
 					}
 					resumed := open(t, o)
 					resumed.submit(t, "and on", agent.ReasonCompleted)
-					if server.refused != 1 || resumed.warned() != "" {
-						t.Errorf("after a resume: %d refusals, warnings %q", server.refused, resumed.warned())
+					if server.rejected != 1 || resumed.warned() != "" {
+						t.Errorf("after a resume: %d rejections, warnings %q", server.rejected, resumed.warned())
 					}
 					if err := agent.Replay(t.Context(), log, agent.ReplayOptions{}); err != nil {
 						t.Error(err)
@@ -174,20 +194,25 @@ func newWire(t *testing.T, vendor string, handler http.Handler) llm.Provider {
 	return p
 }
 
-// refusal returns a step in which the provider refuses the conversation.
-func refusal(text string, r llm.Refusal) llmtest.Step {
+// rejection returns a step in which the provider rejects the conversation.
+func rejection(text string, r llm.Rejection) llmtest.Step {
 	e := llm.Errorf(llm.ErrInvalidRequest, "%s", text)
-	e.Refused = &r
+	e.Rejected = &r
 	return llmtest.Error(e)
 }
 
-var unnamed = llm.Refusal{Message: -1, Part: -1}
+var unnamed = llm.Rejection{Message: -1, Part: -1}
 
-// The same refusal twice ends the input after two requests, with the server's own words, and so does one that names nothing that may be
-// left out. The next input goes on.
-func TestU1_RefusedForGood(t *testing.T) {
+// The same rejection twice ends the input after two requests, with the server's own words, and so
+// does one that names nothing that may be left out. The next input goes on.
+func TestU1_RejectedForGood(t *testing.T) {
 	h := open(t, setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
-		steps: []llmtest.Step{refusal("no", unnamed), refusal("no", unnamed), llmtest.Text("yes"), refusal("not this text", llm.Refusal{Message: 1, Part: 0})}})
+		steps: []llmtest.Step{
+			rejection("no", unnamed),
+			rejection("no", unnamed),
+			llmtest.Text("yes"),
+			rejection("not this text", llm.Rejection{Message: 1, Part: 0}),
+		}})
 	fails := func(input, text string, left int, with ...llm.Part) {
 		t.Helper()
 		_, err := h.Submit(t.Context(), input, agent.Attach(with...))
@@ -199,16 +224,22 @@ func TestU1_RefusedForGood(t *testing.T) {
 	fails("see", "no", 2, picture())
 	h.submit(t, "again", agent.ReasonCompleted)
 	fails("more", "not this text", 0)
-	if h.warned() != "refusal_mended" {
+	if h.warned() != "rejection_mended" {
 		t.Errorf("warnings %q", h.warned())
 	}
 }
 
-// At most three refusals of an input are mended.
+// At most three rejections of an input are mended.
 func TestU1_AtMostThree(t *testing.T) {
-	h := open(t, setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}, steps: []llmtest.Step{
-		refusal("1", llm.Refusal{Message: 1, Part: 1}), refusal("2", llm.Refusal{Message: 1, Part: 2}), refusal("3", llm.Refusal{Message: 1, Part: 3}),
-		refusal("4", llm.Refusal{Message: 1, Part: 4}), llmtest.Text("yes")}})
+	h := open(
+		t,
+		setup{options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}, steps: []llmtest.Step{
+			rejection(
+				"1",
+				llm.Rejection{Message: 1, Part: 1},
+			), rejection("2", llm.Rejection{Message: 1, Part: 2}), rejection("3", llm.Rejection{Message: 1, Part: 3}),
+			rejection("4", llm.Rejection{Message: 1, Part: 4}), llmtest.Text("yes")}},
+	)
 	_, err := h.Submit(t.Context(), "see", agent.Attach(picture(), picture(), picture(), picture()))
 	if err == nil || !strings.Contains(err.Error(), "4") || h.model.Left() != 1 {
 		t.Errorf("%v, with %d steps left", err, h.model.Left())
@@ -216,11 +247,24 @@ func TestU1_AtMostThree(t *testing.T) {
 	h.submit(t, "again", agent.ReasonCompleted)
 }
 
-// What one model refuses, another one gets. Suspects are what came since the last accepted request, and a picture that had been accepted
-// begins an epoch when it is left out.
+// What one model rejects, another one gets. Suspects are what came since the last accepted request,
+// and a picture that had been accepted begins an epoch when it is left out.
 func TestU1_OnlyForTheModelAndSinceTheLastAnswer(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("a picture"), refusal("a picture is wrong", llm.Refusal{Message: -1, Part: -1, Media: true}),
-		llmtest.Text("two pictures"), refusal("too many pictures", llm.Refusal{Message: -1, Part: -1, Media: true}), llmtest.Text("none"), llmtest.Text("all of them")}})
+	h := open(
+		t,
+		setup{
+			steps: []llmtest.Step{
+				llmtest.Text("a picture"),
+				rejection("a picture is wrong", llm.Rejection{Message: -1, Part: -1, Media: true}),
+				llmtest.Text(
+					"two pictures",
+				),
+				rejection("too many pictures", llm.Rejection{Message: -1, Part: -1, Media: true}),
+				llmtest.Text("none"),
+				llmtest.Text("all of them"),
+			},
+		},
+	)
 	media := func(want int) {
 		t.Helper()
 		n := 0
@@ -260,7 +304,12 @@ func TestU1_OnlyForTheModelAndSinceTheLastAnswer(t *testing.T) {
 // A compaction keeps the pictures of people, and what was left out of them.
 func TestU1_AfterACompaction(t *testing.T) {
 	h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps: []llmtest.Step{refusal("no", unnamed), llmtest.Text("I see nothing"), llmtest.Text("THE SUMMARY"), llmtest.Text("on")}})
+		steps: []llmtest.Step{
+			rejection("no", unnamed),
+			llmtest.Text("I see nothing"),
+			llmtest.Text("THE SUMMARY"),
+			llmtest.Text("on"),
+		}})
 	h.submit(t, "see", agent.ReasonCompleted, agent.Attach(picture()))
 	if err := h.Compact(t.Context()); err != nil {
 		t.Fatal(err)

@@ -183,28 +183,6 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 	return fixed
 }
 
-// tooLong reports whether the request did not fit into the model's window.
-func (f *Fault) tooLong() bool { return llm.KindNamed(f.Kind) == llm.ErrContextLength }
-
-// faultOf returns the record of a failed attempt.
-func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
-	f := Fault{Kind: llm.KindOf(err), Text: err.Error(), Discarded: discarded, Latency: latency}
-	var e *llm.Error
-	if errors.As(err, &e) {
-		f.Provider, f.Code, f.Status, f.RequestID = e.Provider, e.Code, e.Status, e.RequestID
-		f.Tokens, f.Window, f.Refused, f.Undecoded = e.Tokens, e.Window, e.Refused, e.Undecoded
-		f.Retryable = llm.Retryable(err)
-		switch {
-		case e.Message != "":
-			f.Text = e.Message
-		case e.Err != nil:
-			f.Text = e.Err.Error()
-		}
-	}
-	f.Text = validText(f.Text)
-	return faultRecord{Fault: f}
-}
-
 // failed returns the records of a failed attempt: its fault, with the time of the next attempt if there is one. If the context has ended, the
 // end of the input comes first.
 func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {

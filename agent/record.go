@@ -162,45 +162,6 @@ type exchange struct {
 	tool.Answer
 }
 
-// faultRecord holds a failed attempt of a model call.
-type faultRecord struct {
-	modelCallEpoch
-	Fault
-	Shown shown `json:"shown,omitzero"`
-}
-
-// Fault describes a failed attempt of a model call.
-type Fault struct {
-	Kind      string `json:"kind"` // llm.KindOf
-	Text      string `json:"text"`
-	Provider  string `json:"provider,omitempty"`
-	Code      string `json:"code,omitempty"`
-	Status    int    `json:"status,omitempty"`
-	RequestID string `json:"request_id,omitempty"`
-	Retryable bool   `json:"retryable,omitempty"`
-	// Tokens and Window are the provider's numbers for a request that is too long.
-	Tokens int `json:"tokens,omitempty"`
-	Window int `json:"window,omitempty"`
-	// Undecoded reports that the response made no sense, although it came whole.
-	Undecoded bool `json:"undecoded,omitempty"`
-	// Refused is what of the conversation the provider does not take, nil if it said nothing of it.
-	Refused *llm.Refusal `json:"refused,omitempty"`
-	// RetryAt is when the next attempt is due, zero if there is none.
-	RetryAt time.Time     `json:"retry_at,omitzero"`
-	Delay   time.Duration `json:"delay,omitempty"`
-	Usage   llm.Usage     `json:"usage,omitzero"`
-	Cost    float64       `json:"cost_usd,omitempty"`
-	// Discarded holds the texts that had arrived and do not count, one for each block.
-	Discarded []string      `json:"discarded,omitempty"`
-	Latency   time.Duration `json:"latency,omitempty"`
-}
-
-// Err returns the fault as an *llm.Error of its kind.
-func (f *Fault) Err() error {
-	return &llm.Error{Kind: llm.KindNamed(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
-		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable, Undecoded: f.Undecoded, Refused: f.Refused}
-}
-
 // spentRecord holds a failed attempt of a side call that was not its last. Another record has the outcome of the side call.
 type spentRecord struct {
 	Attempt int `json:"attempt"`

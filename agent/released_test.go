@@ -77,6 +77,28 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 	})
 }
 
+// A session that is closed while another process has its journal says so, also if only the record of a subagent finds that out.
+func TestJ7_ClosedWhileTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := fencedFrom(1 << 40)
+		slow := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Text("ended"), nil
+		})
+		h := open(t, setup{silent: true, tools: append(coding.Agents(), slow), options: agent.Options{Journal: log, Subagents: &agent.Subagents{}},
+			steps: byTask(map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("child")), llmtest.Text("done")}, "child": {llmtest.Calls(call("work"))}})})
+		h.submit(t, "go", agent.ReasonCompleted)
+		synctest.Wait()
+		log.from.Store(1)
+		if err := h.Close(); !errors.Is(err, agent.ErrTakenOver) {
+			t.Errorf("Close = %v", err)
+		}
+		if err := h.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrTakenOver) {
+			t.Errorf("Steer = %v", err)
+		}
+	})
+}
+
 // pausedLog is a journal whose appends take a second, and that must not be closed meanwhile.
 type pausedLog struct {
 	journal.Memory

@@ -95,7 +95,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 		failure := llm.Errorf(llm.KindNamed(f.Kind), "%s", f.Text)
 		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status, f.RequestID, f.Usage
 		failure.Final = !f.Retryable
-		failure.Tokens, failure.Window, failure.Refused, failure.Undecoded = f.Tokens, f.Window, f.Refused, f.Undecoded
+		failure.Tokens, failure.Window, failure.Rejected, failure.Undecoded = f.Tokens, f.Window, f.Rejected, f.Undecoded
 		failure.Unsent = true // the record has its usage
 		return nil, f.Discarded, failure
 	case compactRecord:

@@ -134,9 +134,9 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 
 func (a *modelAnswer) failure(n int) llmtest.Step {
 	err := llm.Errorf(llm.KindNamed(a.Fault), "broken")
-	if a.Fault == "refused" {
+	if a.Fault == "rejected" {
 		err = llm.Errorf(llm.ErrInvalidRequest, "broken: %d", n)
-		err.Refused = &llm.Refusal{Message: 1 + n%7, Part: n%3 - 1}
+		err.Rejected = &llm.Rejection{Message: 1 + n%7, Part: n%3 - 1}
 	}
 	if a.Fault == "too late" {
 		err = llm.Errorf(llm.ErrRateLimit, "broken")

@@ -84,7 +84,7 @@ func drawSchedule(t *rapid.T) schedule {
 	answer := rapid.Custom(func(t *rapid.T) modelAnswer {
 		return modelAnswer{
 			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "", "", "server", "rate_limit", "stream", "context_length", "authentication", "overloaded", "quota",
-				"network", "timeout", "too late", "refused", "refused"}).Draw(t, "fault"),
+				"network", "timeout", "too late", "rejected", "rejected"}).Draw(t, "fault"),
 			Again: rapid.Bool().Draw(t, "again"), Counts: rapid.Bool().Draw(t, "counts"),
 			Torn: rapid.Bool().Draw(t, "torn"), Text: rapid.Bool().Draw(t, "text"),
 			Calls: rapid.SliceOfN(tools, 0, 3).Draw(t, "calls"), Takes: duration.Draw(t, "takes"),

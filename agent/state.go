@@ -144,8 +144,8 @@ type Input struct {
 	// Continues, Empties and Pauses count in a row how often the model was asked to go on with an answer that was cut off, the nudges after
 	// empty answers, and the answers that were pauses.
 	Continues, Empties, Pauses int
-	// Refusals holds what providers said that refused the conversation, and that was mended.
-	Refusals []string
+	// Rejections holds what providers said that rejected the conversation, and that was mended.
+	Rejections []string
 	// Unconfirmed is that of a [Result].
 	Unconfirmed bool
 	// Rescued reports that the history was compacted because the current model call did not fit.

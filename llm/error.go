@@ -52,15 +52,15 @@ type Error struct {
 	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one with the same message means that a
 	// third would be no better.
 	Undecoded bool
-	// Refused is set if the provider does not take a part of the conversation, and other requests with that part would fail alike.
-	Refused *Refusal
+	// Rejected is set if the provider does not take a part of the conversation, and other requests with that part would fail alike.
+	Rejected *Rejection
 	// Err is the cause, if there is one.
 	Err error
 }
 
-// A Refusal says what of a request a provider does not take, as far as its error tells. A refusal of a parameter, of the model or of what
+// A Rejection says what of a request a provider does not take, as far as its error tells. A rejection of a parameter, of the model or of what
 // a text means has none.
-type Refusal struct {
+type Rejection struct {
 	// Message is an index of Request.Messages and Part one of the message's Parts. Each is -1 if the error does not name it.
 	Message int `json:"message"`
 	Part    int `json:"part"`

@@ -46,40 +46,34 @@ func resultOf(got *sdk.CallToolResult) tool.Result {
 
 // tells reports whether texts have a value. Servers repeat structured content as JSON for clients
 // that do not know it. What is no object is there the only member of one, such as "result" with the
-// Python SDK; its text is a string as it is, and the elements of a list are a text each. Others write
-// something else as text, such as "ok".
+// Python SDK; the elements of a list are then a text each. Others write something else as text, such
+// as "ok".
 func tells(texts []string, value any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for _, only := range value {
-			if len(value) == 1 && tells(texts, only) {
-				return true
-			}
-		}
-	case []any:
-		if len(value) > 0 && len(value) == len(texts) && tellEach(texts, value) {
-			return true
-		}
-	case string:
-		if slices.Contains(texts, strings.TrimSpace(value)) {
+	if holdAny(texts, value) {
+		return true
+	}
+	object, _ := value.(map[string]any)
+	if len(object) != 1 {
+		return false
+	}
+	for _, only := range object {
+		list, _ := only.([]any)
+		if holdAny(texts, only) || len(list) > 0 && slices.EqualFunc(texts, list, holds) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(texts, func(text string) bool { return holdsJSON(text, value) })
+	return false
 }
 
-// tellEach reports whether each text has the value at its place.
-func tellEach(texts []string, values []any) bool {
-	for i := range values {
-		if !tells(texts[i:i+1], values[i]) {
-			return false
-		}
+func holdAny(texts []string, value any) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return holds(text, value) })
+}
+
+// holds reports whether a text is a value, as it is or as JSON, or has an object or a list in it.
+func holds(text string, value any) bool {
+	if said, ok := value.(string); ok && text == strings.TrimSpace(said) {
+		return true
 	}
-	return true
-}
-
-// holdsJSON reports whether a text is the JSON of a value, or has that of an object or a list in it.
-func holdsJSON(text string, value any) bool {
 	data := string(encoded(value))
 	var told any
 	return strings.ContainsAny(data[:1], "{[") && strings.Contains(text, data) ||

@@ -2,8 +2,9 @@ package picture
 
 import "encoding/binary"
 
-// pixelsOf returns a PNG file with only the chunks of its pixels, for a decoder that stops at a fault in any other. Those that it needs
-// have names that begin with a capital letter; tRNS has the transparent colours.
+// pixelsOf returns a PNG file with only the chunks of its pixels, for a decoder that stops at a
+// fault in any other. Those that it needs have names that begin with a capital letter; tRNS has the
+// transparent colours.
 func pixelsOf(data []byte) []byte {
 	const signature, around = 8, 12 // bytes of the length, the name and the checksum of a chunk
 	kept := append([]byte(nil), data[:min(signature, len(data))]...)

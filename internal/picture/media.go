@@ -6,8 +6,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Media returns a medium as every vendor takes it, and a sentence for the model if that is another size than the original's. Media that are
-// no images, or images of types that only some models take, stay as they are. An error is one of [Fit].
+// Media returns a medium as every vendor takes it, and a sentence for the model if that is another
+// size than the original's. Media that are no images, or images of types that only some models
+// take, stay as they are. An error is one of [Fit].
 func Media(m llm.Media) (fitted llm.Media, note string, err error) {
 	common := slices.Contains([]string{"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"}, m.MIME)
 	if len(m.Data) == 0 || !common && Type(m.Data) == "" {
@@ -21,8 +22,8 @@ func Media(m llm.Media) (fitted llm.Media, note string, err error) {
 	return m, p.Scaled(), nil
 }
 
-// Parts returns a content in which each medium is as every vendor takes it, with the sentence before it. In place of an image that cannot
-// be shown stands a line that says why.
+// Parts returns a content in which each medium is as every vendor takes it, with the sentence
+// before it. In place of an image that cannot be shown stands a line that says why.
 func Parts(content llm.Parts) llm.Parts {
 	var fitted llm.Parts
 	for _, part := range content {

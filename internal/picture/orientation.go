@@ -8,7 +8,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// orientation returns the value of a JPEG file's Exif tag of this name, from 1 to 8: how a camera was held. It is 1 if there is none.
+// orientation returns the value of a JPEG file's Exif tag of this name, from 1 to 8: how a camera
+// was held. It is 1 if there is none.
 func orientation(data []byte) int {
 	const app1, startOfScan, tag = 0xe1, 0xda, 0x0112
 	for at := 2; at+4 <= len(data) && data[at] == 0xff && data[at+1] != startOfScan; {

@@ -18,10 +18,10 @@ import (
 const MaxFile = 32 << 20
 
 const (
-	// maxPixels bounds the memory for decoding: 4 bytes each.
+	// maxPixels bounds the memory for decoding, which takes up to 8 bytes a pixel.
 	maxPixels = 50_000_000
-	// maxSide is Anthropic's limit, in pixels, for requests with more than 20 images. A picture that is within it at once never has to
-	// be changed later.
+	// maxSide is Anthropic's limit, in pixels, for requests with more than 20 images. A picture
+	// that is within it at once never has to be changed later.
 	maxSide = 2000
 	// maxBytes is Anthropic's limit, the smallest of all: 5 MiB in Base64.
 	maxBytes = 5 << 20 / 4 * 3
@@ -38,7 +38,8 @@ var (
 type Picture struct {
 	MIME string
 	Data []byte
-	// Width and Height are its sides in pixels, FromWidth and FromHeight those of the image that it was made of.
+	// Width and Height are its sides in pixels, FromWidth and FromHeight those of the image that it
+	// was made of.
 	Width, Height, FromWidth, FromHeight int
 }
 
@@ -47,10 +48,17 @@ func (p *Picture) Scaled() string {
 	if p.Width == p.FromWidth && p.Height == p.FromHeight {
 		return ""
 	}
-	return fmt.Sprintf("The image has %d x %d pixels and is shown scaled down to %d x %d.", p.FromWidth, p.FromHeight, p.Width, p.Height)
+	return fmt.Sprintf(
+		"The image has %d x %d pixels and is shown scaled down to %d x %d.",
+		p.FromWidth,
+		p.FromHeight,
+		p.Width,
+		p.Height,
+	)
 }
 
-// Type returns the media type of an image by the start of its file, empty if it is none that models take.
+// Type returns the media type of an image by the start of its file, empty if it is none that models
+// take.
 func Type(start []byte) string {
 	switch {
 	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):
@@ -87,8 +95,9 @@ func formatOf(mime string) format {
 		decode: func(d []byte) (image.Image, error) { return webp.Decode(bytes.NewReader(d)) }}
 }
 
-// Fit returns an image as every vendor takes it: unchanged if it is within the limits, else scaled down or encoded anew. Of an animation it
-// is the first frame. Pixels are decoded only if the header says that they are few enough. The error is one of this package's.
+// Fit returns an image as every vendor takes it: unchanged if it is within the limits, else scaled
+// down or encoded anew. Of an animation it is the first frame. Pixels are decoded only if the
+// header says that they are few enough. The error is one of this package's.
 func Fit(data []byte) (*Picture, error) {
 	mime := Type(data)
 	switch {
@@ -141,7 +150,8 @@ func scaled(from image.Image) image.Image {
 	return to
 }
 
-// encode sets the data of the picture to an image: as PNG, which keeps texts sharp, unless it was a photo or that is too long.
+// encode sets the data of the picture to an image: as PNG, which keeps texts sharp, unless it was a
+// photo or that is too long.
 func (p *Picture) encode(img image.Image, from string) error {
 	size := img.Bounds().Size()
 	if p.Width, p.Height = size.X, size.Y; (size.X > size.Y) != (p.FromWidth > p.FromHeight) {

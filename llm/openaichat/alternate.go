@@ -6,14 +6,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// What stands between two messages of one role, of which the first was sent before. It says nothing that a model would take for an answer.
+// What stands between two messages of one role, of which the first was sent before. It says nothing
+// that a model would take for an answer.
 const (
 	noAnswer   = "(no answer)"
 	noQuestion = "(go on)"
 )
 
-// turn makes that a message of a role may follow, for servers where the user and the assistant take turns. A message that was sent stays as
-// it was, so another one comes between.
+// turn makes that a message of a role may follow, for servers where the user and the assistant take
+// turns. A message that was sent stays as it was, so another one comes between.
 func (c *conversation) turn(role string) {
 	if c.o.alternates && c.plain == role {
 		other, text := string(llm.RoleUser), noQuestion
@@ -26,8 +27,8 @@ func (c *conversation) turn(role string) {
 	c.plain = role
 }
 
-// joined returns new messages in which texts of the user that follow each other are one message, and texts that follow results stand in the
-// last result. The messages themselves do not change.
+// joined returns new messages in which texts of the user that follow each other are one message,
+// and texts that follow results stand in the last result. The messages themselves do not change.
 func joined(messages []llm.Message) []llm.Message {
 	var all []llm.Message
 	for _, m := range messages {

@@ -55,7 +55,8 @@ func newRecorder(t *testing.T) (*openaichat.Provider, *[]string) {
 	return p, &bodies
 }
 
-// For a server where the user and the assistant take turns, new texts join the message before them, and sent messages stay as they were.
+// For a server where the user and the assistant take turns, new texts join the message before them,
+// and sent messages stay as they were.
 func TestU4_MessagesTakeTurns(t *testing.T) {
 	p, bodies := newRecorder(t)
 	req := &llm.Request{Model: "m", Quirks: []llm.Quirk{llm.QuirkAlternates}, Memo: new(llm.Memo)}
@@ -91,14 +92,19 @@ func TestU4_MessagesTakeTurns(t *testing.T) {
 func TestU4_ReasoningOnAllCalls(t *testing.T) {
 	p, bodies := newRecorder(t)
 	call := func(provider string, parts ...llm.Part) llm.Message {
-		return llm.Message{Role: llm.RoleAssistant, Provider: provider, Parts: append(parts, llm.ToolCall{ID: "c", Name: "f", Args: "{}"})}
+		return llm.Message{
+			Role:     llm.RoleAssistant,
+			Provider: provider,
+			Parts:    append(parts, llm.ToolCall{ID: "c", Name: "f", Args: "{}"}),
+		}
 	}
 	result := llm.ToolResults(llm.ToolResult{CallID: "c", Content: llm.TextParts("r")})
 	req := &llm.Request{Model: "m", Quirks: []llm.Quirk{llm.QuirkReasoning}, Messages: []llm.Message{llm.User("a"),
 		call("anthropic", llm.Thinking{Text: "of another", Signature: "s"}), result,
 		call(p.Name(), llm.Thinking{ID: "reasoning_content", Text: "mine"}), result, call(p.Name()), result}}
 	got := sentMessages(t, p, bodies, req)
-	if strings.Count(got, "assistant null reasons") != 3 || strings.Count(got, "reasons mine") != 1 || strings.Contains(got, "of another") {
+	if strings.Count(got, "assistant null reasons") != 3 || strings.Count(got, "reasons mine") != 1 ||
+		strings.Contains(got, "of another") {
 		t.Error(got)
 	}
 	req.Quirks = nil

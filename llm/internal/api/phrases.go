@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// phraseKind returns the kind of an error by its text. It is the only code that reads such texts. Servers report some failures
+// phraseKind returns the kind of an error by its text. Only this and rejection.go read such texts. Servers report some failures
 // without a code of their own: as an invalid request, as an internal error, or within a response. It looks only at those errors,
 // because rate limits also mention tokens and limits.
 func phraseKind(kind error, status int, message string) error {

@@ -79,7 +79,7 @@ func (x *Exchange) run(ctx context.Context, yield func(llm.StreamEvent, error) b
 	return resp.Decode(x.Decoder(resp), yield)
 }
 
-// explained completes an error: an encoding error gets its provider, a refusal what it is about.
+// explained completes an error: an encoding error gets its provider, a rejection what it is about.
 func (x *Exchange) explained(err error) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -88,6 +88,6 @@ func (x *Exchange) explained(err error) error {
 	if e.Provider == "" {
 		e.Provider = x.Provider
 	}
-	e.Refused = x.refusal(e)
+	e.Rejected = x.rejection(e)
 	return err
 }

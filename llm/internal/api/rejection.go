@@ -16,11 +16,11 @@ import (
 // An Encode returns the body of a request, in pieces.
 type Encode func(*llm.Request) ([][]byte, error)
 
-// refusal returns what of the request an error is about, nil if that is not the conversation.
-func (x *Exchange) refusal(e *llm.Error) *llm.Refusal {
+// rejection returns what of the request an error is about, nil if that is not the conversation.
+func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	bare := *x.Request
 	bare.Memo = nil
-	r := &llm.Refusal{Message: -1, Part: -1, Media: mediaWords().MatchString(e.Message)}
+	r := &llm.Rejection{Message: -1, Part: -1, Media: mediaWords().MatchString(e.Message)}
 	switch {
 	case quirkOf(e) != "":
 		r.Quirk = quirkOf(e)
@@ -30,7 +30,8 @@ func (x *Exchange) refusal(e *llm.Error) *llm.Refusal {
 			_, err := x.Encode(req)
 			return err != nil
 		})
-	case e.Kind != llm.ErrInvalidRequest && e.Status != http.StatusRequestEntityTooLarge, aboutParameter(e.Code, e.Message):
+	case e.Kind != llm.ErrInvalidRequest && e.Status != http.StatusRequestEntityTooLarge,
+		aboutParameter(e.Code, e.Message):
 		return nil
 	default:
 		switch path := pathIn(e.Message + "\n" + string(e.Raw)); path.list { // it may stand in a member of its own
@@ -59,38 +60,45 @@ func quirkOf(e *llm.Error) llm.Quirk {
 	switch {
 	case e.Kind != llm.ErrInvalidRequest || e.Status == 0:
 		return ""
-	case strings.Contains(text, "must alternate"): // templates of Mistral, Devstral and Gemma, in llama.cpp, vLLM and LM Studio
+	case strings.Contains(text, "must alternate"): // templates of Mistral, Devstral and Gemma
 		return llm.QuirkAlternates
 	case strings.Contains(text, "reasoning_content") && // DeepSeek, Kimi
-		(strings.Contains(text, "must be passed back") || strings.Contains(text, "is missing") || strings.Contains(text, "required")):
+		says(text, []string{"must be passed back", "is missing", "required"}):
 		return llm.QuirkReasoning
 	}
 	return ""
 }
 
-// aboutParameter reports whether an invalid request is refused for its model or for a parameter.
+// aboutParameter reports whether an invalid request is rejected for its model or for a parameter.
 func aboutParameter(code, message string) bool {
 	switch code {
-	case "unknown_parameter", "unsupported_parameter", "unsupported_value", "missing_required_parameter", "model_not_found", "invalid_model":
+	case "unknown_parameter", "unsupported_parameter", "unsupported_value", "missing_required_parameter",
+		"model_not_found", "invalid_model":
 		return true
 	}
 	return parameterWords().MatchString(message)
 }
 
-// parameterWords matches what OpenAI, Anthropic, Google, Ollama and vLLM say of a parameter or a model.
+// parameterWords matches what OpenAI, Anthropic, Google, Ollama and vLLM say of a parameter or a
+// model.
 func parameterWords() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(unknown|unsupported|unrecognized|missing required) (request )?(parameter|argument|field)` +
-		`|unsupported value|unknown name "|does not support (tools|thinking|the .* parameter)` +
-		`|\bmodel\b.{0,80}(does not exist|not found|is not available|is not a valid)`)
+	return regexp.MustCompile(
+		`(?i)(unknown|unsupported|unrecognized|missing required) (request )?(parameter|argument|field)` +
+			`|unsupported value|unknown name "|does not support (tools|thinking|the .* parameter)` +
+			`|\bmodel\b.{0,80}(does not exist|not found|is not available|is not a valid)`,
+	)
 }
 
 // mediaWords matches what an error says that is about an image or a document.
 func mediaWords() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(images?|image_url|input_image|pdf|documents?|media|inline_?data|input_file|file_data|base64|audio|vision|` +
-		`multi-?modal)\b`)
+	return regexp.MustCompile(
+		`(?i)\b(images?|image_url|input_image|pdf|documents?|media|inline_?data|input_file|file_data|base64|audio|vision|` +
+			`multi-?modal)\b`,
+	)
 }
 
-// A path is a place in a request's body as an error names it, such as messages.3.content.1 or contents[3].parts[1].
+// A path is a place in a request's body as an error names it, such as messages.3.content.1 or
+// contents[3].parts[1].
 type path struct {
 	list  string // messages, input, contents or tools; empty if the error names none
 	index int
@@ -115,7 +123,8 @@ func pathIn(text string) path {
 	return p
 }
 
-// tool returns the name of the definition at the place. Gemini has lists of definitions in its list.
+// tool returns the name of the definition at the place. Gemini has lists of definitions in its
+// list.
 func (p path) tool(req *llm.Request, encode Encode) string {
 	type named struct {
 		Name string `json:"name"`
@@ -142,7 +151,8 @@ func decodeBody(req *llm.Request, encode Encode, to any) bool {
 	return err == nil && json.Unmarshal(bytes.Join(pieces, nil), to) == nil
 }
 
-// part returns the message and the part that became what stands at the place, -1 for what cannot be found.
+// part returns the message and the part that became what stands at the place, -1 for what cannot be
+// found.
 func (p path) part(req *llm.Request, encode Encode) (message, part int) {
 	message, part = partWhere(req, func(req *llm.Request) bool { return p.isIn(req, encode) })
 	if message < 0 || p.inner >= 0 || part+1 >= len(req.Messages[message].Parts) {
@@ -164,8 +174,9 @@ func upTo(req *llm.Request, message, part int) *llm.Request {
 	return &sub
 }
 
-// partWhere returns the first part with which a conversation that ends behind it has a property, -1 and -1 if it is none. A message of a
-// request may become several on the wire, and several one, but the beginning of a conversation becomes the same in each request.
+// partWhere returns the first part with which a conversation that ends behind it has a property, -1
+// and -1 if it is none. A message of a request may become several on the wire, and several one, but
+// the beginning of a conversation becomes the same in each request.
 func partWhere(req *llm.Request, has func(*llm.Request) bool) (message, part int) {
 	all := req.Messages
 	message = sort.Search(len(all)+1, func(n int) bool {

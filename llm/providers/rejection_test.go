@@ -15,28 +15,52 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// marks are texts that stand in one part of refusedConversation each, with the message and the part.
+// marks are texts that stand in one part of rejectedConversation each, with the message and the
+// part.
 var marks = []struct {
 	mark          string
 	message, part int
 }{
-	{"mark-of-the-first-image", 1, 1}, {"mark-of-the-second-image", 1, 2}, {"mark-of-the-first-call", 2, 1}, {"mark-of-the-second-call", 2, 2},
-	{"mark-of-a-result", 3, 0}, {"mark-of-an-image-in-a-result", 3, 1}, {"mark-of-steering", 4, 0}, {"mark-of-an-answer", 5, 0},
+	{
+		"mark-of-the-first-image",
+		1,
+		1,
+	}, {"mark-of-the-second-image", 1, 2}, {"mark-of-the-first-call", 2, 1}, {"mark-of-the-second-call", 2, 2},
+	{
+		"mark-of-a-result",
+		3,
+		0,
+	}, {"mark-of-an-image-in-a-result", 3, 1}, {"mark-of-steering", 4, 0}, {"mark-of-an-answer", 5, 0},
 }
 
 func picture(mark string) llm.Media { return llm.Media{MIME: "image/png", Data: []byte(mark)} }
 
-// refusedConversation has each of the marks in the part that marks says.
-func refusedConversation() *llm.Request {
+// rejectedConversation has each of the marks in the part that marks says.
+func rejectedConversation() *llm.Request {
 	return &llm.Request{Model: "m", MaxTokens: 9,
-		Tools: []llm.ToolDefinition{{Name: "shell", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "mcp__a__b", Parameters: json.RawMessage(`{"type":"object"}`)}},
+		Tools: []llm.ToolDefinition{
+			{Name: "shell", Parameters: json.RawMessage(`{"type":"object"}`)},
+			{Name: "mcp__a__b", Parameters: json.RawMessage(`{"type":"object"}`)},
+		},
 		Messages: []llm.Message{
 			llm.System("be brief"),
 			llm.User("look", picture("mark-of-the-first-image"), picture("mark-of-the-second-image")),
-			{Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: "I do"}, llm.ToolCall{ID: "call_number_1", Name: "shell", Args: `{"command":"mark-of-the-first-call"}`},
-				llm.ToolCall{ID: "call_number_2", Name: "odd.name", Args: `{"command":"mark-of-the-second-call"}`}}},
-			llm.ToolResults(llm.ToolResult{CallID: "call_number_1", Name: "shell", Content: llm.TextParts("mark-of-a-result")},
-				llm.ToolResult{CallID: "call_number_2", Name: "odd.name", Content: llm.Parts{llm.Text{Text: "see"}, picture("mark-of-an-image-in-a-result")}}),
+			{
+				Role: llm.RoleAssistant,
+				Parts: llm.Parts{
+					llm.Text{Text: "I do"},
+					llm.ToolCall{ID: "call_number_1", Name: "shell", Args: `{"command":"mark-of-the-first-call"}`},
+					llm.ToolCall{ID: "call_number_2", Name: "odd.name", Args: `{"command":"mark-of-the-second-call"}`},
+				},
+			},
+			llm.ToolResults(
+				llm.ToolResult{CallID: "call_number_1", Name: "shell", Content: llm.TextParts("mark-of-a-result")},
+				llm.ToolResult{
+					CallID:  "call_number_2",
+					Name:    "odd.name",
+					Content: llm.Parts{llm.Text{Text: "see"}, picture("mark-of-an-image-in-a-result")},
+				},
+			),
 			llm.User("mark-of-steering"),
 			llm.Assistant("mark-of-an-answer"),
 			llm.User("and now?"),
@@ -66,8 +90,9 @@ func pathTo(value any, text string, brackets bool) (string, bool) {
 	return "", false
 }
 
-// refused returns the refusal of a provider whose server answers a request with an error. Say returns its text, given the request's body.
-func refused(t *testing.T, provider string, req *llm.Request, say func(body any) string) *llm.Error {
+// rejected returns the rejection of a provider whose server answers a request with an error. Say
+// returns its text, given the request's body.
+func rejected(t *testing.T, provider string, req *llm.Request, say func(body any) string) *llm.Error {
 	t.Helper()
 	kind, err := providers.Find(provider)
 	if err != nil {
@@ -106,11 +131,12 @@ func refused(t *testing.T, provider string, req *llm.Request, say func(body any)
 
 var wireFormats = []string{"anthropic", "openai", "openai-compatible", "gemini"}
 
-// The place that an error names on the wire is found in the request, for each part and in each format.
+// The place that an error names on the wire is found in the request, for each part and in each
+// format.
 func TestU1_PlacesOnTheWire(t *testing.T) {
 	for _, provider := range wireFormats {
 		for _, m := range marks {
-			e := refused(t, provider, refusedConversation(), func(body any) string {
+			e := rejected(t, provider, rejectedConversation(), func(body any) string {
 				path, ok := pathTo(body, m.mark, provider != "anthropic")
 				if !ok {
 					path, ok = pathTo(body, base64.StdEncoding.EncodeToString([]byte(m.mark)), provider != "anthropic")
@@ -121,16 +147,25 @@ func TestU1_PlacesOnTheWire(t *testing.T) {
 				return fmt.Sprintf("Invalid value: '%s' cannot be used", strings.TrimPrefix(path, "."))
 			})
 			answer := m.message == 2 // it is left out whole
-			if e.Refused == nil || e.Refused.Message != m.message || e.Refused.Part != m.part && !answer {
-				t.Errorf("%s: %s: %+v, want message %d, part %d (%s)", provider, m.mark, e.Refused, m.message, m.part, e.Message)
+			if e.Rejected == nil || e.Rejected.Message != m.message || e.Rejected.Part != m.part && !answer {
+				t.Errorf(
+					"%s: %s: %+v, want message %d, part %d (%s)",
+					provider,
+					m.mark,
+					e.Rejected,
+					m.message,
+					m.part,
+					e.Message,
+				)
 			}
 		}
 	}
 }
 
-// Without a place, an error may name an id, a tool or a kind of part; or it is not about the conversation.
+// Without a place, an error may name an id, a tool or a kind of part; or it is not about the
+// conversation.
 func TestU1_WhatErrorsName(t *testing.T) {
-	for text, want := range map[string]*llm.Refusal{
+	for text, want := range map[string]*llm.Rejection{
 		"No tool output found for function call call_number_2.":                                 {Message: 2, Part: 2},
 		"Invalid schema for function 'mcp__a__b': None is not of type 'object'.":                {Message: -1, Part: -1, Tool: "mcp__a__b"},
 		"Unknown tool 'odd.name' in the history":                                                {Message: 2, Part: 2},
@@ -144,26 +179,34 @@ func TestU1_WhatErrorsName(t *testing.T) {
 		"Your credit balance is too low to access the API":                                      nil,
 	} {
 		for _, provider := range wireFormats {
-			e := refused(t, provider, refusedConversation(), func(any) string { return text })
-			if (e.Refused == nil) != (want == nil) || want != nil && *e.Refused != *want {
-				t.Errorf("%s: %q: %+v, want %+v", provider, text, e.Refused, want)
+			e := rejected(t, provider, rejectedConversation(), func(any) string { return text })
+			if (e.Rejected == nil) != (want == nil) || want != nil && *e.Rejected != *want {
+				t.Errorf("%s: %q: %+v, want %+v", provider, text, e.Rejected, want)
 			}
 		}
 	}
-	definitions := map[string]string{"anthropic": "tools.1.custom.name: String should match pattern", "openai": "Invalid 'tools[1].name': string does not match",
-		"openai-compatible": "Invalid 'tools[1].function.name': string does not match", "gemini": "* GenerateContentRequest.tools[0].function_declarations[1].name: Invalid function name."}
+	definitions := map[string]string{
+		"anthropic":         "tools.1.custom.name: String should match pattern",
+		"openai":            "Invalid 'tools[1].name': string does not match",
+		"openai-compatible": "Invalid 'tools[1].function.name': string does not match",
+		"gemini":            "* GenerateContentRequest.tools[0].function_declarations[1].name: Invalid function name.",
+	}
 	for provider, text := range definitions {
-		if e := refused(t, provider, refusedConversation(), func(any) string { return text }); e.Refused == nil || e.Refused.Tool != "mcp__a__b" {
-			t.Errorf("%s: %q: %+v", provider, text, e.Refused)
+		if e := rejected(t, provider, rejectedConversation(), func(any) string { return text }); e.Rejected == nil ||
+			e.Rejected.Tool != "mcp__a__b" {
+			t.Errorf("%s: %q: %+v", provider, text, e.Rejected)
 		}
 	}
 }
 
-// What cannot be encoded for an API is refused with its place before anything is sent.
+// What cannot be encoded for an API is rejected with its place before anything is sent.
 func TestU1_WhatCannotBeEncoded(t *testing.T) {
 	for _, provider := range []string{"anthropic", "openai-compatible", "gemini"} { // OpenAI's Responses take files of any type
-		req := refusedConversation()
-		req.Messages[3].Parts[1] = llm.ToolResult{CallID: "call_number_2", Content: llm.Parts{llm.Media{MIME: "application/x-unheard-of", Data: []byte("x")}}}
+		req := rejectedConversation()
+		req.Messages[3].Parts[1] = llm.ToolResult{
+			CallID:  "call_number_2",
+			Content: llm.Parts{llm.Media{MIME: "application/x-unheard-of", Data: []byte("x")}},
+		}
 		kind, err := providers.Find(provider)
 		if err != nil {
 			t.Fatal(err)
@@ -174,8 +217,9 @@ func TestU1_WhatCannotBeEncoded(t *testing.T) {
 		}
 		for _, err := range p.Stream(t.Context(), req) {
 			var e *llm.Error
-			if !errors.As(err, &e) || e.Refused == nil || e.Refused.Message != 3 || e.Refused.Part != 1 || e.Provider == "" {
-				t.Errorf("%s: %v: %+v", provider, err, e.Refused)
+			if !errors.As(err, &e) || e.Rejected == nil || e.Rejected.Message != 3 || e.Rejected.Part != 1 ||
+				e.Provider == "" {
+				t.Errorf("%s: %v: %+v", provider, err, e.Rejected)
 			}
 			break
 		}
