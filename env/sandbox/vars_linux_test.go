@@ -28,7 +28,7 @@ func dynamicHelper(t *testing.T) string {
 	t.Helper()
 	helper := filepath.Join(t.TempDir(), "attractor-env")
 	cmd := exec.Command("go", "build", "-o", helper, "../../cmd/attractor-env")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1", "GOFLAGS=")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1", "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
