@@ -3,11 +3,14 @@ package patch
 import (
 	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/textfile"
 )
 
 // document holds a file as lines while hunks are applied to it from its beginning to its end. Hunks change only lines from where the
 // previous hunk ended, so the lines before that are kept apart, and no change moves the lines behind it.
 type document struct {
+	encoding textfile.Encoding
 	bom      string
 	done     []docLine // up to the end of the last hunk, as they are now
 	lines    []docLine // all lines of the file as it was
@@ -18,13 +21,11 @@ type document struct {
 
 type docLine struct{ text, ending string }
 
-const bom = "\uFEFF"
-
 // newDocument returns the document of a file's content.
 func newDocument(content string) *document {
 	d := &document{views: views()}
-	if rest, ok := strings.CutPrefix(content, bom); ok {
-		d.bom, content = bom, rest
+	if rest, ok := strings.CutPrefix(content, textfile.BOM); ok {
+		d.bom, content = textfile.BOM, rest
 	}
 	d.lines = make([]docLine, 0, strings.Count(content, "\n")+1)
 	for content != "" {

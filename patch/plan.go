@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/textfile"
 )
 
 // Files reads and writes the files that a patch changes. Paths are those of the patch, cleaned.
@@ -37,6 +38,9 @@ type Change struct {
 	Replaced bool
 	// Reindented holds the numbers, from 1, of the hunks whose indentation was adapted to the file's.
 	Reindented []int
+	// Kept names what a replaced file kept although the new content lacks it, such as CRLF line ends. Changed is a sentence about what it
+	// did not keep.
+	Kept, Changed string
 }
 
 // String returns the change on one line, "M path" or "R path -> path", with unusual names quoted. Parentheses hold what the patch
@@ -51,6 +55,12 @@ func (c Change) String() string {
 	}
 	if n := len(c.Reindented); n > 0 {
 		line += " (the indentation of " + hunkNumbers(c.Reindented) + " was adapted to the file's)"
+	}
+	if c.Kept != "" {
+		line += " (it kept its " + c.Kept + ")"
+	}
+	if c.Changed != "" {
+		line += " (" + c.Changed + ")"
 	}
 	return line
 }
@@ -138,12 +148,7 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 	}
 	name := path.Clean(op.Path)
 	if op.Kind == Add {
-		change := Change{Letter: 'A', Path: name, Replaced: s.exists}
-		if s.exists {
-			change.Letter = 'M'
-		}
-		s.exists, s.after, s.lines = true, op.Content, nil
-		return change, nil
+		return s.add(name, op)
 	}
 	if !s.exists {
 		return Change{}, missing(op, name, s)
@@ -152,13 +157,8 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 		s.exists, s.after, s.lines = false, "", nil
 		return Change{Letter: 'D', Path: name}, nil
 	}
-	switch {
-	case s.lines != nil:
-		s.lines.rewind()
-	case strings.IndexByte(s.after, 0) >= 0:
-		return Change{}, &Error{Path: name, Line: op.Line, Text: "the file is binary and cannot be patched"}
-	default:
-		s.lines = newDocument(s.after)
+	if err := s.open(name, op); err != nil {
+		return Change{}, err
 	}
 	reindented, err := s.lines.apply(name, op.Hunks)
 	if err != nil {
@@ -167,6 +167,71 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 	change, err := p.move(ctx, op, name, s)
 	change.Reindented = reindented
 	return change, err
+}
+
+// add replaces the content by that of an operation. It keeps the form of a file that existed before the patch.
+func (s *state) add(name string, op Op) (Change, error) {
+	change := Change{Letter: 'A', Path: name, Replaced: s.exists}
+	if s.exists {
+		change.Letter = 'M'
+	}
+	fresh := op.Content
+	if s.existed {
+		form := textfile.Of(s.before)
+		if err := refuse(name, op, form.Encoding, textfile.Foreign(op.Content)); err != nil {
+			return Change{}, err
+		}
+		fresh, change.Kept, change.Changed = form.Keep(op.Content)
+	}
+	s.exists, s.after, s.lines = true, fresh, nil
+	return change, nil
+}
+
+// refuse returns the error of an operation that would put a character into a content that cannot take it, or that is in UTF-16.
+func refuse(name string, op Op, encoding textfile.Encoding, char string) error {
+	switch {
+	case encoding == textfile.UTF16:
+		return &Error{Path: name, Line: op.Line, Text: "the file " + textfile.RefusalUTF16(name)}
+	case encoding == textfile.Unknown && char != "":
+		return &Error{Path: name, Line: op.Line, Text: "the file " + textfile.Refusal(name, char)}
+	}
+	return nil
+}
+
+// open makes the lines of the content ready for the hunks of an operation.
+func (s *state) open(name string, op Op) error {
+	if s.lines != nil {
+		if err := refuse(name, op, s.lines.encoding, added(op)); err != nil {
+			return err
+		}
+		s.lines.rewind()
+		return nil
+	}
+	form := textfile.Of(s.after)
+	if err := refuse(name, op, form.Encoding, added(op)); err != nil {
+		return err
+	}
+	if form.Encoding == textfile.Binary {
+		return &Error{Path: name, Line: op.Line, Text: "the file is binary and cannot be patched"}
+	}
+	s.lines = newDocument(s.after)
+	s.lines.encoding = form.Encoding
+	return nil
+}
+
+// added returns the first character beyond ASCII in the lines that an operation adds, or "".
+func added(op Op) string {
+	for _, h := range op.Hunks {
+		for _, l := range h.Lines {
+			if l.Op != '+' {
+				continue
+			}
+			if char := textfile.Foreign(l.Text); char != "" {
+				return char
+			}
+		}
+	}
+	return ""
 }
 
 // missing returns the error of an operation whose file does not exist.
