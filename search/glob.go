@@ -20,12 +20,14 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	if !doublestar.ValidatePattern(pattern) {
 		return Listing{}, errBadGlob(pattern)
 	}
+	look := looks(pattern)
+	pattern = look(pattern)
 	within := newGlobPattern(keepInElements(pattern))
 	var batches [][]File
 	w := &walker{
 		env:    e,
-		enter:  func(rel string) bool { return mayContain(pattern, rel) },
-		accept: func(in *folder, f env.Entry) bool { return within.match(in.prefix[in.base:], f.Name) },
+		enter:  func(rel string) bool { return mayContain(pattern, look(rel)) },
+		accept: func(in *folder, f env.Entry) bool { return within.match(look(in.prefix[in.base:]), look(f.Name)) },
 	}
 	w.visitor = func() visitor {
 		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
@@ -146,6 +148,8 @@ type filter struct {
 	all     bool // there is no pattern
 	byName  bool
 	exclude bool
+	literal string // the pattern, which may be the name itself
+	look    func(string) string
 }
 
 // newFilter returns the filter for a Query's Glob.
@@ -157,7 +161,8 @@ func newFilter(glob string) (*filter, error) {
 	if !doublestar.ValidatePattern(glob) {
 		return nil, errBadGlob(glob)
 	}
-	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude}
+	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude, literal: glob, look: looks(glob)}
+	glob = f.look(glob)
 	f.pattern = newGlobPattern(keepInElements(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/")))
 	return f, nil
 }
@@ -168,9 +173,10 @@ func (f *filter) selects(in *folder, name, workDir string) bool {
 	case f.all:
 		return true
 	case f.byName:
-		return f.pattern.match("", name) != f.exclude
+		return (name == f.literal || f.pattern.match("", f.look(name))) != f.exclude
 	}
 	// People write both, and a pattern seldom matches the one that was not meant.
-	match := f.pattern.match(in.prefix[in.base:], name) || f.pattern.match(shownDir(workDir, in.prefix), name)
+	below, shown := f.look(in.prefix[in.base:]), f.look(shownDir(workDir, in.prefix))
+	match := f.pattern.match(below, f.look(name)) || f.pattern.match(shown, f.look(name))
 	return match != f.exclude
 }

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/attractor-go/attractor/env"
 )
 
@@ -12,8 +14,10 @@ type Searcher interface {
 	Glob(ctx context.Context, pattern, dir string) (Listing, error)
 }
 
-// Grep searches the contents of files. It uses the environment's own search if it has one.
+// Grep searches the contents of files. It uses the environment's own search if it has one. A glob also selects the files that it names
+// literally, such as app/[id]/*.tsx, and names that are equal to it to the eye.
 func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
+	q = q.prepared(ctx, e)
 	if s, done := searcher(ctx, e, "grep", q.Path); s != nil {
 		result, err := s.Grep(ctx, q)
 		done(err)
@@ -24,8 +28,26 @@ func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 
 // Glob lists the files below dir whose path from dir matches the pattern, newest first. It uses the environment's own search if it has
 // one. Patterns may have *, ?, classes and {alternatives} within a path element, and ** for any number of elements. An empty dir means
-// the working directory. An absolute pattern may lead out of dir.
+// the working directory. An absolute pattern may lead out of dir. A pattern is also the literal name of what exists, such as
+// app/[id]/page.tsx, and it matches names that are equal to the eye: in another Unicode normal form, or with other spaces or quotes.
 func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
+	literal := literalGlob(ctx, e, pattern, dir)
+	switch {
+	case literal == "":
+		return globOnce(ctx, e, pattern, dir)
+	case !doublestar.ValidatePattern(pattern):
+		return globOnce(ctx, e, literal, dir)
+	}
+	named, err := globOnce(ctx, e, literal, dir)
+	if err != nil {
+		return Listing{}, err
+	}
+	matching, err := globOnce(ctx, e, pattern, dir)
+	return joined(matching, named), err
+}
+
+// globOnce lists the files that match a pattern as it is.
+func globOnce(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	if s, done := searcher(ctx, e, "glob", dir); s != nil {
 		listing, err := s.Glob(ctx, pattern, dir)
 		done(err)

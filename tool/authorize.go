@@ -90,26 +90,37 @@ func AuthorizeAll(hooks ...Authorize) Authorize {
 	}
 }
 
-// findGuarded sets Access.Guarded to the files that the call would change and that need an approval in e. If the environment fails, or
-// does not answer before the context ends, the call is refused.
+// findGuarded sets Access.Paths to the entries that are meant in e, and Access.Guarded to the files that the call would change and that
+// need an approval. If it is not clear what is meant, the environment fails, or it does not answer before the context ends, the call is
+// refused.
 func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	if p.guarded = true; p.Outcome != nil || e == nil || len(p.Access.Paths) == 0 {
 		return
 	}
 	paths, readOnly := p.Access.Paths, p.Access.Effect == ReadOnly
-	looked := guard.Start("the environment", func() (access Access, _ error) {
-		access = Access{Paths: paths}.In(e.WorkDir())
-		if !readOnly {
-			access.Guarded = guardedFiles(ctx, e, access.Paths)
+	type files struct {
+		Access
+		meant []meant
+	}
+	looked := guard.Start("the environment", func() (f files, err error) {
+		f.Access = Access{Paths: paths}.In(e.WorkDir())
+		f.meant, err = findMeant(ctx, e, f.Paths)
+		if err == nil && !readOnly {
+			f.Guarded = guardedFiles(ctx, e, f.Paths)
 		}
-		return access, nil
+		return f, err
 	})
 	var err error
 	select {
 	case found := <-looked:
-		p.Access.Paths, p.Access.Guarded, err = found.Value.Paths, found.Value.Guarded, found.Err
+		p.Access.Paths, p.Access.Guarded, p.meant, err = found.Value.Paths, found.Value.Guarded, found.Value.meant, found.Err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
+	}
+	var unclear *env.AmbiguousError
+	if errors.As(err, &unclear) {
+		*p = *Refuse(p.Call, fmt.Sprintf("Error: %v. Nothing was run.", unclear))
+		return
 	}
 	if err != nil {
 		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because the environment did not say whether it needs an approval: %v", p.asked().Name, err))

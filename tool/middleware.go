@@ -75,7 +75,7 @@ func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin fu
 // fill sets the fields of c that describe the prepared call.
 func (p *Prepared) fill(c *Call) {
 	call := p.asked()
-	c.ID, c.Name, c.Args, c.Access, c.Approved = call.ID, call.Name, call.Args, p.Access, p.approved
+	c.ID, c.Name, c.Args, c.Access, c.Approved, c.meant = call.ID, call.Name, call.Args, p.Access, p.approved, p.meant
 }
 
 // runMiddleware calls the handler inside the chain.
@@ -155,6 +155,9 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 	}
 	if x.ignored != "" {
 		o.appendLine(sanitize.Text("[Ignored: " + x.ignored + ".]"))
+	}
+	for _, m := range x.meant {
+		o.appendLine(m.said())
 	}
 	o.Duration, o.Panic = time.Since(x.start), x.stack
 	if stack != "" {

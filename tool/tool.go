@@ -213,6 +213,8 @@ type Call struct {
 	// Diffs is the most bytes of unified diffs that the call's changes may have in all; 0 asks for none.
 	Diffs   int
 	Session Session
+
+	meant []meant
 }
 
 // Processes returns the background commands of the call's session, or nil if it has none.

@@ -1,0 +1,108 @@
+package search
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// looks returns the function that makes names comparable with a pattern: names that are equal to the eye become equal. The pattern itself
+// has to be passed through it, too.
+func looks(pattern string) func(string) string {
+	if names.HasLook(pattern) {
+		return names.Look
+	}
+	return func(name string) string { return name }
+}
+
+// literalGlob returns a glob pattern with backslashes in front of the special characters of those of its elements that are names of
+// existing entries, or "" if there are none. It looks at elements up to the first that is only a pattern.
+func literalGlob(ctx context.Context, e env.Environment, pattern, dir string) string {
+	if !strings.ContainsAny(pattern, special) || isHome(pattern) {
+		return ""
+	}
+	at := dir
+	if path.IsAbs(pattern) || filepath.IsAbs(pattern) {
+		at = "/"
+	}
+	found := false
+	elems := strings.Split(pattern, "/")
+	for i, elem := range elems {
+		at = path.Join(at, elem)
+		if !strings.ContainsAny(elem, special) {
+			continue
+		}
+		if _, err := e.Stat(ctx, at); err != nil {
+			break
+		}
+		elems[i], found = quoteGlob(elem), true
+	}
+	if !found {
+		return ""
+	}
+	return strings.Join(elems, "/")
+}
+
+// special holds the characters that have a meaning in patterns.
+const special = `*?[]{},\`
+
+// quoteGlob returns a pattern that matches only this text.
+func quoteGlob(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(special, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// joined returns the files of two listings, each once.
+func joined(a, b Listing) Listing {
+	known := map[string]bool{}
+	for _, f := range a.Files {
+		known[f.Path] = true
+	}
+	for _, f := range b.Files {
+		if !known[f.Path] {
+			a.Files = append(a.Files, f)
+		}
+	}
+	a.Files = newestFirst(a.Files)
+	return a
+}
+
+// prepared returns the query with what else its texts can mean: a glob with elements that are names of entries, and a pattern without
+// special characters that is stored in another normal form.
+func (q Query) prepared(ctx context.Context, e env.Environment) Query {
+	glob, not := strings.CutPrefix(q.Glob, "!")
+	literal := literalGlob(ctx, e, glob, q.Path)
+	switch valid := doublestar.ValidatePattern(glob); {
+	case literal == "":
+	case !valid:
+		glob = literal
+	case !strings.Contains(glob, ","): // which would be one of the alternatives
+		glob = "{" + glob + "," + literal + "}"
+	}
+	if q.Glob = glob; not {
+		q.Glob = "!" + glob
+	}
+	if BothForms(q.Pattern) {
+		q.Pattern = "(?:" + norm.NFC.String(q.Pattern) + "|" + norm.NFD.String(q.Pattern) + ")"
+	}
+	return q
+}
+
+// BothForms reports whether Grep searches a pattern in both Unicode normal forms, because its characters can be stored in two ways.
+func BothForms(pattern string) bool {
+	return norm.NFC.String(pattern) != norm.NFD.String(pattern) && regexp.QuoteMeta(pattern) == pattern
+}
