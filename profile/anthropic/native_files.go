@@ -113,7 +113,7 @@ func editResult(e coding.Edited) string {
 // writeResult returns the text that Claude models know as the result of writing a file.
 func writeResult(w coding.Wrote) string {
 	if w.Replaced {
-		return fmt.Sprintf("The file %s has been updated successfully.", w.Name)
+		return fmt.Sprintf("The file %s has been updated successfully.%s", w.Name, w.Note())
 	}
 	return "File created successfully at: " + w.Name
 }

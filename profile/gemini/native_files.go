@@ -120,7 +120,7 @@ func editResult(e coding.Edited) string {
 // writeResult returns the text that Gemini models know as the result of writing a file.
 func writeResult(w coding.Wrote) string {
 	if w.Replaced {
-		return fmt.Sprintf("Successfully overwrote file: %s.", w.Name)
+		return fmt.Sprintf("Successfully overwrote file: %s.%s", w.Name, w.Note())
 	}
 	return fmt.Sprintf("Successfully created and wrote to new file: %s.", w.Name)
 }

@@ -41,6 +41,7 @@ func globFiles() tool.Tool {
 			"and .git directories are left out; hidden files are found.",
 		Parameters: json.RawMessage(globParameters),
 	}, func(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, error) {
+		args.DirPath = call.Named(args.DirPath)
 		if args.Pattern != "" && !args.CaseSensitive {
 			found, err := search.Glob(ctx, call.Env, anyCase(args.Pattern), args.DirPath)
 			if err == nil && len(found.Files) > 0 {

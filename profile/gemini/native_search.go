@@ -76,6 +76,7 @@ func grepSearch() tool.Tool {
 
 // runGrepSearch runs grep_search.
 func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (tool.Result, error) {
+	args.DirPath = call.Named(args.DirPath)
 	if args.Pattern == "" {
 		return tool.Result{}, errors.New("pattern is empty; give a regular expression")
 	}

@@ -54,7 +54,7 @@ func PatchAccess(text string) tool.Access {
 
 // RunPatch applies a patch for a call and returns the result of apply_patch. It also takes a script that [patch.FromScript] accepts.
 func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
-	changes, result, err := patchFor(ctx, call, text)
+	changes, result, err := patchFor(ctx, call, text, func(name string) (string, error) { return call.Named(name), nil })
 	if err != nil {
 		text := "Error: " + names.Error(err)
 		if errors.Is(err, env.ErrLost) {
@@ -68,7 +68,7 @@ func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, e
 	for _, c := range changes {
 		b.WriteString(c.String() + "\n")
 	}
-	result.Content = llm.TextParts(b.String())
+	say(&result, b.String())
 	return result, nil
 }
 
@@ -76,16 +76,24 @@ func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, e
 // says otherwise. A directory that the text changes to, as in [patch.Unwrap], must exist. Changes of files that need an approval are
 // refused.
 func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change, error) {
-	changes, _, err := patchFor(ctx, &tool.Call{Env: e}, text)
+	changes, _, err := patchFor(ctx, &tool.Call{Env: e}, text, func(name string) (string, error) {
+		if name == "" {
+			return "", nil
+		}
+		return env.Meant(ctx, e, name)
+	})
 	return changes, err
 }
 
 // patchFor applies a call's patch under a lock that other sessions respect, and plans it again if a file changed meanwhile. Add and
 // Move replace existing files even if the session has not seen them: the format says so. The result lists the changes, also after an
 // error.
-func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change, tool.Result, error) {
+func patchFor(ctx context.Context, call *tool.Call, text string, named func(string) (string, error)) ([]patch.Change, tool.Result, error) {
 	ops, err := patch.Parse(text)
 	if err != nil {
+		return nil, tool.Result{}, err
+	}
+	if err := useMeant(ops, named); err != nil {
 		return nil, tool.Result{}, err
 	}
 	useOneName(call.Env, ops)
@@ -108,7 +116,9 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 			return nil, tool.Result{}, withSimilarNames(ctx, call.Env, err)
 		}
 		if err = plan.Apply(ctx); err == nil {
-			return plan.Changes, files.wrote.result(ctx, call, plan.Changes), nil
+			result := files.wrote.result(ctx, call, plan.Changes)
+			result.Content = llm.TextParts(files.lost)
+			return plan.Changes, result, nil
 		}
 		var failed *patch.Error
 		if !errors.Is(err, env.ErrChanged) || errors.As(err, &failed) && failed.Torn {
@@ -128,6 +138,18 @@ func withSimilarNames(ctx context.Context, e env.Environment, err error) error {
 		failed.Text += ". Files with similar names: " + strings.Join(near, ", ")
 	}
 	return failed
+}
+
+// useMeant replaces the names of files by those of the entries that are meant.
+func useMeant(ops []patch.Op, named func(string) (string, error)) (err error) {
+	for i := range ops {
+		for _, name := range []*string{&ops[i].Path, &ops[i].MoveTo} {
+			if *name, err = named(*name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // useOneName replaces later names of a file by its first one, such as an absolute name by the relative one: a plan follows files by their
@@ -165,6 +187,7 @@ func patchedPaths(ops []patch.Op) []string {
 type patchFiles struct {
 	call  *tool.Call
 	wrote fileChanges
+	lost  string // lines about what files have lost
 }
 
 func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode, error) {
@@ -191,12 +214,14 @@ func (f *patchFiles) Write(ctx context.Context, name string, before *string, dat
 	if before != nil {
 		was = contentOf(f.call, []byte(*before))
 	}
-	if err := mayChange(ctx, f.call, name); err != nil {
+	if err := mayWrite(ctx, f.call, name, was); err != nil {
 		return err
 	}
+	lost := lostBy(ctx, f.call.Env, name)
 	if err := env.Replace(ctx, f.call.Env, name, was.hash, data, perm); err != nil {
 		return err
 	}
+	f.lost += lost
 	f.wrote.add(name, was, contentOf(f.call, data))
 	return nil
 }

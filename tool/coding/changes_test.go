@@ -243,8 +243,8 @@ func TestJ4_DiffsHaveALimit(t *testing.T) {
 			t.Errorf("%s replaced: %.100q", name, c.Diff)
 		}
 	}
-	b.put("no text", "\xff\xfe\n")
-	if c := write("no text", "x\n", 1<<20); c.Diff != "" || c.Before != hashed("\xff\xfe\n") {
+	b.put("no text", "\xff\xfd\n")
+	if c := write("no text", "x\n", 1<<20); c.Diff != "" || c.Before != hashed("\xff\xfd\n") {
 		t.Errorf("%q", c.Diff)
 	}
 	out := b.runCall(t.Context(), ApplyPatch(), object{"patch": patchOf("*** Add File: p", "+1", "*** Add File: q", "+1")}, tool.Call{Diffs: 60})
@@ -276,7 +276,7 @@ func TestO1_LongerThanItSays(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	c, err := contentOfFile(t.Context(), &tool.Call{Env: longer{size: size}, Diffs: 100}, "a", 3)
+	c, _, err := contentOfFile(t.Context(), &tool.Call{Env: longer{size: size}, Diffs: 100}, "a", 3)
 	runtime.ReadMemStats(&after)
 	if err != nil || c.hash != want || !c.opaque || c.text != "" {
 		t.Errorf("%v, opaque %t, %d bytes, %v", c.hash, c.opaque, len(c.text), err)

@@ -55,14 +55,29 @@ type Wrote struct {
 	Bytes    int
 	Replaced bool  // the file existed before
 	Before   int64 // its former size in bytes
+	// Kept names what the file kept although the content lacks it, such as CRLF line ends, and Changed is a sentence about what it did
+	// not keep. Either may be empty.
+	Kept, Changed string
 }
 
 // String returns what a model reads of the file in this project's own dialect.
 func (w Wrote) String() string {
 	if w.Replaced {
-		return fmt.Sprintf("Replaced %s (%s, before: %d).", w.Name, count(w.Bytes, "byte"), w.Before)
+		return fmt.Sprintf("Replaced %s (%s, before: %d).%s", w.Name, count(w.Bytes, "byte"), w.Before, w.Note())
 	}
 	return fmt.Sprintf("Created %s (%s).", w.Name, count(w.Bytes, "byte"))
+}
+
+// Note returns sentences that each begin with a space about what the file kept and did not keep, or "".
+func (w Wrote) Note() string {
+	var note string
+	if w.Kept != "" {
+		note = " It kept its " + w.Kept + ", which the content lacks; to change that, use a command."
+	}
+	if w.Changed != "" {
+		note += " " + w.Changed + "."
+	}
+	return note
 }
 
 // word returns the dialect's name of a tool or a parameter.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fuzzy"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/textfile"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -46,10 +48,11 @@ func (d Dialect) EditFile() tool.Tool {
 }
 
 func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
-	e := edit{old: args.OldString, new: args.NewString, all: args.ReplaceAll}
+	e := edit{old: strings.TrimPrefix(args.OldString, textfile.BOM), new: strings.TrimPrefix(args.NewString, textfile.BOM), all: args.ReplaceAll}
 	if err := d.check(e); err != nil {
 		return tool.Result{}, err
 	}
+	args.FilePath = call.Named(args.FilePath)
 	var made Edited
 	result, err := change(ctx, call, args.FilePath, func() (to decision, err error) {
 		content, err := d.readWhole(ctx, call.Env, args.FilePath)
@@ -57,7 +60,10 @@ func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArg
 			return to, err
 		}
 		to.was = contentOf(call, []byte(content))
-		to.data, made, err = d.edited(e, args.FilePath, content)
+		text, marked := strings.CutPrefix(content, textfile.BOM)
+		if to.data, made, err = d.edited(e, args.FilePath, text); marked {
+			to.data = append([]byte(textfile.BOM), to.data...)
+		}
 		return to, err
 	})
 	if err != nil {
@@ -67,12 +73,15 @@ func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArg
 	if tell == nil {
 		tell = Edited.String
 	}
-	result.Content = llm.TextParts(tell(made))
+	say(&result, tell(made))
 	return result, nil
 }
 
 // edited returns a file's content after an edit, and a description of the edit.
 func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edited, err error) {
+	if isUTF16([]byte(content[:min(len(content), 2)])) {
+		return nil, made, fmt.Errorf("%s %s", names.Shown(name), textfile.RefusalUTF16(name))
+	}
 	m := e.match(content)
 	switch {
 	case len(m.places) == 0:
@@ -80,12 +89,35 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 	case len(m.places) > 1 && !e.all:
 		return nil, made, d.notUnique(names.Shown(name), content, m)
 	}
+	if err := refuseForeign(name, content, m.places); err != nil {
+		return nil, made, err
+	}
 	edited, placed := e.apply(content, m.places)
 	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed), Beside: m.how + m.note}
 	if len(placed) == 1 {
 		made.Snippet = d.snippet(edited, placed[0])
 	}
 	return edited, made, nil
+}
+
+// refuseForeign returns an error if the content is not UTF-8, and the places put text beyond ASCII into it or may begin inside of a
+// character.
+func refuseForeign(name, content string, places []place) error {
+	for _, p := range places {
+		if textfile.MayBeInside(content, p.start) && !utf8.ValidString(content) {
+			return fmt.Errorf("%s is not UTF-8, and old_string may begin in the middle of a character of its encoding; nothing was changed. "+
+				"Begin old_string at another place, such as at the beginning of the line or after a space", names.Shown(name))
+		}
+		char := textfile.ForeignIn(p.text, content[p.start:p.end])
+		if char == "" {
+			continue
+		}
+		if utf8.ValidString(content) {
+			return nil
+		}
+		return fmt.Errorf("%s %s", names.Shown(name), textfile.Refusal(name, char))
+	}
+	return nil
 }
 
 // notUnique reports every match of an ambiguous old_string.

@@ -40,26 +40,27 @@ func contentOf(call *tool.Call, data []byte) content {
 	return c
 }
 
-// contentOfFile returns the content of a file of this size.
-func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64) (c content, err error) {
-	if call.Diffs <= 0 || size > maxDiffBytes {
+// contentOfFile returns the content of a file of this size, and its text unless it is longer than [maxWholeBytes].
+func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64) (c content, text string, err error) {
+	if size > maxWholeBytes {
 		h, err := env.HashFile(ctx, call.Env, name)
-		return content{hash: h, opaque: h != env.NoFile}, err
+		return content{hash: h, opaque: h != env.NoFile}, "", err
 	}
 	f, err := call.Env.Open(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
-		return content{}, nil
+		return content{}, "", nil
 	case err != nil:
-		return c, err
+		return c, "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	data, err := io.ReadAll(io.LimitReader(f, maxDiffBytes+1))
-	if err != nil || len(data) <= maxDiffBytes {
-		return contentOf(call, data), err
+	most := max(size, maxDiffBytes)
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil || int64(len(data)) <= most {
+		return contentOf(call, data), string(data), err
 	}
 	h, err := env.HashFrom(io.MultiReader(bytes.NewReader(data), f)) // it has grown, or another machine says a wrong size
-	return content{hash: h, opaque: true}, err
+	return content{hash: h, opaque: true}, "", err
 }
 
 // fileChanges holds the files that a call has written or removed, in the order of their first change, with their contents before and

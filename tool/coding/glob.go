@@ -42,6 +42,7 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 	if args.Pattern == "" {
 		return tool.Result{}, errors.New("pattern is empty; give a glob pattern such as **/*.go")
 	}
+	args.Path = call.Named(args.Path)
 	found, err := search.Glob(ctx, call.Env, args.Pattern, args.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tool.Result{}, d.noDirectory(args)
@@ -52,7 +53,7 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 		}
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
-	text := ListFiles(found)
+	text := ListFiles(found) + alikeFiles(args.Pattern, found)
 	if len(found.Files) == 0 {
 		text = fmt.Sprintf("No files match %s.%s\n", names.Shown(args.Pattern), d.whatInstead(ctx, call.Env, args)) + text
 	}
@@ -72,6 +73,29 @@ func ListFiles(found search.Listing) string {
 	}
 	b.WriteString(Unreadable(found.Unreadable))
 	return b.String()
+}
+
+// maxAlike limits the names that a result spells with escapes.
+const maxAlike = 10
+
+// alikeFiles returns the line of a result about files that match a pattern only to the eye, or "".
+func alikeFiles(pattern string, found search.Listing) string {
+	if !names.HasLook(pattern) || strings.ContainsAny(pattern, `[{\`) {
+		return ""
+	}
+	var list []string
+	for _, f := range found.Files {
+		for text := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return strings.ContainsRune("*?/", r) }) {
+			if names.HasLook(text) && !strings.Contains(f.Path, text) && len(list) < maxAlike {
+				list = append(list, fmt.Sprintf("%+q", f.Path))
+				break
+			}
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return fmt.Sprintf("[These only look like %+q: %s]\n", pattern, strings.Join(list, ", "))
 }
 
 // noDirectory returns the error for a directory that does not exist.

@@ -76,6 +76,7 @@ func searchedPath(name string) string {
 }
 
 func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, error) {
+	args.Path = call.Named(args.Path)
 	q, err := args.query()
 	if err != nil {
 		return tool.Result{}, err
@@ -87,7 +88,11 @@ func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool
 	case err != nil:
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
-	result := tool.Text(renderGrep(found, q))
+	text := renderGrep(found, q)
+	if search.BothForms(q.Pattern) {
+		text += "[The pattern was searched in both Unicode normal forms, which look the same.]\n"
+	}
+	result := tool.Text(text)
 	result.Hint = "Narrow the search with path, glob_filter or a more exact pattern."
 	return result, nil
 }

@@ -41,6 +41,7 @@ func isUTF16(start []byte) bool {
 
 // ReadImage returns an image file as a picture for the model. Other files are an error.
 func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.Result, err error) {
+	name = call.Named(name)
 	f, err := call.Env.Open(ctx, name)
 	if err != nil {
 		return result, d.explainOpen(ctx, call.Env, name, err)

@@ -58,7 +58,7 @@ func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs)
 			return tool.Result{}, fmt.Errorf("the pattern %q in ignore is not valid: a [ is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)
 		}
 	}
-	dir := args.Path
+	dir := call.Named(args.Path)
 	if dir == "" {
 		dir = "."
 	}

@@ -3,6 +3,7 @@ package coding
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
@@ -12,6 +13,9 @@ func (d Dialect) explainNoMatch(content string, e edit) string {
 	old := strings.Split(strings.Trim(toLF(e.old), "\n"), "\n")
 	if fuzzy.Numbered(old) {
 		return fmt.Sprintf(" It starts with line numbers as %s shows them: they are not part of the file, so leave them out.", d.word("read_file"))
+	}
+	if !isASCII(e.old) && !utf8.ValidString(content) {
+		return " The file is not UTF-8: use a part of the text that is ASCII alone."
 	}
 	lines := strings.Split(toLF(content), "\n")
 	at, equal := fuzzy.Nearest(lines, old)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/picture"
@@ -51,6 +52,7 @@ func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArg
 	case args.Limit < 0:
 		return result, fmt.Errorf("%s is %d; it must be 1 or more", d.word("read_file.limit"), args.Limit)
 	}
+	args.FilePath = call.Named(args.FilePath)
 	f, err := call.Env.Open(ctx, args.FilePath)
 	if err != nil {
 		return result, d.explainOpen(ctx, call.Env, args.FilePath, err)
@@ -60,8 +62,19 @@ func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArg
 	r := bufio.NewReaderSize(whole, readBuffer)
 	if result, err = d.readStarted(ctx, r, args); err == nil {
 		result.Seen = whole.seen(ctx, call.Env, args.FilePath)
+		d.addNotUTF8(&result, whole, args.FilePath)
 	}
 	return result, err
+}
+
+// addNotUTF8 adds a line to the text of a file that is not UTF-8, as far as it was read.
+func (d Dialect) addNotUTF8(result *tool.Result, whole *hashingReader, name string) {
+	if len(result.Content) != 1 || !whole.text.broken && !(whole.end && whole.text.invalid()) {
+		return
+	}
+	if text, ok := result.Content[0].(llm.Text); ok {
+		result.Content = llm.TextParts(strings.TrimSuffix(text.Text, "\n") + "\n" + d.notUTF8(name))
+	}
 }
 
 // readStarted reads an open file.

@@ -58,13 +58,23 @@ func patternRoot(name string) string {
 	return name[:strings.LastIndexByte(name[:i], '/')+1]
 }
 
+// namedRoot returns the entry that is meant by the beginning of a path, with the slash that the beginning ends with.
+func namedRoot(call *tool.Call, root string) string {
+	named := call.Named(root)
+	if named != root && strings.HasSuffix(root, "/") {
+		named += "/"
+	}
+	return named
+}
+
 func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs) (tool.Result, error) {
 	if len(args.Paths) == 0 {
 		return tool.Result{}, errors.New("paths is empty; give files, directories or glob patterns")
 	}
 	m := manyFiles{dialect: d, seen: map[string]bool{}}
 	for _, p := range args.Paths {
-		if err := m.add(ctx, call.Env, p); err != nil {
+		root := patternRoot(p)
+		if err := m.add(ctx, call.Env, namedRoot(call, root)+p[len(root):]); err != nil {
 			return tool.Result{}, err
 		}
 	}
@@ -197,5 +207,9 @@ func numberedText(ctx context.Context, e env.Environment, name string) (text str
 	if x.more {
 		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
 	}
-	return text, whole.seen(ctx, e, name), nil
+	seen = whole.seen(ctx, e, name)
+	if whole.text.broken || whole.end && whole.text.invalid() {
+		text += Dialect{}.notUTF8(name) + "\n"
+	}
+	return text, seen, nil
 }

@@ -38,6 +38,7 @@ type hashingReader struct {
 	size int64
 	end  bool
 	err  error // the first error other than io.EOF
+	text utf8Check
 }
 
 func newHashingReader(file io.Reader) *hashingReader {
@@ -50,6 +51,7 @@ func (r *hashingReader) Read(p []byte) (int, error) {
 	if r.size += int64(n); r.size <= maxSeenBytes {
 		_, _ = r.sum.Write(p[:n]) // it never fails
 	}
+	r.text.write(p[:n])
 	r.end = r.end || isEOF(err)
 	if err != nil && !isEOF(err) && r.err == nil {
 		r.err = err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/picture"
+	"github.com/attractor-go/attractor/internal/textfile"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -42,7 +44,8 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 	if args.FilePath == "" {
 		return tool.Result{}, d.noPath()
 	}
-	w := fileWrite{call: call, name: args.FilePath, data: []byte(args.Content)}
+	args.FilePath = call.Named(args.FilePath)
+	w := fileWrite{call: call, name: args.FilePath, given: args.Content}
 	result, err := change(ctx, call, args.FilePath, func() (decision, error) { return w.decide(ctx) })
 	if err != nil {
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.FilePath, err)
@@ -51,24 +54,28 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 	if tell == nil {
 		tell = Wrote.String
 	}
-	result.Content = llm.TextParts(tell(Wrote{Name: names.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size}))
+	say(&result, tell(Wrote{
+		Name: names.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size, Kept: w.kept, Changed: w.changed,
+	}))
 	return result, nil
 }
 
 // fileWrite holds a file and its new content.
 type fileWrite struct {
-	call *tool.Call
-	name string
-	data []byte
+	call  *tool.Call
+	name  string
+	given string // the content as the model gave it
 
-	was  content
-	size int64 // size of the replaced content
+	data          []byte // the content to write
+	kept, changed string // of the form of the replaced content
+	was           content
+	size          int64 // size of the replaced content
 }
 
 // decide returns an error if the write must not replace the current content. A session that tracks files replaces only what it has
 // seen: otherwise the work of others could get lost unnoticed. Writing the same content again is always allowed.
 func (w *fileWrite) decide(ctx context.Context) (decision, error) {
-	w.was, w.size = content{}, 0
+	w.was, w.size, w.data, w.kept, w.changed = content{}, 0, []byte(w.given), "", ""
 	old, err := w.call.Env.Stat(ctx, w.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -83,7 +90,7 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	if remembers && !known && old.Size != int64(len(w.data)) {
 		return decision{}, w.unseen()
 	}
-	if w.was, err = contentOfFile(ctx, w.call, w.name, old.Size); err != nil {
+	if err := w.replaces(ctx, old.Size); err != nil {
 		return decision{}, err
 	}
 	switch h := w.was.hash; {
@@ -94,6 +101,27 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	}
 	return decision{}, fmt.Errorf("%s has changed since this session read or wrote it last: somebody else, or a command, has written it. "+
 		"Nothing was written. Read it again, then write it with those changes included, or edit it", names.Shown(w.name))
+}
+
+// replaces reads the content that is replaced, and gives the new one its form. It returns an error if that cannot be.
+func (w *fileWrite) replaces(ctx context.Context, size int64) error {
+	was, text, err := contentOfFile(ctx, w.call, w.name, size)
+	if err != nil {
+		return err
+	}
+	w.was = was
+	form := textfile.Of(text)
+	switch char := textfile.Foreign(w.given); {
+	case picture.Type([]byte(text[:min(len(text), binaryPeek)])) != "":
+		return nil
+	case form.Encoding == textfile.UTF16:
+		return fmt.Errorf("%s %s", names.Shown(w.name), textfile.RefusalUTF16(w.name))
+	case form.Encoding == textfile.Unknown && char != "":
+		return fmt.Errorf("%s %s", names.Shown(w.name), textfile.Refusal(w.name, char))
+	}
+	fresh, kept, changed := form.Keep(w.given)
+	w.data, w.kept, w.changed = []byte(fresh), kept, changed
+	return nil
 }
 
 // seen returns the content that the session saw last, whether it has seen any, and whether it tracks files.
