@@ -26,7 +26,7 @@ func looks(pattern string) func(string) string {
 // literalGlob returns a glob pattern with backslashes in front of the special characters of those of its elements that are names of
 // existing entries, or "" if there are none. It looks at elements up to the first that is only a pattern.
 func literalGlob(ctx context.Context, e env.Environment, pattern, dir string) string {
-	if !strings.ContainsAny(pattern, special) || isHome(pattern) {
+	if !strings.ContainsAny(pattern, ambiguous) || isHome(pattern) {
 		return ""
 	}
 	at := dir
@@ -40,6 +40,9 @@ func literalGlob(ctx context.Context, e env.Environment, pattern, dir string) st
 		if !strings.ContainsAny(elem, special) {
 			continue
 		}
+		if !strings.ContainsAny(elem, ambiguous) { // * and ? match themselves
+			break
+		}
 		if _, err := e.Stat(ctx, at); err != nil {
 			break
 		}
@@ -51,8 +54,10 @@ func literalGlob(ctx context.Context, e env.Environment, pattern, dir string) st
 	return strings.Join(elems, "/")
 }
 
-// special holds the characters that have a meaning in patterns.
-const special = `*?[]{},\`
+const (
+	special   = `*?[]{},\` // has a meaning in patterns
+	ambiguous = `[{\`      // begins what does not match itself
+)
 
 // quoteGlob returns a pattern that matches only this text.
 func quoteGlob(text string) string {
