@@ -12,12 +12,14 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// Meant returns the name of the entry that is meant by a name. That is the name itself if it exists. Otherwise elements that do not
-// exist are replaced by the entries whose names are equal to the eye: in another Unicode normal form, or with other kinds of spaces or
-// quotes. A system whose file systems ignore case also gives the entry's own spelling. Elements without such an entry are kept as
-// spelled.
+// Meant returns the name of the entry that is meant by a name. That is the name itself if it
+// exists. Otherwise elements that do not exist are replaced by the entries whose names are equal to
+// the eye: in another Unicode normal form, or with other kinds of spaces or quotes. A system whose
+// file systems ignore case also gives the entry's own spelling. Elements without such an entry are
+// kept as spelled.
 //
-// The error is an [AmbiguousError] if there are several such entries. Whatever else goes wrong is left to the operation with the name.
+// The error is an [AmbiguousError] if there are several such entries. Whatever else goes wrong is
+// left to the operation with the name.
 func Meant(ctx context.Context, e Environment, name string) (string, error) {
 	if checkName(name) != nil || !folding(e) && !names.HasLook(name) || strings.Contains(name, "../") {
 		return name, nil
@@ -33,8 +35,9 @@ func Meant(ctx context.Context, e Environment, name string) (string, error) {
 	return meant, nil
 }
 
-// existing splits a path into a directory that exists as spelled and the elements below it that have to be looked at: none if the path
-// exists. Where case may be ignored, all elements below the working directory have to be looked at.
+// existing splits a path into a directory that exists as spelled and the elements below it that
+// have to be looked at: none if the path exists. Where case may be ignored, all elements below the
+// working directory have to be looked at.
 func existing(ctx context.Context, e Environment, name string) (dir string, elems []string) {
 	for dir = name; ; dir = path.Dir(dir) {
 		top := dir == "." || dir == "/" || dir == e.WorkDir()
@@ -78,8 +81,8 @@ func descend(ctx context.Context, e Environment, dir string, elems []string) (st
 	return dir, nil
 }
 
-// alike returns the entry of a name, or else those whose names are equal to the eye. If the file system finds the name although it is not
-// listed, it ignores case.
+// alike returns the entry of a name, or else those whose names are equal to the eye. If the file
+// system finds the name although it is not listed, it ignores case.
 func alike(name string, entries []Info, found bool) []string {
 	look := func(name string) string {
 		if name = names.Look(name); found {
@@ -99,7 +102,8 @@ func alike(name string, entries []Info, found bool) []string {
 	return same
 }
 
-// AmbiguousError reports that a name does not exist, and that several entries are equal to it to the eye.
+// AmbiguousError reports that a name does not exist, and that several entries are equal to it to
+// the eye.
 type AmbiguousError struct {
 	Name    string
 	Entries []string // of the name's directory
@@ -111,8 +115,12 @@ func (e *AmbiguousError) Error() string {
 	for _, entry := range e.Entries {
 		list = append(list, strconv.QuoteToASCII(entry))
 	}
-	return fmt.Sprintf("%s does not exist, and several entries of its directory look like it: %s. Give one of these names exactly, with "+
-		"their escapes in the arguments", strconv.QuoteToASCII(e.Name), strings.Join(list, " and "))
+	return fmt.Sprintf(
+		"%s does not exist, and several entries of its directory look like it: %s. Give one of these names exactly, with "+
+			"their escapes in the arguments",
+		strconv.QuoteToASCII(e.Name),
+		strings.Join(list, " and "),
+	)
 }
 
 // Unwrap returns fs.ErrNotExist.

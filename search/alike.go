@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// looks returns the function that makes names comparable with a pattern: names that are equal to the eye become equal. The pattern itself
-// has to be passed through it, too.
+// looks returns the function that makes names comparable with a pattern: names that are equal to
+// the eye become equal. The pattern itself has to be passed through it, too.
 func looks(pattern string) func(string) string {
 	if names.HasLook(pattern) {
 		return names.Look
@@ -23,8 +23,9 @@ func looks(pattern string) func(string) string {
 	return func(name string) string { return name }
 }
 
-// literalGlob returns a glob pattern with backslashes in front of the special characters of those of its elements that are names of
-// existing entries, or "" if there are none. It looks at elements up to the first that is only a pattern.
+// literalGlob returns a glob pattern with backslashes in front of the special characters of those
+// of its elements that are names of existing entries, or "" if there are none. It looks at elements
+// up to the first that is only a pattern.
 func literalGlob(ctx context.Context, e env.Environment, pattern, dir string) string {
 	if !strings.ContainsAny(pattern, ambiguous) || isHome(pattern) {
 		return ""
@@ -86,8 +87,8 @@ func joined(a, b Listing) Listing {
 	return a
 }
 
-// prepared returns the query with what else its texts can mean: a glob with elements that are names of entries, and a pattern without
-// special characters that is stored in another normal form.
+// prepared returns the query with what else its texts can mean: a glob with elements that are names
+// of entries, and a pattern without special characters that is stored in another normal form.
 func (q Query) prepared(ctx context.Context, e env.Environment) Query {
 	glob, not := strings.CutPrefix(q.Glob, "!")
 	literal := literalGlob(ctx, e, glob, q.Path)
@@ -107,7 +108,8 @@ func (q Query) prepared(ctx context.Context, e env.Environment) Query {
 	return q
 }
 
-// BothForms reports whether Grep searches a pattern in both Unicode normal forms, because its characters can be stored in two ways.
+// BothForms reports whether Grep searches a pattern in both Unicode normal forms, because its
+// characters can be stored in two ways.
 func BothForms(pattern string) bool {
 	return norm.NFC.String(pattern) != norm.NFD.String(pattern) && regexp.QuoteMeta(pattern) == pattern
 }

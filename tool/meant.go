@@ -9,10 +9,12 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// meant holds a path as a call names it, and the path of the entry that is meant by it. All are absolute.
+// meant holds a path as a call names it, and the path of the entry that is meant by it. All are
+// absolute.
 type meant struct{ given, path, dir string } // dir is the working directory
 
-// findMeant replaces the paths by those of the entries that are meant, and returns the paths that differ.
+// findMeant replaces the paths by those of the entries that are meant, and returns the paths that
+// differ.
 func findMeant(ctx context.Context, e env.Environment, paths []string) ([]meant, error) {
 	var list []meant
 	for i, given := range paths {
@@ -28,9 +30,10 @@ func findMeant(ctx context.Context, e env.Environment, paths []string) ([]meant,
 	return list, nil
 }
 
-// Named returns the name of the entry that the call means by a name of its arguments. It differs from that name if there is no such
-// entry, but one whose name is equal to the eye; [Access.Paths] has the same one. Tools use it for every name that their Access
-// has. The result of the call says which entry was used.
+// Named returns the name of the entry that the call means by a name of its arguments. It differs
+// from that name if there is no such entry, but one whose name is equal to the eye; [Access.Paths]
+// has the same one. Tools use it for every name that their Access has. The result of the call says
+// which entry was used.
 func (c *Call) Named(name string) string {
 	if name == "" || len(c.meant) == 0 {
 		return name
@@ -55,6 +58,10 @@ func relative(dir, abs string) string {
 
 // said returns the line of a result about the entry that was used.
 func (m meant) said() string {
-	return "[There is no " + strconv.QuoteToASCII(relative(m.dir, m.given)) + "; " + strconv.QuoteToASCII(relative(m.dir, m.path)) +
+	return "[There is no " + strconv.QuoteToASCII(
+		relative(m.dir, m.given),
+	) + "; " + strconv.QuoteToASCII(
+		relative(m.dir, m.path),
+	) +
 		" looks the same, and was used.]"
 }

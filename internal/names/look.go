@@ -8,7 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Look returns the same text for all names that are equal to the eye: in one normal form, with the spaces and quotes of a keyboard.
+// Look returns the same text for all names that are equal to the eye: in one normal form, with the
+// spaces and quotes of a keyboard.
 func Look(name string) string {
 	if !HasLook(name) {
 		return name
@@ -16,7 +17,8 @@ func Look(name string) string {
 	return strings.Map(keyboard, norm.NFC.String(name))
 }
 
-// HasLook reports whether another name can be equal to this one to the eye. It is false for most names.
+// HasLook reports whether another name can be equal to this one to the eye. It is false for most
+// names.
 func HasLook(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; c >= utf8.RuneSelf || c == ' ' || c == '\'' || c == '"' {

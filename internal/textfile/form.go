@@ -55,9 +55,10 @@ func (f Form) ends() string {
 	return ""
 }
 
-// Keep returns the text that replaces a whole content of this form. It gets the content's byte-order mark, and its CRLF line ends if
-// most lines have them. kept names what the text lacked, and changed is a sentence about line ends that are others now; either may be
-// empty. Content that is not text has nothing to keep.
+// Keep returns the text that replaces a whole content of this form. It gets the content's
+// byte-order mark, and its CRLF line ends if most lines have them. kept names what the text lacked,
+// and changed is a sentence about line ends that are others now; either may be empty. Content that
+// is not text has nothing to keep.
 func (f Form) Keep(text string) (fresh, kept, changed string) {
 	if f.Encoding == Binary || f.Encoding == UTF16 {
 		return text, "", ""

@@ -106,7 +106,10 @@ func TestU6_TheExactNameComesFirst(t *testing.T) {
 	if said := b.fails(ReadFile(), object{"file_path": nfc}, "does not exist"); strings.Contains(said, "look like it") {
 		t.Error(said)
 	}
-	if got := b.ok(WriteFile(), object{"file_path": "n\u00e9w dir/x y", "content": "x"}); !strings.HasPrefix(got, "Created n\u00e9w dir/x y (1 byte).") {
+	if got := b.ok(WriteFile(), object{"file_path": "n\u00e9w dir/x y", "content": "x"}); !strings.HasPrefix(
+		got,
+		"Created n\u00e9w dir/x y (1 byte).",
+	) {
 		t.Error(got)
 	}
 }
@@ -164,13 +167,19 @@ func TestU6_AccessNamesTheEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := r.Run(t.Context(), llm.ToolCall{ID: "1", Name: "read_file", Args: `{"file_path":"` + nfc + `"}`}, tool.Call{Env: b.env, Session: new(tool.Plain)}, hook)
+	out := r.Run(
+		t.Context(),
+		llm.ToolCall{ID: "1", Name: "read_file", Args: `{"file_path":"` + nfc + `"}`},
+		tool.Call{Env: b.env, Session: new(tool.Plain)},
+		hook,
+	)
 	if !strings.Contains(out.Model.Text(), "secret") {
 		t.Errorf("the call has read what was not judged: %s", out.Model.Text())
 	}
 }
 
-// A second file of the same look is not made either if the first one appears after the call was judged.
+// A second file of the same look is not made either if the first one appears after the call was
+// judged.
 func TestU6_NoSecondFileAppears(t *testing.T) {
 	b := newFixture(t)
 	b.skipIfAlike()
@@ -189,7 +198,12 @@ func TestU6_NoSecondFileAppears(t *testing.T) {
 			b.put(nfd, "first\n")
 			return tool.Decision{Verdict: tool.Allow}, nil
 		}
-		out := r.Run(t.Context(), llm.ToolCall{ID: "1", Name: c.tool.Name, Args: c.args}, tool.Call{Env: b.env, Session: new(tool.Plain)}, hook)
+		out := r.Run(
+			t.Context(),
+			llm.ToolCall{ID: "1", Name: c.tool.Name, Args: c.args},
+			tool.Call{Env: b.env, Session: new(tool.Plain)},
+			hook,
+		)
 		if got := b.files("."); !out.IsError || got != nfd {
 			t.Errorf("%s: %+q: %s", c.tool.Name, got, out.Model.Text())
 		}
@@ -206,7 +220,8 @@ func TestU6_PatternsThatLookTheSame(t *testing.T) {
 	b.put("d/"+nfc+".md", "body "+nfc+"\n")
 	b.put("it\u2019s 3\u202fPM/x", "x\n")
 	got := b.ok(Glob(), object{"pattern": "**/*caf\u00e9*"})
-	if !strings.Contains(got, "d/"+nfd+"\n") || !strings.Contains(got, "d/"+nfc+".md\n") || !strings.Contains(got, `[These only look like "**/*caf\u00e9*": "d/cafe\u0301.txt"]`) {
+	if !strings.Contains(got, "d/"+nfd+"\n") || !strings.Contains(got, "d/"+nfc+".md\n") ||
+		!strings.Contains(got, `[These only look like "**/*caf\u00e9*": "d/cafe\u0301.txt"]`) {
 		t.Error(got)
 	}
 	if got := b.ok(Glob(), object{"pattern": "d/*e\u0301.txt.md"}); !strings.HasPrefix(got, "d/"+nfc+".md\n") {
@@ -216,7 +231,8 @@ func TestU6_PatternsThatLookTheSame(t *testing.T) {
 		t.Error(got)
 	}
 	got = b.ok(Grep(), object{"pattern": "caf\u00e9", "output_mode": "files_with_matches"})
-	if !strings.Contains(got, "d/"+nfd+"\n") || !strings.Contains(got, "d/"+nfc+".md\n") || !strings.Contains(got, "normal forms") {
+	if !strings.Contains(got, "d/"+nfd+"\n") || !strings.Contains(got, "d/"+nfc+".md\n") ||
+		!strings.Contains(got, "normal forms") {
 		t.Error(got)
 	}
 	if got := b.ok(Grep(), object{"pattern": "body", "glob_filter": nfc}); !strings.HasPrefix(got, "d/"+nfd+":1:") {
@@ -249,11 +265,17 @@ func TestU6_PatternsThatAreNames(t *testing.T) {
 			t.Errorf("grep in %s: %s, want %s", pattern, got, want)
 		}
 	}
-	if got := b.ok(Grep(), object{"pattern": "text", "glob_filter": "[q].md", "output_mode": "count"}); !strings.HasPrefix(got, "deep/[q].md:1\n") {
+	if got := b.ok(Grep(), object{"pattern": "text", "glob_filter": "[q].md", "output_mode": "count"}); !strings.HasPrefix(
+		got,
+		"deep/[q].md:1\n",
+	) {
 		t.Error(got)
 	}
 	for _, name := range []string{"app/[id]/page.tsx", "app/[id]/*.tsx"} {
-		if got := b.ok(ReadManyFiles(), object{"paths": []string{name}}); !strings.Contains(got, "--- app/[id]/page.tsx ---") {
+		if got := b.ok(ReadManyFiles(), object{"paths": []string{name}}); !strings.Contains(
+			got,
+			"--- app/[id]/page.tsx ---",
+		) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -309,8 +331,12 @@ func TestU6_CaseIsFoldedWhereTheSystemDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := r.Run(t.Context(), llm.ToolCall{ID: "1", Name: "write_file", Args: `{"file_path":"docs/readme.MD","content":"new\n"}`},
-		tool.Call{Env: b.env, Session: new(tool.Plain)}, hook)
+	out := r.Run(
+		t.Context(),
+		llm.ToolCall{ID: "1", Name: "write_file", Args: `{"file_path":"docs/readme.MD","content":"new\n"}`},
+		tool.Call{Env: b.env, Session: new(tool.Plain)},
+		hook,
+	)
 	if out.IsError || b.get("Docs/README.md") != "new\n" || b.files(".") != "Docs" || b.files("Docs") != "README.md" {
 		t.Errorf("%s: %q in %s", out.Model.Text(), b.get("Docs/README.md"), b.files("Docs"))
 	}
@@ -333,7 +359,9 @@ func TestU6_PatchWithoutACall(t *testing.T) {
 	b := newFixture(t)
 	b.skipIfAlike()
 	b.put(nfd, "a\n")
-	if _, err := Patch(t.Context(), b.env, patchOf("*** Update File: "+nfc, "-a", "+b")); err != nil || b.get(nfd) != "b\n" || b.files(".") != nfd {
+	if _, err := Patch(t.Context(), b.env, patchOf("*** Update File: "+nfc, "-a", "+b")); err != nil ||
+		b.get(nfd) != "b\n" ||
+		b.files(".") != nfd {
 		t.Errorf("%v: %q in %+q", err, b.get(nfd), b.files("."))
 	}
 	b.put("x\u00a0y", "")

@@ -10,13 +10,16 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// sjis is text in CP932 with CRLF line ends; the last line is one character whose second byte is that of a backslash.
+// sjis is text in CP932 with CRLF line ends; the last line is one character whose second byte is
+// that of a backslash.
 const sjis = "\x90\xdd\x92\xe8=\x97L\x8c\xf8\r\nname=abc\r\n\x95\\\r\n"
 
 func TestU5_OnlyASCIIGoesIntoOtherEncodings(t *testing.T) {
 	const latin = "# Caf\xe9 menu\nprice: 5\nna\xefve\n"
 	patched := func(lines ...string) object {
-		return object{"patch": "*** Begin Patch\n*** Update File: f\n@@\n" + strings.Join(lines, "\n") + "\n*** End Patch\n"}
+		return object{
+			"patch": "*** Begin Patch\n*** Update File: f\n@@\n" + strings.Join(lines, "\n") + "\n*** End Patch\n",
+		}
 	}
 	b := newFixture(t)
 	for _, tt := range []struct {
@@ -181,7 +184,10 @@ func TestU5_WhatIsLostIsSaid(t *testing.T) {
 		if err := os.Link(file, filepath.Join(b.dir, "other")); err != nil {
 			t.Skip("no hard links: ", err)
 		}
-		if said := b.ok(c.tool, c.args); !strings.Contains(said, "[f: it was a hard link of 2 names, of which the others keep the old content]") {
+		if said := b.ok(c.tool, c.args); !strings.Contains(
+			said,
+			"[f: it was a hard link of 2 names, of which the others keep the old content]",
+		) {
 			t.Errorf("%s: %s", c.tool.Name, said)
 		}
 		b.put("f", "a\n")
@@ -193,7 +199,10 @@ func TestU5_WhatIsLostIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := b.ok(c.tool, c.args)
-		if set := info.Mode()&os.ModeSetuid != 0; strings.Contains(said, "[f: its set-user-id or set-group-id bit was removed]") != set {
+		if set := info.Mode()&os.ModeSetuid != 0; strings.Contains(
+			said,
+			"[f: its set-user-id or set-group-id bit was removed]",
+		) != set {
 			t.Errorf("%s: set %t: %s", c.tool.Name, set, said)
 		}
 		b.put("f", "a\n")
@@ -222,7 +231,10 @@ func TestU5_ReadingSaysWhatIsNotUTF8(t *testing.T) {
 		if tt.says && !strings.HasSuffix(text, "first.]") {
 			t.Errorf("%s: the line is not the last one", name)
 		}
-		if many := b.ok(ReadManyFiles(), object{"paths": []string{name}}); strings.Contains(many, "is not UTF-8") != tt.says {
+		if many := b.ok(ReadManyFiles(), object{"paths": []string{name}}); strings.Contains(
+			many,
+			"is not UTF-8",
+		) != tt.says {
 			t.Errorf("%s: read_many_files says %s", name, many[max(0, len(many)-500):])
 		}
 	}
