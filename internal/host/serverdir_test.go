@@ -15,8 +15,6 @@ import (
 // A user's server without a cwd works in the session's directory only if somebody has trusted the
 // project, also if that has nothing to trust. Each other one has a warning.
 func TestU18_WhichServersStartAway(t *testing.T) {
-	home, root := t.TempDir(), t.TempDir()
-	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "HOME": home}[name] }
 	given := []mcp.Server{{Name: "plain", Command: "python3", Args: []string{"-um", "m"}},
 		{Name: "here", Command: "node", Dir: "."}, {Name: "off", Command: "sh", Off: true}, {Name: "web", URL: "https://example.com"}}
 	for name, c := range map[string]struct {
@@ -29,6 +27,8 @@ func TestU18_WhichServersStartAway(t *testing.T) {
 		"declined":            {decide: (*trust.Store).Decline, away: true},
 		"trusted":             {decide: (*trust.Store).Grant},
 	} {
+		home, root := t.TempDir(), t.TempDir()
+		getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "HOME": home}[name] }
 		project, err := OpenProject(root, getenv, c.trusted)
 		if err == nil && c.decide != nil {
 			err = c.decide(trust.NewStore(filepath.Join(home, "attractor", "trust")), project.Snapshot)
