@@ -59,7 +59,8 @@ type Session struct {
 	Agent *agent.Session
 	// Submit gives the session a prompt. The text may be a command. Nil means the method of Agent.
 	Submit func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error)
-	// Replay yields the events of a resumed session from before, for editors that load it.
+	// Replay yields the events of the session from before, for editors that load it. It may be called while the session runs,
+	// whose events then wait.
 	Replay func(ctx context.Context, show func(agent.Event)) error
 	// Close is called when Agent has been closed.
 	Close func() error

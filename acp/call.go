@@ -26,6 +26,8 @@ const (
 // call is a tool call that has not ended.
 type call struct {
 	id      string // for the editor
+	seq     int64  // of its TOOL_CALL_START
+	shown   callUpdate
 	printed string // the end of its live output
 	cut     bool   // there was more of it
 	timer   *time.Timer
@@ -58,11 +60,13 @@ func (v *view) callOf(by, id string) (c *call, known bool) {
 func (v *view) asked(p *Permission) callUpdate {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.awaitReload()
 	c, known := v.callOf(p.AgentID, p.Call.ID)
 	u := v.shownCall(p.AgentID, p.Call.Name, json.RawMessage(p.Call.Args), &p.Access)
 	u.ID, u.Status, u.Kind = c.id, "pending", "tool_call"
 	u.Content = append(intended(cmp.Or(p.Dir, v.dir), json.RawMessage(p.Call.Args)), u.Content...)
 	if !known {
+		c.shown = u
 		v.update(u)
 	}
 	if p.Markdown != "" {
@@ -77,6 +81,7 @@ func (v *view) asked(p *Permission) callUpdate {
 
 // callStarted shows a call that begins. v.mu is held.
 func (v *view) callStarted(by string, e *agent.ToolCallStart) {
+	v.replayed(by+"/"+e.CallID, e.Seq)
 	c, known := v.callOf(by, e.CallID)
 	args := e.Arguments
 	if e.Effective != nil {
@@ -84,6 +89,7 @@ func (v *view) callStarted(by string, e *agent.ToolCallStart) {
 	}
 	u := v.shownCall(by, e.Name, args, e.Access)
 	u.ID, u.Kind, u.Status = c.id, "tool_call", "in_progress"
+	c.seq, c.shown = e.Seq, u
 	if known {
 		u.Kind = "tool_call_update"
 	}

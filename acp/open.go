@@ -22,6 +22,9 @@ func (s *server) openRequested(method string, params json.RawMessage) (work, err
 	if err != nil {
 		return nil, err
 	}
+	if open, err := s.find(p.Session); err == nil {
+		return s.openAgain(open, o, method == methodLoad), nil
+	}
 	if err := s.reserve(p.Session); err != nil {
 		return nil, err
 	}
@@ -30,19 +33,25 @@ func (s *server) openRequested(method string, params json.RawMessage) (work, err
 		if err != nil {
 			return nil, nil, err
 		}
-		result := map[string]any{}
+		result := open.settings()
 		if method == methodNew {
 			result["sessionId"] = open.id
 		}
-		if open.host.Options != nil {
-			options := open.host.Options()
-			if modes := modesOf(options); modes != nil {
-				result["modes"] = modes
-			}
-			result["configOptions"] = sentOptions(options)
-		}
 		return result, open.begin, nil
 	}, nil
+}
+
+// settings returns the result of a request that opens the session, without its id.
+func (o *session) settings() map[string]any {
+	result := map[string]any{}
+	if o.host.Options != nil {
+		options := o.host.Options()
+		if modes := modesOf(options); modes != nil {
+			result["modes"] = modes
+		}
+		result["configOptions"] = sentOptions(options)
+	}
+	return result
 }
 
 // openingOf checks what the editor wants.
@@ -122,7 +131,7 @@ func (s *server) reserve(id string) error {
 		return nil
 	}
 	if _, known := s.sessions[id]; known {
-		return Errorf(CodeInvalidRequest, "the session %s is open already; close it first", id)
+		return Errorf(CodeInvalidRequest, "the session %s is being opened or closed", id)
 	}
 	s.sessions[id] = nil
 	return nil
@@ -131,7 +140,7 @@ func (s *server) reserve(id string) error {
 // open opens a session. load shows what happened in it before.
 func (s *server) open(ctx context.Context, o Opening, load bool) (*session, error) {
 	open := newSession(s)
-	open.id = o.Resume
+	open.id, open.opening = o.Resume, o
 	o.Client = &Client{open}
 	host, err := s.Open(ctx, o)
 	if err == nil {

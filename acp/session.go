@@ -17,11 +17,12 @@ var errCancelled = errors.New("the editor has cancelled the prompt")
 
 // session is an open session.
 type session struct {
-	server *server
-	id     string
-	host   *Session
-	shown  *view
-	known  atomic.Bool // the editor knows the session, so it can be asked for files
+	server  *server
+	id      string
+	opening Opening // what the editor wanted, without the client
+	host    *Session
+	shown   *view
+	known   atomic.Bool // the editor knows the session, so it can be asked for files
 
 	mu     sync.Mutex              // is never held while something is sent
 	stop   context.CancelCauseFunc // of the prompt that runs
@@ -29,6 +30,8 @@ type session struct {
 
 	telling sync.Mutex // held while the editor is told of changes
 	told    told
+
+	reloading sync.Mutex // held while the history is shown again
 }
 
 // told holds what the editor knows of a session's options and commands, as JSON.

@@ -31,6 +31,9 @@ type view struct {
 	cost    float64
 	calls   map[string]*call // that have not ended, by their ids for the session
 	ids     map[string]int   // how often the editor has got an id
+	drafts  []draft          // of the answer that is coming
+	reload  *reload          // while the history is shown again
+	resumed sync.Cond        // on mu: reload has become nil
 }
 
 // maxHeld limits the updates that wait until the editor knows the session.
@@ -38,6 +41,7 @@ const maxHeld = 1000
 
 func newView(client *initializeParams, send func(any)) *view {
 	v := &view{send: send, calls: map[string]*call{}, ids: map[string]int{}}
+	v.resumed.L = &v.mu
 	if s := client.Capabilities.Session; s != nil {
 		v.notices, v.compactions = s.Notices != nil, s.Compaction != nil
 	}
@@ -139,6 +143,9 @@ func (v *view) title(text string) {
 func (v *view) event(ev agent.Event, past bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.repeats(ev, past) {
+		return
+	}
 	if v.replays != past { // an event of the present, while the past is shown
 		v.replays = past
 		defer func() { v.replays = !past }()
@@ -157,14 +164,16 @@ func (v *view) event(ev agent.Event, past bool) {
 		v.dir = e.Dir
 	case *agent.StepStart:
 		v.step = e.Step
+		v.dropDrafts(past)
 	case *agent.AssistantTextDelta:
-		v.text(messageChunk, e.Text, fmt.Sprintf("answer-%d-%d", v.step, e.Block))
+		v.draft(draft{messageChunk, fmt.Sprintf("answer-%d-%d", v.step, e.Block), e.Seq, nil}, e.Text, past)
 	case *agent.AssistantTextEnd:
 		if e.Discarded {
+			v.dropDrafts(past)
 			v.say("\n\n(The answer broke off and begins again.)\n\n")
 		}
 	case *agent.ThinkingDelta:
-		v.text(thoughtChunk, e.Text, fmt.Sprintf("thought-%d", v.step))
+		v.draft(draft{thoughtChunk, fmt.Sprintf("thought-%d", v.step), e.Seq, nil}, e.Text, past)
 	case *agent.ToolCallStart:
 		v.callStarted("", e)
 	case *agent.ToolCallOutputDelta:

@@ -304,7 +304,6 @@ func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 	if got := e.history(session); !slices.Equal(got, append([]string{"user_message_chunk: do it"}, was...)) {
 		t.Errorf("loaded:\n%q\nwant what was shown:\n%q", got, was)
 	}
-	e.refuses(-32600, "open already", "session/load", h.resume(session))
 	if stop := e.prompt(session, "go on"); stop != "end_turn" || !strings.Contains(string(server.Requests()[3].Body), "do it") {
 		t.Errorf("the loaded session does not go on: %s", stop)
 	}
@@ -324,6 +323,34 @@ func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 		t.Errorf("after the deletion: %s", shown(list))
 	}
 	e.refuses(-32002, "", "session/load", h.resume(session))
+	e.end()
+}
+
+// A session that is open can be loaded again: with the directory that it has it stays, with another one it is opened anew.
+func TestU12_LoadAgain(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("One."), say("Two."), say("Three."))
+	h := newHome(t, url)
+	e := h.newEditor("--yes")
+	e.initialize()
+	session := e.open(h.dir)
+	e.prompt(session, "first")
+	again := h.resume(session)
+	e.call("session/load", again)
+	if got := e.history(session); !slices.Equal(got, []string{"agent_message_chunk: One.", "user_message_chunk: first", "agent_message_chunk: One."}) {
+		t.Errorf("shown: %q", got)
+	}
+	e.prompt(session, "second")
+	again["cwd"] = filepath.Dir(h.dir)
+	e.call("session/load", again)
+	if got := strings.Join(e.history(session), "\n"); strings.Count(got, "user_message_chunk: first") != 2 || strings.Count(got, "user_message_chunk: second") != 1 {
+		t.Errorf("shown: %s", got)
+	}
+	e.call("session/resume", again)
+	e.prompt(session, "third")
+	if last := string(server.Requests()[2].Body); !strings.Contains(last, "first") || !strings.Contains(last, "second") || !strings.Contains(last, "third") {
+		t.Errorf("the last request: %s", last)
+	}
 	e.end()
 }
 
