@@ -70,12 +70,12 @@ func (v *view) asked(p *Permission) callUpdate {
 		v.update(u)
 	}
 	if p.Markdown != "" {
-		u.Content = append(u.Content, textContent(sanitize.Text(p.Markdown)))
+		u.Content = append(u.Content, textContent(sanitize.Blanks(sanitize.Text(p.Markdown))))
 	}
 	if p.Text != "" {
-		u.Content = append(u.Content, textContent(fenced(sanitize.Text(p.Text))))
+		u.Content = append(u.Content, textContent(fenced(sanitize.Blanks(sanitize.Text(p.Text)))))
 	}
-	u.Kind, u.Status = "", ""
+	u.Kind, u.Status, u.Title = "", "", sanitize.Blanks(u.Title)
 	return u
 }
 

@@ -137,7 +137,7 @@ func (c *Client) answer(ctx context.Context, q tool.Question) (tool.Answer, erro
 		Mode    string          `json:"mode"`
 		Message string          `json:"message"`
 		Form    json.RawMessage `json:"requestedSchema"`
-	}{c.session.id, "form", sanitize.Text(text), form}, &answer)
+	}{c.session.id, "form", sanitize.Blanks(sanitize.Text(text)), form}, &answer)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -189,5 +189,5 @@ func questionText(q tool.Question) string {
 	if q.Problem != "" {
 		text += "\nThe last answer does not fit: " + oneLine(q.Problem)
 	}
-	return text + "\n"
+	return sanitize.Blanks(text) + "\n"
 }

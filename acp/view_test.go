@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Live output is sent twice a second and only its end, however much of it comes.
@@ -91,5 +93,19 @@ func TestN1_RawInput(t *testing.T) {
 		if string(got.Input) != want {
 			t.Errorf("%.60q: %.60q, want %q", args, got.Input, want)
 		}
+	}
+}
+
+// Characters that look blank are escapes in what an editor shows of a question and of a call that a person decides about.
+func TestU20_BlanksInQuestions(t *testing.T) {
+	v := newView(&initializeParams{}, func(any) {})
+	u := v.asked(&Permission{Call: llm.ToolCall{ID: "c", Name: "shell", Args: "{}"}, Access: tool.Access{Command: "ls\u2800"}, Text: "run ls\u2800"})
+	shown, err := json.Marshal(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := questionText(tool.Question{Text: "Red?\u2800", Options: []string{"yes\uffa0"}})
+	if strings.Count(string(shown), `ls\\u{2800}`) != 2 || strings.Contains(string(shown)+question, "\u2800") || !strings.Contains(question, `yes\u{ffa0}`) {
+		t.Errorf("%s\n%s", shown, question)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/tool"
@@ -134,7 +135,7 @@ func permissionFor(q host.Question) acp.Permission {
 		allow.Name, reject.Name = "Carry out the plan, and ask about changes", "Keep planning"
 		p.Options = []acp.PermissionOption{{ID: optionEdits, Name: "Carry out the plan, and accept edits", Kind: acp.AllowAlways}, allow, reject}
 	case q.Allow != nil:
-		always := acp.PermissionOption{ID: optionAlways, Name: "Allow in this session: " + render.OneLine(strings.Join(q.Allow, ", ")), Kind: acp.AllowAlways}
+		always := acp.PermissionOption{ID: optionAlways, Name: "Allow in this session: " + sanitize.Blanks(render.OneLine(strings.Join(q.Allow, ", "))), Kind: acp.AllowAlways}
 		p.Options = []acp.PermissionOption{allow, always, reject}
 	default:
 		p.Options = []acp.PermissionOption{allow, reject}

@@ -2,11 +2,14 @@ package names
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // Shown returns a file's name for results and errors. It returns a quoted Go string if the name has control characters, which could
@@ -16,12 +19,28 @@ func Shown(name string) string {
 	if plain {
 		return name
 	}
-	return strconv.Quote(name)
+	return blanks(strconv.Quote(name))
+}
+
+// blanks returns a quoted string with escapes for the characters that look blank, which are printable for strconv.
+func blanks(quoted string) string {
+	var b strings.Builder
+	for _, r := range quoted {
+		switch {
+		case !sanitize.Blank(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // shows reports whether a character is visible, or joins or selects characters of emoji and some scripts.
 func shows(r rune) bool {
-	return unicode.IsPrint(r) || r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
+	return unicode.IsPrint(r) && !sanitize.Blank(r) || r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
 }
 
 // Error returns the text of an error with the path of its fs.PathError as Shown returns it.

@@ -40,6 +40,21 @@ func TestI10_Shown(t *testing.T) {
 	}
 }
 
+// Names with characters that look blank are quoted, and name the same file.
+func TestU20_BlankNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"a\u2800b\U0001d159": `"a\u2800b\U0001d159"`,
+		"\u3164":             `"\u3164"`,
+		"\uffa0.txt":         `"\uffa0.txt"`,
+		"한국어.txt":            "한국어.txt",
+	} {
+		got := names.Shown(name)
+		if back, err := strconv.Unquote(got); got != want || got != name && (err != nil || back != name) {
+			t.Errorf("%q is shown as %s, which means %q, %v; want %s", name, got, back, err, want)
+		}
+	}
+}
+
 func TestI10_ErrorsShowNames(t *testing.T) {
 	err := fmt.Errorf("searching: %w", &fs.PathError{Op: "open", Path: "a\nfake: line", Err: fs.ErrPermission})
 	if got, want := names.Error(err), `searching: open "a\nfake: line": permission denied`; got != want {

@@ -23,12 +23,12 @@ func ModelQuestion(q tool.Question) string {
 		fmt.Fprintf(&b, "  The last answer does not fit: %s.\n", OneLine(q.Problem))
 	}
 	if q.Form != nil {
-		return b.String()
+		return sanitize.Blanks(b.String())
 	}
 	for i, option := range q.Options {
 		fmt.Fprintf(&b, "  %d. %s\n", i+1, OneLine(option))
 	}
-	return b.String()
+	return sanitize.Blanks(b.String())
 }
 
 // Form holds the parts of a form's JSON Schema that a person needs.
@@ -75,5 +75,5 @@ func (f *Form) Label(name string) string {
 	if len(more) > 0 {
 		text += " (" + strings.Join(more, ", ") + ")"
 	}
-	return OneLine(text)
+	return sanitize.Blanks(OneLine(text))
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // Choices returns the answers that a person can give.
@@ -14,7 +15,7 @@ func Choices(allow []string) string {
 	if allow != nil {
 		list += "  a  yes, and in this session always"
 		for _, rule := range allow {
-			list += "\n       " + OneLine(rule)
+			list += "\n       " + sanitize.Blanks(OneLine(rule))
 		}
 		list += "\n  p  the same, in later sessions in any directory too\n"
 	}
@@ -36,11 +37,17 @@ func plan(q host.Question) string {
 	return text
 }
 
-// Question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen are escapes.
+// Question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen or look blank are
+// escapes.
 func Question(q host.Question) string {
 	if q.Plan != "" {
-		return plan(q)
+		return sanitize.Blanks(plan(q))
 	}
+	return sanitize.Blanks(aboutCall(q))
+}
+
+// aboutCall returns what a person is told about a call, with the characters that look blank.
+func aboutCall(q host.Question) string {
 	var b strings.Builder
 	who := "The agent"
 	if q.AgentID != "" {

@@ -41,3 +41,20 @@ func TestA15_QuestionHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Characters that look blank are escapes in all that a person is asked.
+func TestU20_QuestionShowsBlanks(t *testing.T) {
+	for name, got := range map[string]string{
+		"a command":  Question(host.Question{Request: tool.Request{Access: tool.Access{Command: "ls\u2800\u3164\uffa0"}}}),
+		"arguments":  Question(host.Question{Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"content":"ls\u2800\u3164\uffa0"}`}}}),
+		"a plan":     Question(host.Question{Plan: "ls\u2800\u3164\uffa0"}),
+		"a rule":     Choices([]string{"Bash(ls\u2800\u3164\uffa0)"}),
+		"a question": ModelQuestion(tool.Question{Text: "ls\u2800\u3164\uffa0"}),
+		"an option":  ModelQuestion(tool.Question{Options: []string{"ls\u2800\u3164\uffa0"}}),
+		"a field":    new(Form).Label("ls\u2800\u3164\uffa0"),
+	} {
+		if !strings.Contains(got, `ls\u{2800}\u{3164}\u{ffa0}`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -66,6 +66,36 @@ func TestL7_PlaceholdersAreNotWritten(t *testing.T) {
 	}
 }
 
+// A command does not get a placeholder instead of a secret, neither in its script nor as its input. What only describes a call, such as the
+// task of a subagent, may have one.
+func TestU20_PlaceholdersAreNotRun(t *testing.T) {
+	w := newWorld(t, masker(t),
+		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": ".env"})),
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo 'TOKEN=[secret CANARY]' > .env"})),
+		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "shell", Args: `{"command":"echo \u005bsecret CANARY] > .env"}`}),
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo [secret CANARY] > .env", "run_in_background": true})),
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo '[secret UNKNOWN]' > other; cat .env"})),
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat > .env", "run_in_background": true})),
+		llmtest.Calls(llmtest.Call("process", map[string]any{"id": "7", "action": "write", "input": "[secret CANARY]\n"})),
+		llmtest.Text("done"))
+	w.write(".env", "TOKEN="+key+"\n")
+	if _, err := w.run("go"); err != nil {
+		t.Fatal(err)
+	}
+	for i, refused := range []bool{false, true, true, true, false, false, true} {
+		end := w.ends()[i]
+		if end.IsError != refused || refused != strings.Contains(end.Output, "nothing was run: [secret CANARY]") {
+			t.Errorf("call %d: error %v: %s", i, end.IsError, end.Output)
+		}
+	}
+	ran := false
+	describes := masked.Tools(w.masker, masked.Options{})(func(context.Context, *tool.Call) (tool.Result, error) { ran = true; return tool.Result{}, nil })
+	call := &tool.Call{Args: `{"task":"look at [secret CANARY]"}`, Access: tool.Access{Effect: tool.Writes, Command: "Agent: look at [secret CANARY]"}}
+	if _, err := describes(t.Context(), call); err != nil || !ran {
+		t.Errorf("the task of a subagent: %v", err)
+	}
+}
+
 // What a person types is masked, and the model is told.
 func TestL7_InputsAreMasked(t *testing.T) {
 	w := newWorld(t, masker(t), llmtest.Text("ok"))

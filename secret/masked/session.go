@@ -84,6 +84,14 @@ func (p processes) Start(ctx context.Context, e env.Environment, cmd env.Command
 	return p.Processes.Start(ctx, environment{env.Base{Environment: e}, p.masker}, cmd)
 }
 
+// Write implements [tool.Processes]. It refuses input with a placeholder.
+func (p processes) Write(ctx context.Context, id, input string) error {
+	if held := p.masker.Placeholder(input); held != "" {
+		return runs(held, "input")
+	}
+	return p.Processes.Write(ctx, id, input)
+}
+
 // environment masks the output of commands.
 type environment struct {
 	env.Base

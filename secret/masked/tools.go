@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -20,7 +21,7 @@ type Options struct {
 }
 
 // Tools returns a middleware that masks the results and errors of calls, and what they print while they run. It should be the outermost. It
-// refuses calls that would write a placeholder into a file in place of a secret.
+// refuses calls that would write a placeholder into a file in place of a secret, or give one to a command.
 func Tools(m *secret.Masker, o Options) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
@@ -42,33 +43,70 @@ func Tools(m *secret.Masker, o Options) tool.Middleware {
 	}
 }
 
-// refuse returns an error if a call would write a placeholder into a file.
+// refuse returns an error if a call would write a placeholder into a file or run a command that has one.
 func refuse(m *secret.Masker, call *tool.Call) error {
-	if call.Access.Effect == tool.ReadOnly || len(call.Access.Paths) == 0 || call.Access.Command != "" {
+	if call.Access.Effect == tool.ReadOnly {
+		return nil
+	}
+	writes := len(call.Access.Paths) > 0 && call.Access.Command == ""
+	if !writes && call.Access.Command == "" {
 		return nil
 	}
 	held := m.Placeholder(plainText(call.Args))
-	if held == "" {
+	switch {
+	case held == "":
 		return nil
+	case writes:
+		return fmt.Errorf("nothing was changed: %s in the arguments stands for a secret whose value you were not shown, and would replace it "+
+			"in the file. Leave that part of the file as it is: use a smaller edit that does not touch it, or change the file in place with a "+
+			"command such as sed. Where a program needs the secret, let it read it from its file or variable", held)
+	case m.Placeholder(call.Access.Command) != "" && isArgument(call):
+		return runs(held, "command")
 	}
-	return fmt.Errorf("nothing was changed: %s in the arguments stands for a secret whose value you were not shown, and would replace it in the file. "+
-		"Leave that part of the file as it is: use a smaller edit that does not touch it, or change the file in place with a command such as sed. "+
-		"Where a program needs the secret, let it read it from its file or variable", held)
+	return nil
+}
+
+// runs returns the error of a command or input with a placeholder.
+func runs(held, what string) error {
+	return fmt.Errorf("nothing was run: %s in the %s stands for a secret whose value you were not shown; a program would get the "+
+		"placeholder instead. Let the program read the secret from its file or variable, or leave that part out, for instance with a "+
+		"pattern that matches the text around it", held, what)
+}
+
+// isArgument reports whether the command of a call is one of its arguments, as the script of a shell is. The commands of other tools,
+// such as those of subagents, only describe the call, and are read by models.
+func isArgument(call *tool.Call) bool {
+	for text := range stringsIn(call.Args) {
+		if text == call.Access.Command {
+			return true
+		}
+	}
+	return call.Args == call.Access.Command
 }
 
 // plainText returns arguments without the escapes of JSON, if they have any that could hide a placeholder.
 func plainText(args string) string {
-	var text strings.Builder
 	if !strings.Contains(args, `\u00`) || !json.Valid([]byte(args)) {
 		return args
 	}
-	for dec := json.NewDecoder(strings.NewReader(args)); ; {
-		token, err := dec.Token()
-		if err != nil {
-			return text.String()
-		}
-		if s, ok := token.(string); ok {
-			text.WriteString(s + "\n")
+	var text strings.Builder
+	for s := range stringsIn(args) {
+		text.WriteString(s + "\n")
+	}
+	return text.String()
+}
+
+// stringsIn yields the strings in JSON, the names of members included, until what is not JSON.
+func stringsIn(args string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for dec := json.NewDecoder(strings.NewReader(args)); ; {
+			token, err := dec.Token()
+			if err != nil {
+				return
+			}
+			if s, ok := token.(string); ok && !yield(s) {
+				return
+			}
 		}
 	}
 }
