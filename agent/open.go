@@ -81,7 +81,7 @@ func create(ctx context.Context, o Options) (*Session, error) {
 	if err := s.commit(records...); err != nil {
 		return nil, err
 	}
-	s.start()
+	s.start(Settings{})
 	s.events.flush()
 	return s, nil
 }
@@ -144,7 +144,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.events.setSeq(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.startAgain()
-	s.start()
+	s.start(o.Next)
 	if err := s.commitDifferences(policy); err != nil {
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
 		return nil, err
@@ -285,10 +285,16 @@ func (s *Session) startAgain() {
 	s.events.add(s.state.questions()...)
 }
 
-// start completes the session and emits warnings of what may surprise the host.
-func (s *Session) start() {
+// start completes the session and emits warnings of what may surprise the host, but not of what the host changes next.
+func (s *Session) start(next Settings) {
 	// Each process that the model knows has at least one record, its result, so no id is used twice.
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
-	s.warnOfModels(s.state.Policy.Fallbacks.Models...)
-	s.warnOfEffort()
+	models := s.state.Policy.Fallbacks.Models
+	if !next.namesModel() {
+		models = append([]FallbackModel{s.current()}, models...)
+	}
+	s.warnOfModels(models...)
+	if next.Model == nil && next.Effort == nil {
+		s.warnOfEffort()
+	}
 }

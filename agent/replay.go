@@ -135,7 +135,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if err := s.commit(h); err != nil {
 		return nil, err
 	}
-	s.start()
+	s.start(Settings{})
 	s.events.flush()
 	return s, nil
 }

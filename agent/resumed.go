@@ -104,7 +104,7 @@ func (s *Session) warnOfIgnored(o Options) {
 		s.events.emit(&Warning{Code: "options_ignored", Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
 			"something else and have no effect: %s.", strings.Join(ignored, ", "))})
 	}
-	if _, err := s.provider(s.state.Provider); err != nil {
+	if _, err := s.provider(s.state.Provider); err != nil && o.Next.Provider == nil {
 		s.events.emit(&Warning{Code: "provider_missing", Text: fmt.Sprintf("The session asks a provider that the client does not have (%v): every model call "+
 			"fails until Set has changed provider and model.", err)})
 	}

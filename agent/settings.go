@@ -149,8 +149,8 @@ func (s *Session) warnOfSetting(rec settingRecord) {
 		s.events.add(&Warning{Code: "effort_later", Text: "The provider does not let the effort change while its calls are being answered: it " +
 			"holds from the next input on."})
 	}
-	if rec.Provider != nil || rec.Model != nil {
-		s.warnOfModels()
+	if rec.namesModel() {
+		s.warnOfModels(s.current())
 	}
 	if rec.Effort != nil || rec.Model != nil {
 		s.warnOfEffort()
@@ -214,14 +214,21 @@ func knownEfforts(facts *llm.Model) []string {
 	return facts.Efforts
 }
 
-// warnOfModels emits a warning if the client's catalog lacks the current model or one of these fallbacks.
-func (s *Session) warnOfModels(fallbacks ...FallbackModel) {
+// namesModel reports whether the settings choose a model.
+func (set *Settings) namesModel() bool { return set.Provider != nil || set.Model != nil }
+
+// current returns the model that is asked now.
+func (s *Session) current() FallbackModel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
+}
+
+// warnOfModels emits a warning for each of these models that the client's catalog lacks.
+func (s *Session) warnOfModels(models ...FallbackModel) {
 	if s.client.Models == nil {
 		return
 	}
-	s.mu.Lock()
-	models := append([]FallbackModel{{s.state.Provider, s.state.Model, s.state.Policy.Window}}, fallbacks...)
-	s.mu.Unlock()
 	for _, m := range models {
 		if s.facts(m.Provider, m.Model) != nil {
 			continue

@@ -119,7 +119,7 @@ func newTool(t terminal) *cobra.Command {
 The arguments are a JSON object. The exit code is 1 if the result is an error.
 
 You ask for the call yourself, so nothing is asked. With --rules, a call that a rule of these files, of yours or of the project denies is
-refused.`,
+refused, and one that may read a file which such a rule denies, as in a session with --yes.`,
 		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
 		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
@@ -161,8 +161,8 @@ refused.`,
 	return cmd
 }
 
-// deniedBy returns a permission hook that refuses what the rules deny and allows all else but changes of guarded files. It returns nil
-// without files of rules.
+// deniedBy returns a permission hook that refuses what a session with these rules refuses even where nothing is asked, and changes of
+// guarded files. It returns nil without files of rules.
 func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -177,9 +177,10 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 	}
 	tellIgnored(t, set)
 	e := env.Protect(local, env.DefaultProtection())
+	gate := host.NewGate(host.ModeFull, set, e)
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
-		if d := set.Decide(ctx, e, req); d.Verdict == tool.Deny {
-			return tool.Decision{Reason: fmt.Sprintf("the rule %s denies it: %s", d.Rule, d.Reason)}, nil
+		if d, err := gate.Authorize(ctx, req); err != nil || d.Verdict != tool.Allow {
+			return d, err
 		}
 		return tool.AllowUnguarded(ctx, req)
 	}, nil

@@ -347,6 +347,7 @@ func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 	if !s.Resumed {
 		return s.begin(ctx)
 	}
+	s.Options.Next = s.change
 	session, err := agent.Resume(ctx, s.Options)
 	s.Options.State = nil // Resume has taken it over
 	if err != nil {
