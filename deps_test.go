@@ -24,11 +24,7 @@ var allowed = map[string][]string{
 	"internal/lastline":   {"sanitize"},
 	"internal/refdocs":    {"github.com/spf13/cobra", "github.com/spf13/pflag"}, // for tests
 	"internal/jsonscan":   {},
-<<<<<<< HEAD
-	"internal/names":      {"golang.org/x/text/unicode/norm"},
-=======
-	"internal/names":      {"sanitize"},
->>>>>>> 715db25 (Placeholders are not run, and blank characters are escapes in questions)
+	"internal/names":      {"sanitize", "golang.org/x/text/unicode/norm"},
 	"internal/parallel":   {},
 	"internal/shquote":    {},
 	"internal/textfile":   {"internal/shquote"},

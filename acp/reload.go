@@ -8,8 +8,9 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// openAgain returns the work of a request to open a session that is open. The session stays, and load shows its history
-// again. If the editor wants other directories or MCP servers than before, the session is closed and opened with these.
+// openAgain returns the work of a request to open a session that is open. The session stays, and
+// load shows its history again. If the editor wants other directories or MCP servers than before,
+// the session is closed and opened with these.
 func (s *server) openAgain(open *session, o Opening, load bool) work {
 	return func(ctx context.Context) (any, func(), error) {
 		var err error
@@ -40,13 +41,15 @@ func (s *server) reopen(ctx context.Context, open *session, o Opening, load bool
 
 // same reports whether two openings have the same directories and servers.
 func (o Opening) same(other Opening) bool {
-	return o.Dir == other.Dir && slices.Equal(o.Dirs, other.Dirs) && slices.EqualFunc(o.Servers, other.Servers, Server.same)
+	return o.Dir == other.Dir && slices.Equal(o.Dirs, other.Dirs) &&
+		slices.EqualFunc(o.Servers, other.Servers, Server.same)
 }
 
 // same reports whether two servers are the same.
 func (s Server) same(o Server) bool {
 	return s.Type == o.Type && s.Name == o.Name && s.Command == o.Command && s.URL == o.URL && slices.Equal(s.Args, o.Args) &&
-		maps.Equal(s.Env, o.Env) && maps.Equal(s.Headers, o.Headers)
+		maps.Equal(s.Env, o.Env) &&
+		maps.Equal(s.Headers, o.Headers)
 }
 
 // forget lets begin tell the editor of the commands once more.
@@ -56,7 +59,8 @@ func (o *session) forget() {
 	o.told.commands = ""
 }
 
-// replayAgain shows the history of a session that is open, and what has come since of an answer and of calls that run.
+// replayAgain shows the history of a session that is open, and what has come since of an answer and
+// of calls that run.
 func (o *session) replayAgain(ctx context.Context) error {
 	o.reloading.Lock()
 	defer o.reloading.Unlock()
@@ -107,8 +111,8 @@ func (v *view) beginReload() {
 	v.calls, v.titled = map[string]*call{}, false
 }
 
-// repeats waits until no history is shown again, and reports whether that history had an event of the present. v.mu is held,
-// but not while it waits.
+// repeats waits until no history is shown again, and reports whether that history had an event of
+// the present. v.mu is held, but not while it waits.
 func (v *view) repeats(ev agent.Event, past bool) bool {
 	if past {
 		if v.reload != nil {
@@ -120,8 +124,8 @@ func (v *view) repeats(ev agent.Event, past bool) bool {
 	return shown > 0 && ev.Head().Seq <= shown
 }
 
-// awaitReload waits while the history is shown again. It returns the number of the last event that was shown, or 0 if it did not
-// wait. v.mu is held, but not while it waits.
+// awaitReload waits while the history is shown again. It returns the number of the last event that
+// was shown, or 0 if it did not wait. v.mu is held, but not while it waits.
 func (v *view) awaitReload() (last int64) {
 	for v.reload != nil {
 		r := v.reload

@@ -47,7 +47,8 @@ func (p *program) keeping(t *testing.T) *acp.Agent {
 	return a
 }
 
-// told returns what the editor was shown since it last asked: texts, in one piece for each message, and the states of calls.
+// told returns what the editor was shown since it last asked: texts, in one piece for each message,
+// and the states of calls.
 func (e *editor) told() (list []string) {
 	last := ""
 	for _, raw := range e.updates {
@@ -92,10 +93,15 @@ func (e *editor) until(text string) {
 	}
 }
 
-// A session that is open is loaded like another one: its history is shown, while it is idle and in the middle of an answer.
+// A session that is open is loaded like another one: its history is shown, while it is idle and in
+// the middle of an answer.
 func TestU12_LoadAnOpenSession(t *testing.T) {
-	p := newProgram(llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo out"})), llmtest.Text("All done."),
-		llmtest.HangAfter(llm.Text{Text: "half of an answer"}), llmtest.Text("On."))
+	p := newProgram(
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo out"})),
+		llmtest.Text("All done."),
+		llmtest.HangAfter(llm.Text{Text: "half of an answer"}),
+		llmtest.Text("On."),
+	)
 	e := connect(t, p.keeping(t))
 	session := e.open(`{}`)
 	e.onAsk = func(id, _ string, _ json.RawMessage) { e.respond(id, selected("yes")) }
@@ -110,7 +116,9 @@ func TestU12_LoadAnOpenSession(t *testing.T) {
 	e.until(`"text":"answer"`)
 	e.updates = nil
 	e.loaded(session, "begin|tool_call in_progress|tool_call_update completed|All done.|more|half of an answer")
-	e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": session}})
+	e.sendJSON(
+		map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": session}},
+	)
 	e.stops(e.response(id), "cancelled")
 	e.stops(e.response(e.request("session/prompt", prompt(session, "go on"))), "end_turn")
 	if told := strings.Join(e.told(), "|"); !strings.HasSuffix(told, "On.") {
@@ -130,9 +138,13 @@ func (e *editor) loaded(session, want string) {
 	}
 }
 
-// A call that runs while its session is loaded is shown as one that runs, and ends under the same id, once.
+// A call that runs while its session is loaded is shown as one that runs, and ends under the same
+// id, once.
 func TestU12_LoadWhileACallRuns(t *testing.T) {
-	p := newProgram(llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done"})), llmtest.Text("Done."))
+	p := newProgram(
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done"})),
+		llmtest.Text("Done."),
+	)
 	e := connect(t, p.keeping(t))
 	session := e.open(`{}`)
 	e.onAsk = func(id, _ string, _ json.RawMessage) { e.respond(id, selected("yes")) }
@@ -150,7 +162,8 @@ func TestU12_LoadWhileACallRuns(t *testing.T) {
 	e.end()
 }
 
-// Events go on while the history is shown again and again, and none is lost or comes twice after the last time.
+// Events go on while the history is shown again and again, and none is lost or comes twice after
+// the last time.
 func TestU12_LoadWhileAnAnswerComes(t *testing.T) {
 	var long strings.Builder
 	for i := range 2000 {

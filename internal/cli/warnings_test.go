@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli
 
 import (
@@ -10,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A session that goes on with another provider, model or effort warns of what is asked from now on, once, and of nothing that was before.
+// A session that goes on with another provider, model or effort warns of what is asked from now on,
+// once, and of nothing that was before.
 func TestU13_WarningsOfAContinuedSession(t *testing.T) {
 	t.Parallel()
 	turns := make([]fakellm.Turn, 6)
@@ -49,8 +52,8 @@ func TestU13_WarningsOfAContinuedSession(t *testing.T) {
 	}
 }
 
-// A call that a session with rules refuses is refused by attractor tool with these rules, in the same words, also if the rules deny only a file
-// that the call would read on its way.
+// A call that a session with rules refuses is refused by attractor tool with these rules, in the
+// same words, also if the rules deny only a file that the call would read on its way.
 func TestU13_ToolRefusesWhatASessionRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
