@@ -107,8 +107,8 @@ func TestL3_ToolObeysRules(t *testing.T) {
 		want string
 	}{
 		{[]string{"read_file", `{"file_path": "x"}`}, "content"},
-		{[]string{"read_file", `{"file_path": "x"}`, "--rules", "r.json"}, "the rule Read(x) (r.json:1) denies it"},
-		{[]string{"shell", `{"command": "cat ./x"}`, "--rules", "r.json"}, "the rule Read(x) (r.json:1) denies it"},
+		{[]string{"read_file", `{"file_path": "x"}`, "--rules", "r.json"}, "a rule denies it: Read(x)"},
+		{[]string{"shell", `{"command": "cat ./x"}`, "--rules", "r.json"}, "a rule denies it: Read(x)"},
 		{[]string{"shell", `{"command": "echo a b"}`, "--rules", "r.json"}, "a b"},
 	} {
 		if got := run("", append([]string{"tool"}, c.args...)...); !strings.Contains(got.stdout, c.want) {
