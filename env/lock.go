@@ -33,10 +33,12 @@ const (
 // errBusy reports that somebody else holds a lock.
 var errBusy = errors.New("locked")
 
-// locks manages the lock files shared by all sessions of one user on this machine. Locks are advisory and end with the process.
+// locks manages the lock files shared by all sessions of one user on this machine, and the locks of directories. Locks are advisory and
+// end with the process.
 type locks struct {
-	dirs []string // candidates; the first writable one is used
-	wait time.Duration
+	dirs        []string // candidates; the first writable one is used
+	wait        time.Duration
+	directories dirLocks
 
 	mu  sync.Mutex
 	dir string // the candidate in use, once known
@@ -61,27 +63,33 @@ func newLocks(given string) *locks {
 	return k
 }
 
-// acquire takes the locks of paths and holds them until release is called. The paths must not contain symbolic links.
-func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (release func(), err error) {
-	var places []int64
-	for _, p := range paths {
-		places = append(places, lockOffset(p))
+// acquire takes the locks of files and of their directories, and holds them until release is called. The directories come first, so
+// that who waits for one keeps nobody from a file.
+func (k *locks) acquire(ctx context.Context, kind string, files ...place) (release func(), err error) {
+	var offsets []int64
+	for _, file := range files {
+		offsets = append(offsets, lockOffset(file.abs()))
 	}
-	slices.Sort(places) // the same order for all, to avoid deadlocks
-	places = slices.Compact(places)
+	slices.Sort(offsets) // the same order for all, to avoid deadlocks
+	offsets = slices.Compact(offsets)
 	ctx, cancel := context.WithTimeoutCause(ctx, k.wait, ErrLocked)
 	defer cancel()
+	unlockDirs, err := k.directories.acquire(ctx, files)
+	if err != nil {
+		return nil, err
+	}
 	var held []*os.File
 	release = sync.OnceFunc(func() {
 		for _, f := range held {
 			_ = f.Close() // closing ends the lock even if it returns an error
 		}
+		unlockDirs()
 	})
-	for _, at := range places {
+	for _, at := range offsets {
 		f, err := k.open(lockName(kind, at))
 		if err == nil {
 			held = append(held, f)
-			err = waitLock(ctx, f, at)
+			err = waitLock(ctx, func() error { return tryLock(f, at) })
 		}
 		if err != nil {
 			release()
@@ -98,13 +106,13 @@ func lockOffset(abs string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
 }
 
-// waitLock waits for the lock of a byte of an open file until the context ends.
-func waitLock(ctx context.Context, f *os.File, at int64) error {
+// waitLock calls try until it returns another error than errBusy or the context ends.
+func waitLock(ctx context.Context, try func() error) error {
 	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := tryLock(f, at); !errors.Is(err, errBusy) {
+		if err := try(); !errors.Is(err, errBusy) {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -153,21 +161,21 @@ func openLock(dir, name string) (*os.File, error) {
 }
 
 // Lock implements Locker. All sessions of this user on this machine share the locks, also those in other processes; the lock files
-// are in LocalOptions.Locks.
+// are in LocalOptions.Locks. Sessions of other users, and in containers on the same kernel, share the locks of directories.
 func (l *Local) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	var paths []string
+	var files []place
 	for _, name := range names {
 		if p, err := l.resolve(name, true); err == nil && !l.innermost(p).root.readOnly {
-			paths = append(paths, p.abs())
+			files = append(files, p)
 		}
 	}
-	if len(paths) == 0 {
+	if len(files) == 0 {
 		return func() {}, nil
 	}
-	if unlock, err = l.locks.acquire(ctx, lockChange, paths...); err != nil {
+	if unlock, err = l.locks.acquire(ctx, lockChange, files...); err != nil {
 		return nil, l.fileError("lock", strings.Join(names, ", "), err)
 	}
 	return unlock, nil

@@ -1,8 +1,11 @@
 package env
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,4 +31,27 @@ func tryLock(f *os.File, at int64) error {
 		}
 		return nil
 	}
+}
+
+// lockHolder returns the process that has locked a directory, or "" if the kernel does not tell.
+func lockHolder(id dirID) string {
+	f, err := os.Open("/proc/locks")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	where := fmt.Sprintf("%02x:%02x:%d", unix.Major(id.device), unix.Minor(id.device), id.inode)
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		// 1: FLOCK  ADVISORY  WRITE 4242 fd:01:131 0 EOF, see proc_locks(5)
+		words := strings.Fields(lines.Text())
+		if len(words) < 6 || words[1] != "FLOCK" || words[5] != where || words[4] == "0" {
+			continue // 0 is a process that this one cannot see
+		}
+		holder := "process " + words[4]
+		if name, err := os.ReadFile("/proc/" + words[4] + "/comm"); err == nil {
+			holder += fmt.Sprintf(" (%s)", strings.TrimSpace(string(name)))
+		}
+		return holder
+	}
+	return ""
 }

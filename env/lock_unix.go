@@ -36,3 +36,6 @@ func ownedByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
+
+// tryDirLock takes the lock of an open directory, or returns errBusy.
+func tryDirLock(dir *os.File) error { return flock(dir) }

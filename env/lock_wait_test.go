@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -29,7 +31,11 @@ func TestI6_LockWaitIsBounded(t *testing.T) {
 		t.Errorf("Lock: %v", err)
 	}
 	unlock()
-	release, err := l.locks.acquire(t.Context(), lockSwap, filepath.ToSlash(realPath(t, dir))+"/f")
+	f, err := l.resolve("f", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := l.locks.acquire(t.Context(), lockSwap, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +48,59 @@ func TestI6_LockWaitIsBounded(t *testing.T) {
 	}
 }
 
-func realPath(t *testing.T, dir string) string {
+// What is locked in the end is the directory that has the name then, not the one that was waited for.
+func TestU11_DirectoryReplacedMeanwhile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("directories are not locked on Windows")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		first, second := filepath.Join(dir, "d"), filepath.Join(dir, "second")
+		if err := errors.Join(os.Mkdir(first, 0o755), os.Mkdir(second, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		holder, waiter := localIn(t, dir), localIn(t, dir)
+		unlock, err := holder.Lock(t.Context(), "d/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		locked := make(chan func())
+		go func() {
+			unlock, err := waiter.Lock(t.Context(), "d/f")
+			if err != nil {
+				t.Error(err)
+				unlock = func() {}
+			}
+			locked <- unlock
+		}()
+		synctest.Wait() // for the first pause between two attempts
+		if err := errors.Join(os.Rename(first, filepath.Join(dir, "away")), os.Rename(second, first)); err != nil {
+			t.Fatal(err)
+		}
+		unlock()
+		unlock = <-locked
+		defer unlock()
+		info, err := os.Stat(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waiter.locks.directories.held[dirIDOf(info)] == nil {
+			t.Error("the directory is not locked")
+		}
+	})
+}
+
+// localIn returns an environment with lock files of its own.
+func localIn(t *testing.T, dir string) *Local {
 	t.Helper()
-	real, err := filepath.EvalSymlinks(dir)
+	l, err := NewLocal(dir, LocalOptions{Locks: filepath.Join(t.TempDir(), "locks")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return real
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
 }

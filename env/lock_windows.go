@@ -26,3 +26,9 @@ func tryLock(f *os.File, at int64) error {
 
 // ownedByUser relies on the directory's access list.
 func ownedByUser(fs.FileInfo) bool { return true }
+
+// tryDirLock returns an error: directories cannot be locked here.
+func tryDirLock(*os.File) error { return errors.ErrUnsupported }
+
+// lockHolder returns "": no directory is locked.
+func lockHolder(dirID) string { return "" }

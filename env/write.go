@@ -169,7 +169,7 @@ func (f file) writeTemp(dir *os.Root, temp string, old fs.FileInfo) error {
 	return nil
 }
 
-// Replace implements Replacer. Comparing and replacing is one step for all sessions of this user on this machine. Another writer
+// Replace implements Replacer. Comparing and replacing is one step for all sessions on this kernel. Another writer
 // can write in between for some microseconds, but cannot be overwritten where no file is expected.
 func (l *Local) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
 	err := l.swap(ctx, name, func(p place) error { return l.write(ctx, p, name, file{data, perm, &was, l.anyNames}) })
@@ -206,7 +206,7 @@ func (l *Local) swap(ctx context.Context, name string, do func(place) error) err
 	if err != nil {
 		return err
 	}
-	release, err := l.locks.acquire(ctx, lockSwap, p.abs())
+	release, err := l.locks.acquire(ctx, lockSwap, p)
 	if err != nil {
 		return err
 	}
