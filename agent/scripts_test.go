@@ -101,7 +101,8 @@ func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]str
 	for name, data := range readTree(t, dir) {
 		golden["after/"+name] = data
 	}
-	duration := regexp.MustCompile(`"duration":\d+`)
+	// how far a command had come when it was killed, and how long that took
+	duration := regexp.MustCompile(`"duration":\d+(,"killed":\[[^]]*\])?`)
 	results := 0 // consecutive results, because the order of parallel calls varies
 	for _, line := range all(t, log) {
 		records = append(records, duration.ReplaceAllString(scrub.Replace(agent.Comparable(line)), `"duration":0`))
@@ -263,6 +264,7 @@ func formatEvents(t *testing.T, events []agent.Event) string {
 		if ran, ok := fields["ran"].(map[string]any); ok {
 			if exit, ok := ran["exit"].(map[string]any); ok {
 				delete(exit, "duration")
+				delete(exit, "killed") // how far it had come
 			}
 			if ran["interrupted"] == true { // the order in which a tree's processes end is not fixed
 				delete(ran, "exit")

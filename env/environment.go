@@ -100,6 +100,8 @@ type Exit struct {
 	Duration time.Duration `json:"duration"`
 	// Left lists the processes that the command left running, one line each, as far as the environment knows them.
 	Left []string `json:"left,omitempty"`
+	// Killed lists the command lines of the processes that ran when the command was killed, without the shell itself.
+	Killed []string `json:"killed,omitempty"`
 	// Limits names the limits that the command reached, such as "at most 4096 processes", as far as the environment knows.
 	Limits []string `json:"limits,omitempty"`
 }

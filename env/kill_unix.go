@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/contain"
@@ -34,6 +35,11 @@ func (p *process) Kill(ctx context.Context) error {
 // end kills the process tree and releases everything that belongs to it.
 func (p *process) end() {
 	defer close(p.killed)
+	for _, line := range p.leftByCommand() {
+		if _, command, _ := strings.Cut(line, " "); !shows(line, p.shell) {
+			p.running = append(p.running, command)
+		}
+	}
 	settle := p.settle
 	if p.table.isClosed() {
 		settle = max(settle, closeTime)

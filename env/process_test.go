@@ -118,8 +118,8 @@ func startErrorsAreClear(t *testing.T, level string) {
 	}{
 		"dir is a file": {env.Command{Script: "true", Dir: "f"}, "not a directory"},
 		"dir missing":   {env.Command{Script: "true", Dir: "gone"}, "no such file"},
-		"NUL in script": {env.Command{Script: "echo \x00"}, "invalid argument"},
-		"endless":       {env.Command{Script: strings.Repeat("#", 1<<22)}, "argument list too long"},
+		"NUL in script": {env.Command{Script: "echo \x00"}, "NUL byte"},
+		"endless":       {env.Command{Script: strings.Repeat("#", 1<<22)}, "write it to a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := l.Start(t.Context(), c.cmd)

@@ -49,6 +49,7 @@ type process struct {
 	table  *processTable
 	ended  func() // of the Launch; nil without one
 	around string // the command line of a program in which the command runs; empty if there is none
+	shell  string // the command line of the shell
 	limits limits
 
 	reaped chan struct{} // closed when the main process has been waited for
@@ -58,6 +59,7 @@ type process struct {
 
 	kill     sync.Once
 	killing  atomic.Bool
+	running  []string      // what ran when a kill began; set before treeGone is closed
 	treeGone chan struct{} // closed when a kill has finished with the tree
 	killed   chan struct{} // closed when a kill is over and killErr is set
 	killErr  error
@@ -65,7 +67,7 @@ type process struct {
 
 // command returns the exec.Cmd of a command, and the function to call when it has ended. The caller closes its ExtraFiles.
 func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, func(), error) {
-	launch := Launch{Args: l.limits.wrap([]string{l.shell, "-c", c.Script}), Dir: dir, Terminal: c.TTY != nil,
+	launch := Launch{Args: l.limits.wrap(shellArgs(l.shell, c.Script)), Dir: dir, Terminal: c.TTY != nil,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
 	if l.launch != nil {
 		var err error
@@ -134,6 +136,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 		reaped: make(chan struct{}), done: make(chan struct{}),
 		treeGone: make(chan struct{}), killed: make(chan struct{}),
 		table: &l.table, limits: l.limits,
+		shell: commandLine(shellArgs(l.shell, c.Script)),
 	}
 	if cmd.Args[0] != l.shell {
 		p.around = commandLine(cmd.Args)
@@ -152,7 +155,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	_ = closeAll(launched) // a file may be listed twice or closed already; the command runs anyway
 	if err != nil {
 		tellEnded(ended)
-		return nil, errors.Join(err, p.closeEnds())
+		return nil, errors.Join(explainStart(err, c.Script), p.closeEnds())
 	}
 	p.output.start()
 	go p.supervise()
@@ -222,13 +225,14 @@ func (p *process) supervise() {
 	waitErr := p.cmd.Wait() // waits only for the process: it copies no output
 	took := time.Since(p.began)
 	close(p.reaped)
+	p.exit, p.err = exitOf(p.cmd.ProcessState, waitErr)
 	if p.killing.Load() {
 		<-p.treeGone
 		p.output.drain(killedQuiet, killedDrain)
+		p.exit.Killed = p.running
 	} else {
 		p.output.drain(quietTime, drainTime)
 	}
-	p.exit, p.err = exitOf(p.cmd.ProcessState, waitErr)
 	p.exit.Duration = took
 	p.exit.Left = p.leftByCommand()
 	p.exit.Limits = p.limits.reached(p.tree.Reached(), p.exit)
@@ -244,11 +248,14 @@ func (p *process) supervise() {
 // leftByCommand returns what the containment finds, without the program that LocalOptions.Launch has put around the command: a sandbox
 // that is just ending, or that waits for what the command has left.
 func (p *process) leftByCommand() []string {
-	return slices.DeleteFunc(p.tree.Left(), func(line string) bool {
-		_, shown, _ := strings.Cut(line, " ")
-		begin, cut := strings.CutSuffix(shown, "...")
-		return p.around != "" && (shown == p.around || cut && begin != "" && strings.HasPrefix(p.around, begin))
-	})
+	return slices.DeleteFunc(p.tree.Left(), func(line string) bool { return shows(line, p.around) })
+}
+
+// shows reports whether a line of a Tree is about a process with this command line, which may be empty.
+func shows(line, command string) bool {
+	_, shown, _ := strings.Cut(line, " ")
+	begin, cut := strings.CutSuffix(shown, "...")
+	return command != "" && (shown == command || cut && begin != "" && strings.HasPrefix(command, begin))
 }
 
 // commandLine returns arguments as a Tree shows them.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/encoded"
 )
 
 // Limit says how much of a tool's text the model sees. It counts kept text; the markers of a cut come on top. The zero value keeps
@@ -14,6 +16,9 @@ type Limit struct {
 	// Lines is applied second and keeps the first and the last half. 0 means no limit.
 	Lines int
 	Keep  Keep
+	// Encoded keeps long values in base64 and hexadecimal. Otherwise only their beginning, length and kind are seen, and what is counted
+	// is the text without the rest of them.
+	Encoded bool
 }
 
 // Keep says which part of a long text is kept.
@@ -38,6 +43,10 @@ func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	if hint == "" {
 		hint = defaultHint
 	}
+	shortened := false
+	if !l.Encoded && l.Chars >= 0 {
+		text, gap, shortened = shorten(text, gap)
+	}
 	c := l.cutChars(text, gap)
 	head, tail := c.head, c.tail
 	marker := ""
@@ -48,7 +57,19 @@ func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 		h, t := l.cutLines(&c, hint)
 		head, tail = h, t
 	}
-	return joinParts(head, marker, tail), c.chars > 0 || head != c.head || tail != c.tail
+	return joinParts(head, marker, tail), shortened || c.chars > 0 || head != c.head || tail != c.tail
+}
+
+// shorten shortens encoded values on both sides of a gap.
+func shorten(text string, gap Gap) (string, Gap, bool) {
+	if gap.Bytes == 0 {
+		text, any := encoded.Shorten(text)
+		return text, gap, any
+	}
+	head, first := encoded.Shorten(text[:gap.At])
+	tail, second := encoded.Shorten(text[gap.At:])
+	gap.At = len(head)
+	return head + tail, gap, first || second
 }
 
 // cut holds the head and the tail of a text, and counts what was removed between them. A text that was not cut is all head.

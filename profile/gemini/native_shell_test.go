@@ -37,8 +37,9 @@ func TestE2_TimedOut(t *testing.T) {
 	}
 	want := "<untrusted_context>\nOutput: [ERROR: Command timed out after 1ms. It printed nothing.\n" +
 		"Start commands that take longer with is_background.]\n[To keep a server or a watcher running, start it with is_background.]\n</untrusted_context>"
-	if got := result; got.Content.Text() != want || !got.IsError {
-		t.Errorf("got %q, want %q", got.Content.Text(), want)
+	text := strings.Replace(result.Content.Text(), " It was running `sleep 60`.", "", 1) // the shell may not have come to it
+	if text != want || !result.IsError {
+		t.Errorf("got %q, want %q", text, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -54,13 +55,37 @@ func Unfinished(r *tool.Ran, more, background string) string {
 		if r.Bytes > 0 {
 			printed = "Partial output is shown above."
 		}
-		text := fmt.Sprintf("[ERROR: Command timed out after %dms. %s\n%s]", r.TimedOut.Milliseconds(), printed, more)
+		text := fmt.Sprintf("[ERROR: Command timed out after %dms. %s%s\n%s]", r.TimedOut.Milliseconds(), printed, ranThen(r.Exit), more)
 		if background != "" {
 			text += fmt.Sprintf("\n[To keep a server or a watcher running, start it with %s.]", background)
 		}
 		return text
 	}
 	return ""
+}
+
+const (
+	maxRanThen     = 3   // processes that are named
+	maxCommandLine = 120 // bytes of a command line that are shown
+)
+
+// ranThen returns a sentence that begins with a space about what ran when a command was killed, or "".
+func ranThen(exit *env.Exit) string {
+	if exit == nil || len(exit.Killed) == 0 {
+		return ""
+	}
+	var lines []string
+	for _, line := range exit.Killed[:min(len(exit.Killed), maxRanThen)] {
+		if len(line) > maxCommandLine {
+			line = string(wholeRunes([]byte(line[:maxCommandLine]))) + "..."
+		}
+		lines = append(lines, "`"+line+"`")
+	}
+	text := " It was running " + strings.Join(lines, " and ")
+	if more := len(exit.Killed) - maxRanThen; more > 0 {
+		text += fmt.Sprintf(" and %d more processes", more)
+	}
+	return text + "."
 }
 
 // ExitCode returns the exit code of a command that failed, with the signal that killed it, or "" for any other command.

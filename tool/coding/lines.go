@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/encoded"
 )
 
 const (
@@ -17,6 +19,12 @@ const (
 	maxLineBytes = 100_000 // the most that is returned of a line
 	maxReadBytes = 4 << 20 // the most that one call returns
 	numberWidth  = 3       // least width of line numbers
+
+	// A line of minDense bytes is dense if at most one of densePerBlank bytes is a blank; prose has one in six. Of a dense line, such as
+	// that of a minified script, shownOfDense bytes are shown.
+	minDense      = 5_000
+	densePerBlank = 12
+	shownOfDense  = 2_000
 )
 
 // excerpt holds some lines of a file, without their ends.
@@ -128,12 +136,25 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		if dropped == 0 && ended {
 			line = bytes.TrimSuffix(line, []byte("\r"))
 		}
+		if short, any := encoded.Shorten(string(line)); any {
+			line = []byte(short)
+		}
+		if isDense(line) {
+			kept := wholeRunes(line[:shownOfDense])
+			return fmt.Sprintf("%s [... the line goes on for %d more bytes; a program seems to have written it, so search in it instead]",
+				kept, dropped+len(line)-len(kept)), nil
+		}
 		if dropped == 0 {
 			return string(line), nil
 		}
 		kept := wholeRunes(line)
 		return fmt.Sprintf("%s [... the line goes on for %d more bytes]", kept, dropped+len(line)-len(kept)), nil
 	}
+}
+
+// isDense reports whether a line is long and has hardly any blanks.
+func isDense(line []byte) bool {
+	return len(line) >= minDense && densePerBlank*bytes.Count(line, []byte(" ")) <= len(line)
 }
 
 // wholeRunes removes an incomplete character from the end.

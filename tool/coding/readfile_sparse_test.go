@@ -178,7 +178,7 @@ func readSparse(t *testing.T) int64 {
 	}
 	b.ok(ReadFile(), object{"file_path": "huge", "offset": sparseLines - 9, "limit": 10})
 	line := b.ok(ReadFile(), object{"file_path": "to the end", "offset": sparseLines + 1})
-	if rest := size - int64(len(counted(sparseLines))) - maxLineBytes; !strings.Contains(line, fmt.Sprintf("goes on for %d more bytes", rest)) {
+	if rest := size - int64(len(counted(sparseLines))) - shownOfDense; !strings.Contains(line, fmt.Sprintf("goes on for %d more bytes", rest)) {
 		t.Errorf("the line does not say that it goes on for %d bytes: %q", rest, line[max(len(line)-200, 0):])
 	}
 	b.fails(ReadFile(), object{"file_path": "to the end", "offset": sparseLines + 2}, fmt.Sprintf("%d lines", sparseLines+1))

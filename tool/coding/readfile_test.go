@@ -129,10 +129,10 @@ func TestC3_Images(t *testing.T) {
 
 func TestC3_LongLineIsCutAndSaysSo(t *testing.T) {
 	b := newFixture(t)
-	b.put("min.js", "x"+strings.Repeat("ä", maxLineBytes)+"\nnext\n")
+	b.put("min.js", "x x"+strings.Repeat("ä ", maxLineBytes)+"\nnext\n")
 	o := b.run(ReadFile(), object{"file_path": "min.js"})
 	text := o.Content.Text()
-	if want := fmt.Sprintf("[... the line goes on for %d more bytes]\n  2 | next\n", maxLineBytes+2); !strings.HasSuffix(text, want) {
+	if want := fmt.Sprintf("[... the line goes on for %d more bytes]\n  2 | next\n", 2*maxLineBytes+4); !strings.HasSuffix(text, want) {
 		t.Errorf("%q", text[len(text)-100:])
 	}
 	if strings.ContainsRune(text, '\uFFFD') {

@@ -38,7 +38,7 @@ func ReadOutput() tool.Tool {
 			"replaced: some lines, or the lines that match a pattern. Lines come with their numbers in front as `NNN | text`.",
 		Parameters: schema(tool.ReadOutput),
 	}, readOutput)
-	t.Limit = tool.Limit{Chars: 30_000}
+	t.Limit = tool.Limit{Chars: 30_000, Encoded: true}
 	return tool.WithAccess(t, func(readOutputArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 }
 

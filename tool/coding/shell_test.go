@@ -71,9 +71,9 @@ func TestC7_Timeout(t *testing.T) {
 			var o *tool.Outcome
 			await.Holds(func() bool { // on a busy machine the time may be over before the command prints
 				o = b.run(c.tool, c.args)
-				return !strings.Contains(o.Model.Text(), "printed nothing")
+				return !strings.Contains(o.Model.Text(), "printed nothing") && strings.Contains(o.Model.Text(), "was running")
 			})
-			want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
+			want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above. It was running `sleep 600`.\n"+
 				"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
 			if got := o.Model.Text(); got != want || !o.IsError {
 				t.Errorf("error %v: %q, want %q", o.IsError, got, want)

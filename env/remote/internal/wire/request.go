@@ -203,17 +203,19 @@ type Exit struct {
 	Signal   string        `json:"signal,omitempty"`
 	Duration time.Duration `json:"duration"`
 	Left     []Text        `json:"left,omitempty"`
+	Killed   []Text        `json:"killed,omitempty"`
 	Limits   []Text        `json:"limits,omitempty"`
 }
 
 // ExitOf returns an exit for the wire.
 func ExitOf(e env.Exit) Exit {
-	return Exit{e.Code, e.Signal, e.Duration, Texts(e.Left), Texts(e.Limits)}
+	return Exit{e.Code, e.Signal, e.Duration, Texts(e.Left), Texts(e.Killed), Texts(e.Limits)}
 }
 
 // Env returns the exit.
 func (e Exit) Env() env.Exit {
-	return env.Exit{Code: e.Code, Signal: e.Signal, Duration: e.Duration, Left: Strings(e.Left), Limits: Strings(e.Limits)}
+	return env.Exit{Code: e.Code, Signal: e.Signal, Duration: e.Duration, Left: Strings(e.Left), Killed: Strings(e.Killed),
+		Limits: Strings(e.Limits)}
 }
 
 // Query is search.Query.
