@@ -172,7 +172,8 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	if s.continues() {
 		text = s.Input.Final + text
 	}
-	s.Input.Final, s.Input.Finish, s.Calls = text, r.Finish, answer.openCalls()
+	s.Input.Final, s.Input.Finish = text, r.Finish
+	s.openAll(answer.openCalls())
 	s.acceptAll()
 	s.addTurn(answer)
 	s.Steps++
@@ -215,7 +216,10 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		s.kept[r.OutputRef] = *r.Kept
 	}
 	s.addSeen(&r)
-	if slices.ContainsFunc(s.Calls, func(c OpenCall) bool { return c.Result == nil }) {
+	for s.closed < len(s.Calls) && s.Calls[s.closed].Result != nil {
+		s.closed++
+	}
+	if s.closed < len(s.Calls) {
 		return
 	}
 	results := make([]llm.ToolResult, 0, len(s.Calls))
@@ -227,7 +231,7 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 			s.addMark(call)
 		}
 	}
-	s.Calls = nil
+	s.openAll(nil)
 	s.Input.Nudges, s.Input.Continues, s.Input.Empties = 0, 0, 0
 	s.Input.Rounds++
 	s.Rounds++
@@ -379,9 +383,20 @@ func (s *State) spend(u llm.Usage, cost float64) {
 	}
 }
 
+// openAll replaces the calls of the last answer.
+func (s *State) openAll(calls []OpenCall) {
+	s.Calls, s.places, s.closed = calls, make(map[string]int, len(calls)), 0
+	for i := len(calls) - 1; i >= 0; i-- { // of several with one id, the first
+		s.places[calls[i].ID] = i
+	}
+}
+
 // open returns the open call with an id, nil if there is none.
 func (s *State) open(id string) *OpenCall {
-	for i := range s.Calls {
+	if i, ok := s.places[id]; ok && s.Calls[i].Result == nil {
+		return &s.Calls[i]
+	}
+	for i := s.closed; i < len(s.Calls); i++ { // of several calls with one id
 		if s.Calls[i].ID == id && s.Calls[i].Result == nil {
 			return &s.Calls[i]
 		}
@@ -391,6 +406,9 @@ func (s *State) open(id string) *OpenCall {
 
 // indexOf returns the index of a call in the last answer, -1 if it is not in it.
 func (s *State) indexOf(id string) int {
+	if i, ok := s.places[id]; ok {
+		return i
+	}
 	return slices.IndexFunc(s.Calls, func(c OpenCall) bool { return c.ID == id })
 }
 

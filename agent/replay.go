@@ -45,7 +45,7 @@ func (d *Divergence) Error() string {
 // returns a *[Divergence] for the first record that differs from the journal's, apart from times and durations, or that does not fit those
 // before it. It ends whatever the journal holds.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
-	r := &replay{}
+	r := &replay{outcomes: map[string][]int{}, turns: map[string]*turn{}}
 	r.changed.L = &r.mu
 	misfit, err := r.read(ctx, from)
 	if err != nil {
@@ -93,6 +93,9 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 			return &Divergence{Record: line.N, Want: comparable(line), Got: json.RawMessage("null"), Problem: err.Error()}, nil
 		}
 		state.fold(rec, line.Time)
+		if id := callOf(rec); id != "" {
+			r.outcomes[id] = append(r.outcomes[id], len(r.records))
+		}
 		r.lines, r.records = append(r.lines, line), append(r.records, rec)
 	}
 	return nil, nil
@@ -100,16 +103,18 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 
 // A replay plays a journal as a script. It is the log, the provider, the tools, the clock and the host of the session that it runs.
 type replay struct {
-	lines   []journal.Record
-	records []record
-	stop    context.CancelCauseFunc
-	session *Session
-	blobs   journal.Memory // without records
+	lines    []journal.Record
+	records  []record
+	outcomes map[string][]int // the places in records of each call's results and questions
+	stop     context.CancelCauseFunc
+	session  *Session
+	blobs    journal.Memory // without records
 
 	mu      sync.Mutex
 	changed sync.Cond
-	at      int  // how many records were written
-	acting  bool // a record of the host is being written
+	turns   map[string]*turn // of calls that wait for the record before theirs
+	at      int              // how many records were written
+	acting  bool             // a record of the host is being written
 	wrong   *Divergence
 	asked   map[string]bool // the calls of this step that asked a question
 	running map[string]int  // the calls of this step whose record is missing
@@ -212,7 +217,7 @@ func (r *replay) catchUp(ctx context.Context) {
 		err := r.commitHosts(r.session, rec)
 		r.mu.Lock()
 		r.acting = false
-		r.changed.Broadcast()
+		r.wake()
 		if err != nil {
 			r.stop(err)
 		}
@@ -393,5 +398,5 @@ func (r *replay) divergeAt(got *journal.Record) {
 		r.wrong.Got = comparable(*got)
 	}
 	r.stop(r.wrong)
-	r.changed.Broadcast()
+	r.wake()
 }

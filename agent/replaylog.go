@@ -23,7 +23,7 @@ func (l *replayLog) Append(_ context.Context, _ int64, records ...journal.Record
 	r := (*replay)(l)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer r.changed.Broadcast()
+	defer r.wake()
 	for _, got := range records {
 		if r.at >= len(r.lines) {
 			return errJournalEnds

@@ -152,16 +152,9 @@ func (r *replay) authorize(_ context.Context, req tool.Request) (tool.Decision, 
 func (r *replay) result(id string) record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, rec := range r.records[r.at:] {
-		switch rec := rec.(type) {
-		case resultRecord:
-			if rec.CallID == id {
-				return rec
-			}
-		case awaitRecord:
-			if rec.CallID == id {
-				return rec
-			}
+	for _, n := range r.outcomes[id] {
+		if n >= r.at {
+			return r.records[n]
 		}
 	}
 	return nil
@@ -212,7 +205,7 @@ func (r *replay) inOrder(ctx context.Context, rec record) record {
 	call := callOf(rec)
 	r.catchUp(ctx)
 	for ctx.Err() == nil && call != "" && r.isOthersNext(call) {
-		r.wait(ctx)
+		r.waitForTurn(ctx, call)
 		r.catchUp(ctx)
 	}
 	if _, spent := rec.(spentRecord); spent { // the journal's own are committed as they are

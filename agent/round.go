@@ -193,12 +193,13 @@ func (r *round) refuse(calls []*call) {
 func (r *round) ready() []*call {
 	var ready []*call
 	for _, c := range r.calls {
-		if c.phase == permitted && !r.blocked(c) {
-			ready = append(ready, c)
+		if c.phase != permitted || r.blocked(c) {
+			continue
 		}
-	}
-	if len(ready) > 0 && r.shouldWait() {
-		return nil
+		if len(ready) == 0 && r.shouldWait() {
+			return nil
+		}
+		ready = append(ready, c)
 	}
 	r.shareTimer, r.shareOver = nil, false
 	return ready
@@ -207,6 +208,9 @@ func (r *round) ready() []*call {
 // blocked reports whether another call is in the way of c: an earlier one without a result or, if a hook has changed c's arguments since,
 // a later one that runs.
 func (r *round) blocked(c *call) bool {
+	if c.Outcome != nil && !r.sequential { // nothing runs
+		return false
+	}
 	earlier := true
 	for _, other := range r.calls {
 		switch {

@@ -24,7 +24,9 @@ type State struct {
 	Input, Last *Input
 	Queue       []Queued
 	// Calls holds the calls of the last answer until all have results.
-	Calls []OpenCall
+	Calls  []OpenCall
+	places map[string]int // the places of ids in Calls
+	closed int            // the first calls of Calls that have results
 	// Faults holds the failed attempts of the current model call since the model changed last. Failed holds the models that have failed for
 	// that call before.
 	Faults []Fault
