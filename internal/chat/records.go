@@ -113,31 +113,57 @@ type spending struct {
 
 // cost implements /cost.
 func (p *program) cost(string) {
-	p.read("what was used", func(ctx context.Context, r journal.Reader) (string, error) {
-		by := map[string]spending{}
-		state := new(agent.State)
-		for line, err := range r.Records(ctx, 1) {
-			if err != nil {
-				return "", err
-			}
-			usage, usd, model := state.Usage, state.Cost, state.Provider+"/"+state.Model
-			if err := state.Fold(line); err != nil {
-				return "", err
-			}
-			if used, paid := state.Usage.Sub(usage), state.Cost-usd; used.Total() > 0 || paid > 0 {
-				by[model] = spending{by[model].usage.Add(used), by[model].usd + paid}
-			}
-		}
-		var b strings.Builder
-		for _, model := range slices.Sorted(maps.Keys(by)) {
-			fmt.Fprintf(&b, "  %s: %s\n", oneLine(model), by[model])
-		}
-		if len(by) != 1 {
-			fmt.Fprintf(&b, "  together: %s\n", spending{state.Usage, state.Cost})
-		}
-		return b.String(), nil
-	})
+	p.read("what was used", costs)
 }
+
+// costs returns what a session has used by model and, if it was not only for answers, by purpose.
+func costs(ctx context.Context, r journal.Reader) (string, error) {
+	models, purposes := map[string]spending{}, map[string]spending{}
+	state := new(agent.State)
+	for line, err := range r.Records(ctx, 1) {
+		if err != nil {
+			return "", err
+		}
+		usage, usd, model := state.Usage, state.Cost, state.Provider+"/"+state.Model
+		if err := state.Fold(line); err != nil {
+			return "", err
+		}
+		if used := (spending{state.Usage.Sub(usage), state.Cost - usd}); used.usage.Total() > 0 || used.usd > 0 {
+			models[model] = models[model].plus(used)
+			purposes[purposeOf(line.Kind)] = purposes[purposeOf(line.Kind)].plus(used)
+		}
+	}
+	var b strings.Builder
+	for _, model := range slices.Sorted(maps.Keys(models)) {
+		fmt.Fprintf(&b, "  %s: %s\n", oneLine(model), models[model])
+	}
+	if len(models) != 1 {
+		fmt.Fprintf(&b, "  together: %s\n", spending{state.Usage, state.Cost})
+	}
+	if _, answers := purposes[purposeOf("answer")]; len(purposes) > 1 || !answers && len(purposes) > 0 {
+		for _, purpose := range slices.Sorted(maps.Keys(purposes)) {
+			fmt.Fprintf(&b, "    for %s: %s\n", purpose, purposes[purpose])
+		}
+	}
+	return b.String(), nil
+}
+
+// purposeOf returns what the model was asked for, by the kind of the record that has the usage.
+func purposeOf(kind string) string {
+	switch kind {
+	case "answer":
+		return "answers"
+	case "fault", "spent":
+		return "attempts that failed"
+	case "compact":
+		return "summaries of the history"
+	case "child":
+		return "subagents"
+	}
+	return "the last words at a limit"
+}
+
+func (s spending) plus(o spending) spending { return spending{s.usage.Add(o.usage), s.usd + o.usd} }
 
 // String returns the tokens and, if the prices are known, the money.
 func (s spending) String() string {
