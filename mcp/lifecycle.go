@@ -42,6 +42,7 @@ type server struct {
 	calls       calls
 	logs        logs
 	listed      bool              // the tools were listed at least once
+	recalled    bool              // offered has the tools of an earlier start
 	changed     map[string]string // hashes of the tools, by their names on the server, that describe themselves otherwise than before
 	closeErr    error             // for Close, when run is over
 
@@ -51,6 +52,7 @@ type server struct {
 	read    time.Time
 	vain    bool
 	told    map[[sha256.Size]byte]bool
+	kept    []byte // what a DefinitionStore has of the server
 
 	pinning sync.Mutex // held while what is remembered of the server changes
 }
@@ -92,6 +94,9 @@ func (s *server) start(ctx context.Context) *conn {
 	s.mu.Lock()
 	s.took = time.Since(began)
 	s.mu.Unlock()
+	if err != nil {
+		s.forget()
+	}
 	s.set(c, err, err != nil)
 	if err != nil && s.owner.life.Err() == nil {
 		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s could not be started, so its tools are missing: %w", s.Name, err))
@@ -265,6 +270,18 @@ func (s *server) connected(ctx context.Context) (*conn, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// known reports whether the server's first start is over or its tools are known from an earlier one.
+func (s *server) known() bool {
+	select {
+	case <-s.first:
+		return true
+	default:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recalled
 }
 
 // problem returns why the server is not connected, or nil if it is.

@@ -54,6 +54,11 @@ func hashOf(def llm.ToolDefinition, reads bool) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// hashOfText returns the hash of a server's instructions.
+func hashOfText(instructions string) string {
+	return hashOf(llm.ToolDefinition{Description: instructions}, false)
+}
+
 // The names under which a store keeps other things than the hashes of tools. No tool has them.
 const (
 	pinInstructions = "\x00instructions"
@@ -65,7 +70,7 @@ const (
 func (s *server) pinned(instructions string, list []offered) {
 	changed := &ChangedError{Server: s.Name}
 	s.pins(func(known map[string]string) map[string]string {
-		now := map[string]string{pinInstructions: hashOf(llm.ToolDefinition{Description: instructions}, false)}
+		now := map[string]string{pinInstructions: hashOfText(instructions)}
 		if was, ok := known[pinInstructions]; ok && was != now[pinInstructions] {
 			changed.Instructions = cmp.Or(instructions, "(none)")
 		}

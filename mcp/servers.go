@@ -30,6 +30,9 @@ type Options struct {
 	Budget int
 	// Pins remembers the definitions that people have seen. Nil means that changes are not noticed across starts of the program.
 	Pins PinStore
+	// Definitions keeps the tools that servers have, so that with the next start a session has them before the server has started, whose
+	// calls wait for it. It needs Pins. Nil means that a session has the tools of servers that have started.
+	Definitions DefinitionStore
 	// Warn is told what went wrong with a server. It must return soon.
 	Warn func(server string, err error)
 	// Log gets the messages that servers log, ten a second of each server at most, and at level debug each request to a server with its result,
@@ -68,6 +71,7 @@ func Start(ctx context.Context, o Options) *Servers {
 		s.list = append(s.list, newServer(s, o.Servers[i], names[i]))
 	}
 	for _, one := range s.list {
+		one.recall()
 		s.busy.Go(func() { one.run(ctx) })
 	}
 	return s
@@ -135,16 +139,15 @@ func (s *Servers) Ready(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Await waits until each server has listed its tools or failed, at most for a limit. It returns the
-// names of those that are still starting.
+// Await waits until each server has listed its tools or failed, at most for a limit, but not for
+// those whose tools are known from an earlier start. It returns the names of those that are still
+// starting.
 func (s *Servers) Await(ctx context.Context, limit time.Duration) (starting []string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for _, one := range s.list {
-		select {
-		case <-one.first:
+		if one.known() {
 			continue
-		default:
 		}
 		select {
 		case <-one.first:
@@ -155,7 +158,7 @@ func (s *Servers) Await(ctx context.Context, limit time.Duration) (starting []st
 	return starting
 }
 
-// Tools returns the tools of the servers that have started, in the order of the configuration and of the servers' lists.
+// Tools returns the tools of the servers that have started, and of those whose tools are known from an earlier start, in the order of the configuration and of the servers' lists.
 // Above the budget they are deferred, and two tools find and call them.
 func (s *Servers) Tools() []tool.Tool { return s.deferring(s.listing()) }
 

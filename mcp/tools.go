@@ -51,14 +51,22 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 		return nil
 	}
 	s.pinned(instructions, list)
-	if len(list) > 0 && instructions != "" {
-		list[0].tool.Guidance = fmt.Sprintf("The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s", s.safe, instructions)
-	}
+	resourceful := r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
+	s.remember(definitions{instructions, found, resourceful})
+	s.guide(list, instructions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offered, s.listed = list, true
-	s.resourceful = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
+	s.offered, s.listed, s.recalled = list, true, false
+	s.resourceful = resourceful
 	return nil
+}
+
+// guide adds what a server says about its tools to the first of them.
+func (s *server) guide(list []offered, instructions string) {
+	if len(list) > 0 && instructions != "" {
+		list[0].tool.Guidance = fmt.Sprintf("The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s",
+			s.safe, instructions)
+	}
 }
 
 // frozen reports whether a list changes the server's tools once too often. The tools then stay as they are, and the host is told once.

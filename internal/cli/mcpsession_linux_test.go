@@ -81,7 +81,7 @@ func TestM2_ResumeWithoutServers(t *testing.T) {
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	err := cmd.Run()
 	stderr.over()
-	if has(t, stderr.all, stderr.text, "no-such-program"); err != nil || strings.Contains(last(), "echo: three") || !strings.Contains(last(), "mcp__lab__echo") {
+	if has(t, stderr.all, stderr.text, "no-such-program"); err != nil || strings.Contains(last(), "echo: three") || !strings.Contains(last(), "lab") {
 		t.Errorf("with a dead server: %v, %s", err, last())
 	}
 

@@ -65,7 +65,8 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 	if state, err := StateDir(c.getenv); err == nil {
 		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")
 		o.Tokens = tokensIn(state)
-		o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
+		pins := newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
+		o.Pins, o.Definitions = pins, definitions{pins}
 	}
 	s.Servers = mcp.Start(ctx, o)
 }
