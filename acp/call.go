@@ -64,6 +64,7 @@ func (v *view) asked(p *Permission) callUpdate {
 	c, known := v.callOf(p.AgentID, p.Call.ID)
 	u := v.shownCall(p.AgentID, p.Call.Name, json.RawMessage(p.Call.Args), &p.Access)
 	u.ID, u.Status, u.Kind = c.id, "pending", "tool_call"
+	u.Title = sanitize.Blanks(u.Title)
 	u.Content = append(intended(cmp.Or(p.Dir, v.dir), json.RawMessage(p.Call.Args)), u.Content...)
 	if !known {
 		c.shown = u
@@ -75,7 +76,7 @@ func (v *view) asked(p *Permission) callUpdate {
 	if p.Text != "" {
 		u.Content = append(u.Content, textContent(fenced(sanitize.Blanks(sanitize.Text(p.Text)))))
 	}
-	u.Kind, u.Status, u.Title = "", "", sanitize.Blanks(u.Title)
+	u.Kind, u.Status = "", ""
 	return u
 }
 

@@ -111,8 +111,8 @@ func (v *view) beginReload() {
 	v.calls, v.titled = map[string]*call{}, false
 }
 
-// repeats waits until no history is shown again, and reports whether that history had an event of
-// the present. v.mu is held, but not while it waits.
+// repeats waits until no history is shown again, and reports whether such a history had an event of
+// the present, which may come late. v.mu is held, but not while it waits.
 func (v *view) repeats(ev agent.Event, past bool) bool {
 	if past {
 		if v.reload != nil {
@@ -120,19 +120,15 @@ func (v *view) repeats(ev agent.Event, past bool) bool {
 		}
 		return false
 	}
-	shown := v.awaitReload()
-	return shown > 0 && ev.Head().Seq <= shown
+	v.awaitReload()
+	return v.repeated > 0 && ev.Head().Seq <= v.repeated
 }
 
-// awaitReload waits while the history is shown again. It returns the number of the last event that
-// was shown, or 0 if it did not wait. v.mu is held, but not while it waits.
-func (v *view) awaitReload() (last int64) {
+// awaitReload waits while the history is shown again. v.mu is held, but not while it waits.
+func (v *view) awaitReload() {
 	for v.reload != nil {
-		r := v.reload
 		v.resumed.Wait()
-		last = max(last, r.last)
 	}
-	return last
 }
 
 // replayed removes a call that the history has from those that run. v.mu is held.
@@ -151,7 +147,7 @@ func (v *view) endReload() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r := v.reload
-	v.reload, v.step = nil, max(v.step, r.step)
+	v.reload, v.step, v.repeated = nil, max(v.step, r.step), max(v.repeated, r.last)
 	for _, d := range v.drafts {
 		if d.seq > r.last {
 			v.text(d.kind, string(d.text), d.message)

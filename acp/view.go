@@ -33,7 +33,9 @@ type view struct {
 	ids     map[string]int   // how often the editor has got an id
 	drafts  []draft          // of the answer that is coming
 	reload  *reload          // while the history is shown again
-	resumed sync.Cond        // on mu: reload has become nil
+	// repeated is the number of the last event of a history that was shown again.
+	repeated int64
+	resumed  sync.Cond // on mu: reload has become nil
 }
 
 // maxHeld limits the updates that wait until the editor knows the session.

@@ -45,7 +45,7 @@ func (d *Divergence) Error() string {
 // returns a *[Divergence] for the first record that differs from the journal's, apart from times and durations, or that does not fit those
 // before it. It ends whatever the journal holds.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
-	r := &replay{outcomes: map[string][]int{}, turns: map[string]*turn{}}
+	r := &replay{outcomes: map[string][]int{}, waits: map[string]*outcomeWait{}}
 	r.changed.L = &r.mu
 	misfit, err := r.read(ctx, from)
 	if err != nil {
@@ -112,9 +112,9 @@ type replay struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	turns   map[string]*turn // of calls that wait for the record before theirs
-	at      int              // how many records were written
-	acting  bool             // a record of the host is being written
+	waits   map[string]*outcomeWait // of calls that wait for the record before theirs
+	at      int                     // how many records were written
+	acting  bool                    // a record of the host is being written
 	wrong   *Divergence
 	asked   map[string]bool // the calls of this step that asked a question
 	running map[string]int  // the calls of this step whose record is missing

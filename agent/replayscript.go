@@ -205,7 +205,7 @@ func (r *replay) inOrder(ctx context.Context, rec record) record {
 	call := callOf(rec)
 	r.catchUp(ctx)
 	for ctx.Err() == nil && call != "" && r.isOthersNext(call) {
-		r.waitForTurn(ctx, call)
+		r.waitForOutcome(ctx, call)
 		r.catchUp(ctx)
 	}
 	if _, spent := rec.(spentRecord); spent { // the journal's own are committed as they are

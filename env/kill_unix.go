@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,11 +33,33 @@ func (p *process) Kill(ctx context.Context) error {
 	}
 }
 
+// leftTime limits how long a kill waits for the list of what runs.
+const leftTime = time.Second
+
+// left returns what runs, or nothing if nobody is told or the system does not tell in time: a process that is stuck in the kernel can hold
+// up whoever asks for its command line.
+func (p *process) left() []string {
+	if p.table.isClosed() {
+		return nil
+	}
+	found := make(chan []string, 1)
+	go func() { found <- p.leftByCommand() }()
+	late := time.NewTimer(leftTime)
+	defer late.Stop()
+	select {
+	case lines := <-found:
+		return lines
+	case <-late.C:
+		return nil
+	}
+}
+
 // end kills the process tree and releases everything that belongs to it.
 func (p *process) end() {
 	defer close(p.killed)
-	for _, line := range p.leftByCommand() {
-		if _, command, _ := strings.Cut(line, " "); !shows(line, p.shell) {
+	for _, line := range p.left() {
+		number, command, _ := strings.Cut(line, " ")
+		if _, err := strconv.Atoi(number); err == nil && !shows(line, p.shell) { // else it says why there is no list
 			p.running = append(p.running, command)
 		}
 	}

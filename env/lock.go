@@ -24,7 +24,8 @@ const (
 )
 
 // The kinds of locks. A change lock is held while a session reads, decides and writes; a swap lock only while a content is compared
-// and replaced. A swap may happen within a change, and nothing is locked within a swap, so there are no deadlocks.
+// and replaced. A swap may happen within a change, and nothing is locked within a swap. So only changes of users with other homes that
+// make directories can wait for each other, until one gives up after lockWait.
 const (
 	lockChange = "change"
 	lockSwap   = "swap"

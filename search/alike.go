@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -84,6 +85,11 @@ func joined(a, b Listing) Listing {
 		}
 	}
 	a.Files = newestFirst(a.Files)
+	for _, name := range b.Unreadable {
+		if !slices.Contains(a.Unreadable, name) {
+			a.Unreadable = append(a.Unreadable, name)
+		}
+	}
 	return a
 }
 
@@ -92,12 +98,12 @@ func joined(a, b Listing) Listing {
 func (q Query) prepared(ctx context.Context, e env.Environment) Query {
 	glob, not := strings.CutPrefix(q.Glob, "!")
 	literal := literalGlob(ctx, e, glob, q.Path)
-	switch valid := doublestar.ValidatePattern(glob); {
+	switch {
 	case literal == "":
-	case !valid:
+	case !doublestar.ValidatePattern(glob):
 		glob = literal
-	case !strings.Contains(glob, ","): // which would be one of the alternatives
-		glob = "{" + glob + "," + literal + "}"
+	case !hasOuterComma(glob): // which would divide the pattern
+		glob = "{" + relative(glob) + "," + relative(literal) + "}"
 	}
 	if q.Glob = glob; not {
 		q.Glob = "!" + glob
@@ -106,6 +112,31 @@ func (q Query) prepared(ctx context.Context, e env.Environment) Query {
 		q.Pattern = "(?:" + norm.NFC.String(q.Pattern) + "|" + norm.NFD.String(q.Pattern) + ")"
 	}
 	return q
+}
+
+// relative returns a pattern without what a filter ignores at its beginning.
+func relative(pattern string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+}
+
+// hasOuterComma reports whether a valid pattern has a comma that is not in braces, which is a character of names.
+func hasOuterComma(pattern string) bool {
+	depth := 0
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // BothForms reports whether Grep searches a pattern in both Unicode normal forms, because its

@@ -163,7 +163,7 @@ func newFilter(glob string) (*filter, error) {
 	}
 	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude, literal: glob, look: looks(glob)}
 	glob = f.look(glob)
-	f.pattern = newGlobPattern(keepInElements(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/")))
+	f.pattern = newGlobPattern(keepInElements(relative(glob)))
 	return f, nil
 }
 

@@ -100,7 +100,7 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	paths, readOnly := p.Access.Paths, p.Access.Effect == ReadOnly
 	type files struct {
 		Access
-		meant []meant
+		meant []*meant
 	}
 	looked := guard.Start("the environment", func() (f files, err error) {
 		f.Access = Access{Paths: paths}.In(e.WorkDir())

@@ -5,25 +5,29 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
 )
 
 // meant holds a path as a call names it, and the path of the entry that is meant by it. All are
 // absolute.
-type meant struct{ given, path, dir string } // dir is the working directory
+type meant struct {
+	given, path, dir string      // dir is the working directory
+	used             atomic.Bool // the tool has asked for the entry
+}
 
 // findMeant replaces the paths by those of the entries that are meant, and returns the paths that
 // differ.
-func findMeant(ctx context.Context, e env.Environment, paths []string) ([]meant, error) {
-	var list []meant
+func findMeant(ctx context.Context, e env.Environment, paths []string) ([]*meant, error) {
+	var list []*meant
 	for i, given := range paths {
 		path, err := env.Meant(ctx, e, given)
 		if err != nil {
 			return nil, err
 		}
 		if path != given {
-			list = append(list, meant{given, path, e.WorkDir()})
+			list = append(list, &meant{given: given, path: path, dir: e.WorkDir()})
 			paths[i] = path
 		}
 	}
@@ -43,6 +47,7 @@ func (c *Call) Named(name string) string {
 		if m.given != abs {
 			continue
 		}
+		m.used.Store(true)
 		if !path.IsAbs(name) {
 			return relative(c.Env.WorkDir(), m.path)
 		}
@@ -57,7 +62,7 @@ func relative(dir, abs string) string {
 }
 
 // said returns the line of a result about the entry that was used.
-func (m meant) said() string {
+func (m *meant) said() string {
 	return "[There is no " + strconv.QuoteToASCII(
 		relative(m.dir, m.given),
 	) + "; " + strconv.QuoteToASCII(

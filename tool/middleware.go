@@ -157,7 +157,9 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 		o.appendLine(sanitize.Text("[Ignored: " + x.ignored + ".]"))
 	}
 	for _, m := range x.meant {
-		o.appendLine(m.said())
+		if m.used.Load() {
+			o.appendLine(m.said())
+		}
 	}
 	o.Duration, o.Panic = time.Since(x.start), x.stack
 	if stack != "" {

@@ -214,7 +214,7 @@ type Call struct {
 	Diffs   int
 	Session Session
 
-	meant []meant
+	meant []*meant
 }
 
 // Processes returns the background commands of the call's session, or nil if it has none.

@@ -38,7 +38,7 @@ const DefaultChars = 30_000
 const defaultHint = "Ask for a smaller part if you need more of it."
 
 // Apply truncates text and says where and how much was removed. It reports whether anything is missing. Counts are exact: they are
-// characters and lines of the original text, including the gap.
+// characters and lines of the text, including the gap, after what Encoded says.
 func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	if hint == "" {
 		hint = defaultHint
@@ -63,8 +63,8 @@ func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 // shorten shortens encoded values on both sides of a gap.
 func shorten(text string, gap Gap) (string, Gap, bool) {
 	if gap.Bytes == 0 {
-		text, any := encoded.Shorten(text)
-		return text, gap, any
+		text, found := encoded.Shorten(text)
+		return text, gap, found
 	}
 	head, first := encoded.Shorten(text[:gap.At])
 	tail, second := encoded.Shorten(text[gap.At:])

@@ -159,7 +159,7 @@ func (r *editorSession) replay(c host.Config) func(context.Context, func(agent.E
 		if err != nil {
 			return err
 		}
-		return errors.Join(agent.Project(ctx, log, masked.Events(r.Secrets, show)), log.Close())
+		return errors.Join(agent.Project(ctx, log, func(ev agent.Event) { show(masked.Event(r.Secrets, ev)) }), log.Close())
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 
 // Shorten replaces the values in a text that are encoded for machines, base64 and hexadecimal, by
 // their beginning, their length and what is known of their kind. It reports whether there are any.
-func Shorten(text string) (short string, any bool) {
+func Shorten(text string) (short string, found bool) {
 	if len(text) < minValue {
 		return text, false
 	}

@@ -65,8 +65,8 @@ func convert(from, name string) string {
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}
-	file, temp := shquote.Words(name), shquote.Words(name+".utf8")
-	return fmt.Sprintf("iconv -f %s -t UTF-8 %s > %s && cat %s > %s; rm %s", from, file, temp, temp, file, temp)
+	file := shquote.Words(name)
+	return fmt.Sprintf(`t=$(mktemp) && iconv -f %s -t UTF-8 %s > "$t" && cat "$t" > %s && rm "$t"`, from, file, file)
 }
 
 // MayBeInside reports whether an offset of a text whose encoding is [Unknown] may be inside of a

@@ -79,7 +79,7 @@ func shellResult(r tool.Result) tool.Result {
 	if r.Ran != nil { // nil for a patch
 		remarks, code := dialect().Remarks(r.Ran), coding.ExitCode(r.Ran)
 		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.", "is_background"); end != "" {
-			r = coding.AppendText(r, end)
+			r = coding.AppendText(r, escape(end)) // it has command lines
 		} else if code != "" {
 			ending = "Exit Code: " + code + "\n"
 		} else if remarks == "" && r.Content.Text() == "" {

@@ -265,6 +265,12 @@ func TestU6_PatternsThatAreNames(t *testing.T) {
 			t.Errorf("grep in %s: %s, want %s", pattern, got, want)
 		}
 	}
+	for _, pattern := range []string{"./app/[id]/*.tsx", "app/[id]/*.{js,tsx}"} {
+		found := b.ok(Grep(), object{"pattern": "text", "glob_filter": pattern, "output_mode": "files_with_matches"})
+		if !strings.Contains(found, "app/[id]/page.tsx") {
+			t.Errorf("%s: %s", pattern, found)
+		}
+	}
 	if got := b.ok(Grep(), object{"pattern": "text", "glob_filter": "[q].md", "output_mode": "count"}); !strings.HasPrefix(
 		got,
 		"deep/[q].md:1\n",

@@ -77,7 +77,7 @@ func ranThen(exit *env.Exit) string {
 	var lines []string
 	for _, line := range exit.Killed[:min(len(exit.Killed), maxRanThen)] {
 		if len(line) > maxCommandLine {
-			line = string(wholeRunes([]byte(line[:maxCommandLine]))) + "..."
+			line = line[:strings.LastIndexByte(line[:maxCommandLine], ' ')+1] + "..." // a part of a key is not recognized
 		}
 		lines = append(lines, "`"+line+"`")
 	}

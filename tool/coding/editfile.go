@@ -48,7 +48,7 @@ func (d Dialect) EditFile() tool.Tool {
 }
 
 func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
-	e := edit{old: strings.TrimPrefix(args.OldString, textfile.BOM), new: strings.TrimPrefix(args.NewString, textfile.BOM), all: args.ReplaceAll}
+	e := edit{old: args.OldString, new: args.NewString, all: args.ReplaceAll}
 	if err := d.check(e); err != nil {
 		return tool.Result{}, err
 	}
@@ -61,7 +61,11 @@ func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArg
 		}
 		to.was = contentOf(call, []byte(content))
 		text, marked := strings.CutPrefix(content, textfile.BOM)
-		if to.data, made, err = d.edited(e, args.FilePath, text); marked {
+		one := e.withoutMark(text)
+		if err := d.check(one); err != nil {
+			return to, err
+		}
+		if to.data, made, err = d.edited(one, args.FilePath, text); marked {
 			to.data = append([]byte(textfile.BOM), to.data...)
 		}
 		return to, err
@@ -75,6 +79,14 @@ func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArg
 	}
 	say(&result, tell(made))
 	return result, nil
+}
+
+// withoutMark returns the edit without byte-order marks, which belong to the file and not to its text, unless the text has such a mark.
+func (e edit) withoutMark(text string) edit {
+	if !strings.HasPrefix(e.old, textfile.BOM) || !strings.Contains(text, e.old) {
+		e.old, e.new = strings.TrimPrefix(e.old, textfile.BOM), strings.TrimPrefix(e.new, textfile.BOM)
+	}
+	return e
 }
 
 // edited returns a file's content after an edit, and a description of the edit.
@@ -103,19 +115,17 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 // refuseForeign returns an error if the content is not UTF-8, and the places put text beyond ASCII into it or may begin inside of a
 // character.
 func refuseForeign(name, content string, places []place) error {
+	if utf8.ValidString(content) {
+		return nil
+	}
 	for _, p := range places {
-		if textfile.MayBeInside(content, p.start) && !utf8.ValidString(content) {
+		if textfile.MayBeInside(content, p.start) {
 			return fmt.Errorf("%s is not UTF-8, and old_string may begin in the middle of a character of its encoding; nothing was changed. "+
 				"Begin old_string at another place, such as at the beginning of the line or after a space", names.Shown(name))
 		}
-		char := textfile.ForeignIn(p.text, content[p.start:p.end])
-		if char == "" {
-			continue
+		if char := textfile.ForeignIn(p.text, content[p.start:p.end]); char != "" {
+			return fmt.Errorf("%s %s", names.Shown(name), textfile.Refusal(name, char))
 		}
-		if utf8.ValidString(content) {
-			return nil
-		}
-		return fmt.Errorf("%s %s", names.Shown(name), textfile.Refusal(name, char))
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ const (
 	maxReadBytes = 4 << 20 // the most that one call returns
 	numberWidth  = 3       // least width of line numbers
 
-	// A line of minDense bytes is dense if at most one of densePerBlank bytes is a blank; prose has one in six. Of a dense line, such as
-	// that of a minified script, shownOfDense bytes are shown.
+	// A line of minDense bytes is dense if at most one of densePerBlank bytes is a blank or part of a character beyond ASCII; prose has
+	// more, also that of languages without blanks. Of a dense line, such as that of a minified script, shownOfDense bytes are shown.
 	minDense      = 5_000
 	densePerBlank = 12
 	shownOfDense  = 2_000
@@ -136,7 +136,7 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		if dropped == 0 && ended {
 			line = bytes.TrimSuffix(line, []byte("\r"))
 		}
-		if short, any := encoded.Shorten(string(line)); any {
+		if short, found := encoded.Shorten(string(line)); found {
 			line = []byte(short)
 		}
 		if isDense(line) {
@@ -152,9 +152,18 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	}
 }
 
-// isDense reports whether a line is long and has hardly any blanks.
+// isDense reports whether a line is long and is not prose.
 func isDense(line []byte) bool {
-	return len(line) >= minDense && densePerBlank*bytes.Count(line, []byte(" ")) <= len(line)
+	if len(line) < minDense {
+		return false
+	}
+	prose := 0
+	for _, c := range line {
+		if c == ' ' || c >= utf8.RuneSelf {
+			prose++
+		}
+	}
+	return densePerBlank*prose <= len(line)
 }
 
 // wholeRunes removes an incomplete character from the end.

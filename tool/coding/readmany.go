@@ -90,7 +90,7 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, names.Shown(name))
 			break
 		}
-		text, saw, err := numberedText(ctx, call.Env, name)
+		text, saw, err := m.dialect.numberedText(ctx, call.Env, name)
 		if cause := context.Cause(ctx); cause != nil {
 			return tool.Result{}, cause
 		}
@@ -184,7 +184,7 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 }
 
 // numberedText returns a file's lines with their numbers.
-func numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
+func (d Dialect) numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
 		return "", nil, err
@@ -203,13 +203,13 @@ func numberedText(ctx context.Context, e env.Environment, name string) (text str
 	if err != nil {
 		return "", nil, err
 	}
-	text = Dialect{}.number(x.lines, 1)
+	text = d.number(x.lines, 1)
 	if x.more {
 		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
 	}
 	seen = whole.seen(ctx, e, name)
 	if whole.text.broken || whole.end && whole.text.invalid() {
-		text += Dialect{}.notUTF8(name) + "\n"
+		text += d.notUTF8(name) + "\n"
 	}
 	return text, seen, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -64,9 +65,7 @@ func TestU5_OnlyASCIIGoesIntoOtherEncodings(t *testing.T) {
 
 // The line of the error converts the file and back, and the file keeps its mode.
 func TestU5_TheWayOutWorks(t *testing.T) {
-	if _, err := exec.LookPath("iconv"); err != nil {
-		t.Skip("there is no iconv")
-	}
+	peer.Need(t, "iconv")
 	b := newFixture(t)
 	b.put("it's", sjis)
 	if err := os.Chmod(filepath.Join(b.dir, "it's"), 0o755); err != nil {
@@ -79,7 +78,7 @@ func TestU5_TheWayOutWorks(t *testing.T) {
 		strings.Replace(line, "ENCODING", "CP932", 1),
 		strings.NewReplacer("-f ENCODING", "-f UTF-8", "-t UTF-8", "-t CP932").Replace(line),
 	} {
-		if script[len("iconv -f "):][:5] == "UTF-8" {
+		if strings.Contains(script, "-f UTF-8") {
 			b.ok(EditFile(), object{"file_path": "it's", "old_string": "name=abc", "new_string": "name=表"})
 		}
 		cmd := exec.Command("/bin/sh", "-c", script)
@@ -136,6 +135,7 @@ func TestU5_MarksAndLineEndsAreKept(t *testing.T) {
 		{"write the same", WriteFile(), object{"content": "a\n"}, "a\n", "a\n", "before: 2)."},
 		{"edit", EditFile(), object{"old_string": "a\nb", "new_string": "x\ny"}, bom + "  a\r\n  b\r\n", bom + "  x\r\n  y\r\n", "new_string was adapted"},
 		{"edit with a mark", EditFile(), object{"old_string": bom + "a", "new_string": "b"}, bom + "a\r\n", bom + "b\r\n", "line 1"},
+		{"edit of a mark within", EditFile(), object{"old_string": bom + "a", "new_string": "a"}, "x\n" + bom + "a\n", "x\na\n", "line 2"},
 		{"patch", ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch"}, bom + "a\r\n", bom + "b\r\n", "M f"},
 		{"patch that replaces it", ApplyPatch(), object{"patch": "*** Begin Patch\n*** Add File: f\n+b\n*** End Patch"}, bom + "a\r\n", bom + "b\r\n",
 			"(it kept its byte-order mark and CRLF line ends)"},

@@ -1,5 +1,3 @@
-//go:build unix
-
 package env_test
 
 import (

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// A turn lets calls that run wait until the journal's next record is the outcome of one with their
-// id. There is one for each id, so that a record wakes its call and not all of them.
-type turn struct {
+// An outcomeWait lets calls that run wait until the journal's next record is the outcome of one with
+// their id. There is one for each id, so that a record wakes its call and not all of them.
+type outcomeWait struct {
 	sync.Cond // on the lock of the replay
 	waiting   int
 }
 
-// waitForTurn waits until the outcome of a call may be next, or something has to be caught up
+// waitForOutcome waits until the outcome of a call may be next, or something has to be caught up
 // first, or ctx ends. It is called with the lock held.
-func (r *replay) waitForTurn(ctx context.Context, call string) {
-	t := r.turns[call]
+func (r *replay) waitForOutcome(ctx context.Context, call string) {
+	t := r.waits[call]
 	if t == nil {
-		t = &turn{Cond: sync.Cond{L: &r.mu}}
-		r.turns[call] = t
+		t = &outcomeWait{Cond: sync.Cond{L: &r.mu}}
+		r.waits[call] = t
 	}
 	t.waiting++
 	stop := context.AfterFunc(ctx, func() {
@@ -29,7 +29,7 @@ func (r *replay) waitForTurn(ctx context.Context, call string) {
 	defer stop()
 	t.Wait()
 	if t.waiting--; t.waiting == 0 {
-		delete(r.turns, call)
+		delete(r.waits, call)
 	}
 }
 
@@ -37,13 +37,13 @@ func (r *replay) waitForTurn(ctx context.Context, call string) {
 func (r *replay) wake() {
 	r.changed.Broadcast()
 	if r.isOthersNext("") {
-		if t := r.turns[callOf(r.records[r.at])]; t != nil {
+		if t := r.waits[callOf(r.records[r.at])]; t != nil {
 			t.Broadcast()
 		}
 		return
 	}
 	one := r.asynchronous() // any of them catches up, and wakes the next
-	for _, t := range r.turns {
+	for _, t := range r.waits {
 		t.Broadcast()
 		if one {
 			return
