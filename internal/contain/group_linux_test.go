@@ -2,6 +2,7 @@ package contain
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 )
+
+var looks = flag.Int("looks", 250, "look for members that execute or fork this often")
 
 // A process that executes one program after the other has no environment and no command line for moments. It is a member all the time.
 func TestE2_MembersThatExecute(t *testing.T) {
@@ -30,7 +33,7 @@ func TestE2_MembersThatExecute(t *testing.T) {
 	})
 	tree := group{leader: -1, reaped: make(chan struct{}), mark: "executes."}
 	missed := 0
-	for range 1000 {
+	for range *looks {
 		list, err := tree.members()
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +43,7 @@ func TestE2_MembersThatExecute(t *testing.T) {
 		}
 	}
 	if missed > 0 {
-		t.Errorf("%d of 1000 looks did not find the process", missed)
+		t.Errorf("%d of %d looks did not find the process", missed, *looks)
 	}
 }
 
@@ -48,7 +51,7 @@ func TestE2_MembersThatExecute(t *testing.T) {
 func TestE2_MembersThatForkAndEnd(t *testing.T) {
 	tree := group{leader: -1, reaped: make(chan struct{}), mark: "forks."}
 	missed := 0
-	for range 300 {
+	for range *looks / 4 {
 		cmd := exec.Command("/bin/sh", "-c", "read line; sleep 1000 & echo $!")
 		cmd.Env = []string{MarkVar + "=forks.1"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
