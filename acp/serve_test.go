@@ -248,6 +248,34 @@ func TestN1_ChangedWhileOpening(t *testing.T) {
 	e.end()
 }
 
+// What a prompt shows comes before its response, also if the editor prompts before the host is through with the opening.
+func TestN1_PromptRightAfterOpening(t *testing.T) {
+	p, over := newProgram(llmtest.Text("Here.")), make(chan struct{})
+	a := p.agent()
+	a.Open = func(ctx context.Context, o acp.Opening) (*acp.Session, error) {
+		s, err := p.open(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		asked := 0
+		s.Options = func() []acp.Option {
+			if asked++; asked == 2 { // for the response, and then when it has been sent
+				<-over
+			}
+			return nil
+		}
+		return s, nil
+	}
+	e := connect(t, a)
+	session := e.open(`{}`)
+	e.stops(e.response(e.request("session/prompt", prompt(session, "hello"))), "end_turn")
+	if said, err := json.Marshal(e.shown("agent_message_chunk")); err != nil || !strings.Contains(string(said), "Here.") {
+		t.Errorf("%s, %v", said, err)
+	}
+	close(over)
+	e.end()
+}
+
 // The model's questions are forms where the editor has these. Otherwise the prompt ends with the question, and the next one answers it.
 func TestN1_Questions(t *testing.T) {
 	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?", "options": []string{"red", "blue"}}))

@@ -122,6 +122,7 @@ func (s *server) prompt(params json.RawMessage) (work, error) {
 	return func(ctx context.Context) (any, func(), error) {
 		defer open.free()
 		defer context.AfterFunc(ctx, func() { stop(errCancelled) })()
+		open.shown.open() // the editor knows the session, perhaps before begin has run
 		result, err := open.submit(turn, text, more)
 		reason, err := stopReason(turn, result, err)
 		if err != nil {
