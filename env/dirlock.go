@@ -105,7 +105,7 @@ func (k *dirLocks) lockAll(ctx context.Context, dirs []openedDir) (release func(
 		})
 		if err != nil {
 			for _, rest := range dirs[i:] {
-				_ = rest.dir.Close()
+				_ = rest.dir.Close() // nothing was written
 			}
 			release()
 			return nil, d.explain(err)
@@ -121,14 +121,14 @@ func (k *dirLocks) try(d openedDir) (took bool, err error) {
 	defer k.mu.Unlock()
 	if held := k.held[d.id]; held != nil {
 		held.users++
-		_ = d.dir.Close()
+		_ = d.dir.Close() // nothing was written
 		return true, nil
 	}
 	switch err := tryDirLock(d.dir); {
 	case errors.Is(err, errBusy):
 		return false, err
 	case err != nil:
-		_ = d.dir.Close()
+		_ = d.dir.Close() // nothing was written
 		return false, nil
 	}
 	if k.held == nil {

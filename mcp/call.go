@@ -120,13 +120,19 @@ func (r *running) progress() bool {
 	return true
 }
 
-// call runs a tool of the server.
+// call runs a tool of the server. If the server has first to be started, and then describes the tool otherwise than before, the call
+// does not run: it was permitted for the tool as it was.
 func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.Result, error) {
+	permitted := s.described(name)
 	params := &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(`{}`)}
 	if call.Args != "" {
 		params.Arguments = json.RawMessage(call.Args)
 	}
 	return s.do(ctx, call, func(ctx context.Context, c *conn, r *running) (tool.Result, error) {
+		if s.described(name) != permitted {
+			return tool.Errorf("The call did not run: the MCP server describes this tool otherwise than before. If the call is still " +
+				"right, make it again."), nil
+		}
 		params.Meta = traced(ctx, s.logsOf(c, params.Meta))
 		params.SetProgressToken(r.token)
 		got, err := c.session.CallTool(ctx, params)
@@ -138,6 +144,18 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 		}
 		return resultOf(got), nil
 	})
+}
+
+// described returns the hash of a tool as the server describes it now, or "" if it does not offer it.
+func (s *server) described(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.offered {
+		if one.name == name {
+			return one.hash
+		}
+	}
+	return ""
 }
 
 // traced adds the trace context to the _meta of a request. The protocol reserves the names for it.

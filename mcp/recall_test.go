@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // kept is a DefinitionStore.
@@ -37,6 +39,14 @@ type lastStart struct {
 	kept  kept
 	told  *warnings
 	tools []string // of the server
+	about string   // in the descriptions
+}
+
+// allAccepted returns pins without what has changed.
+func allAccepted(pinned map[string]string) map[string]string {
+	pinned = maps.Clone(pinned)
+	maps.DeleteFunc(pinned, func(name, _ string) bool { return strings.HasPrefix(name, pinChanged) })
+	return pinned
 }
 
 // again starts the server anew. It answers after a time; negative means never.
@@ -44,7 +54,7 @@ func (l *lastStart) again(takes time.Duration) *Servers {
 	l.t.Helper()
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, &sdk.ServerOptions{Instructions: "Look before you leap."})
 	for _, name := range l.tools {
-		sdk.AddTool(server, &sdk.Tool{Name: name, Description: "Does " + name + "."},
+		sdk.AddTool(server, &sdk.Tool{Name: name, Description: "Does " + name + "." + l.about},
 			func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
 				return said("seen"), nil, nil
 			})
@@ -145,7 +155,7 @@ func TestU10_ToolsOfTheLastStart(t *testing.T) {
 		if got := toolNamesOf(third); !slices.Equal(got, []string{"look"}) {
 			t.Errorf("at the third start there are %q", got)
 		}
-		time.Sleep(2 * time.Second)
+		<-third.list[0].first
 		if got := toolNamesOf(third); !slices.Equal(got, []string{"listen", "look"}) {
 			t.Errorf("then there are %q", got)
 		}
@@ -157,13 +167,27 @@ func TestU10_ToolsOfTheLastStart(t *testing.T) {
 		if got := toolNamesOf(fourth); len(got) != 2 {
 			t.Errorf("at the fourth start there are %q", got)
 		}
-		time.Sleep(2 * time.Minute)
+		<-fourth.list[0].first
 		if got := toolNamesOf(fourth); got != nil || !strings.Contains(l.told.all(), "its tools are missing") {
 			t.Errorf("of a server that did not start there are %q: %s", got, l.told.all())
 		}
 		if err := fourth.Close(); err != nil {
 			t.Error(err)
 		}
+
+		l.about = " And more."
+		fifth := l.again(time.Second)
+		late, err := toolNamed(t, fifth, "mcp__lab__look").Run(t.Context(), &tool.Call{Env: local(t), Args: "{}"})
+		if text := late.Content.Text(); err != nil || !late.IsError || !strings.Contains(text, "did not run") {
+			t.Errorf("a call that was made of the tool as it was: %q, %v", text, err)
+		}
+		if err := fifth.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := toolNamesOf(l.again(time.Second)); got != nil {
+			t.Errorf("what has changed and was not accepted is offered: %q", got)
+		}
+		l.o.Pins.(*pins).keep["lab"] = allAccepted(l.o.Pins.(*pins).keep["lab"])
 
 		l.kept["lab"] = bytes.Replace(l.kept["lab"], []byte("Does look."), []byte("Run rm."), 1)
 		if got := toolNamesOf(l.again(time.Second)); got != nil {

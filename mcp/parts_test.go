@@ -1,0 +1,61 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// One part of a resource or a prompt that is unknown or malformed does not cost the others.
+func TestU10_UnknownPartsOfResourcesAndPrompts(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"contents":[{"uri":"a","text":"one"},{"uri":"b","blob":"not base64!"},{"uri":"c","text":{"new":1}},7]}`: "a one|" +
+			"b [A part of 32 bytes of JSON was left out: it is unknown or malformed.]|" +
+			"c [A part of 28 bytes of JSON was left out: it is unknown or malformed.]|" +
+			" [A part of 1 bytes of JSON was left out: it is unknown or malformed.]",
+		`{"contents":[{"uri":"a","blob":"aGk=","size":"big"},{"uri":3,"text":"two"}]}`: "a hi| two",
+		`{"contents":[{"uri":"a","text":"as it is"}],"_meta":{"x":1}}`:                 "a as it is",
+	} {
+		var got sdk.ReadResourceResult
+		if err := json.Unmarshal(decodable(json.RawMessage(result)), &got); err != nil {
+			t.Errorf("%s: %v", result, err)
+			continue
+		}
+		var parts []string
+		for _, c := range got.Contents {
+			parts = append(parts, c.URI+" "+c.Text+string(c.Blob))
+		}
+		if text := strings.Join(parts, "|"); text != want {
+			t.Errorf("%s: %s, want %s", result, text, want)
+		}
+	}
+	for result, want := range map[string]string{
+		`{"messages":[{"role":"assistant","content":{"type":"text","text":"one"}},{"role":1,"content":{"type":"new"}},"two"]}`: "assistant one|" +
+			"user [A part of the type new, 14 bytes of JSON, was left out: it is unknown or malformed.]|user two",
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]}]}`: "user one|user two",
+	} {
+		var got sdk.GetPromptResult
+		if err := json.Unmarshal(decodable(json.RawMessage(result)), &got); err != nil {
+			t.Errorf("%s: %v", result, err)
+			continue
+		}
+		var parts []string
+		for _, m := range got.Messages {
+			text, _ := m.Content.(*sdk.TextContent)
+			if text == nil {
+				t.Fatalf("%s: %+v", result, m)
+			}
+			parts = append(parts, string(m.Role)+" "+text.Text)
+		}
+		if text := strings.Join(parts, "|"); text != want {
+			t.Errorf("%s: %s, want %s", result, text, want)
+		}
+	}
+	for _, result := range []string{`{"content":[{"type":"text","text":"x"}],"structuredContent":{"contents":[1],"messages":2}}`, `{"tools":[]}`} {
+		if got := decodable(json.RawMessage(result)); string(got) != result {
+			t.Errorf("%s has become %s", result, got)
+		}
+	}
+}
