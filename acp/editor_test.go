@@ -70,6 +70,7 @@ type editor struct {
 	n    int
 
 	updates []json.RawMessage
+	other   map[string]*received                            // the responses that came while another one was waited for
 	onAsk   func(id, method string, params json.RawMessage) // answers requests
 }
 
@@ -91,7 +92,7 @@ func connectWith(ctx context.Context, t *testing.T, a *acp.Agent) *editor {
 	t.Helper()
 	toAgent, in := io.Pipe()
 	out, fromAgent := io.Pipe()
-	e := &editor{T: t, in: in, out: bufio.NewReader(out), gone: out, read: toAgent, over: make(chan error, 1), dir: t.TempDir()}
+	e := &editor{T: t, in: in, out: bufio.NewReader(out), gone: out, read: toAgent, over: make(chan error, 1), dir: t.TempDir(), other: map[string]*received{}}
 	go func() {
 		err := a.Serve(ctx, toAgent, fromAgent)
 		_ = fromAgent.Close() // never fails
@@ -129,12 +130,14 @@ func (e *editor) respond(id string, result any) {
 	e.sendJSON(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "result": result})
 }
 
-// next reads a message. Updates are kept, and requests are handed to onAsk.
+// next reads a message, which comes within a minute. Updates are kept, and requests are handed to onAsk.
 func (e *editor) next() *received {
 	e.Helper()
+	silence := time.AfterFunc(time.Minute, func() { _ = e.gone.Close() }) // never fails
+	defer silence.Stop()
 	line, err := e.out.ReadBytes('\n')
 	if err != nil {
-		e.Fatal(err)
+		e.Fatalf("no message within a minute, or the agent has ended: %v", err)
 	}
 	m := new(received)
 	if err := json.Unmarshal(line, m); err != nil {
@@ -153,13 +156,17 @@ func (e *editor) next() *received {
 	return m
 }
 
+// response returns the response to a request. It comes before or behind those to others.
 func (e *editor) response(id string) *received {
 	e.Helper()
-	for {
-		if m := e.next(); m.Method == "" && string(m.ID) == id {
-			return m
+	for e.other[id] == nil {
+		if m := e.next(); m.Method == "" {
+			e.other[string(m.ID)] = m
 		}
 	}
+	m := e.other[id]
+	delete(e.other, id)
+	return m
 }
 
 func (e *editor) call(method string, params any) json.RawMessage {

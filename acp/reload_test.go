@@ -179,10 +179,7 @@ func TestU12_LoadWhileAnAnswerComes(t *testing.T) {
 			t.Fatal(m.Error)
 		}
 	}
-	for ended := false; !ended; {
-		m := e.next()
-		ended = m.Method == "" && string(m.ID) == id
-	}
+	e.stops(e.response(id), "end_turn")
 	told := strings.Join(e.told(), "|") // begins with pieces that were on their way
 	if got := told[max(0, strings.LastIndex(told, "talk|")):]; got != "talk|"+long.String() {
 		t.Errorf("%d bytes of %d: %.300s", len(got), long.Len(), got)
