@@ -14,6 +14,11 @@ import (
 // notifyOfEnd relays the signals that end a session, which come from terminals and service managers. SIGHUP stays ignored if it was
 // ignored at the start, as under nohup. SIGINT and SIGQUIT do not, because shells ignore them for background jobs.
 func notifyOfEnd(signals chan<- os.Signal) {
+	// Package os tries once whether it can make a pidfd, by a process that shares this one's memory and
+	// does not block signals: a ^C that it gets as well would come here as a second one. It tries now.
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Release() // never fails
+	}
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
