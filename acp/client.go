@@ -117,9 +117,9 @@ func (c *Client) Questions() *agent.Questions {
 
 // answer asks a person a question of the model by a form.
 func (c *Client) answer(ctx context.Context, q tool.Question) (tool.Answer, error) {
-	form := q.Form
-	if form == nil {
-		form = formOf(q.Options)
+	form := formOf(q.Options)
+	if q.Form != nil {
+		form = shownForm(q.Form)
 	}
 	var answer struct {
 		Action  string          `json:"action"`
@@ -137,7 +137,7 @@ func (c *Client) answer(ctx context.Context, q tool.Question) (tool.Answer, erro
 		Mode    string          `json:"mode"`
 		Message string          `json:"message"`
 		Form    json.RawMessage `json:"requestedSchema"`
-	}{c.session.id, "form", sanitize.Blanks(sanitize.Text(text)), form}, &answer)
+	}{c.session.id, "form", visible(text), form}, &answer)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -155,22 +155,11 @@ func (c *Client) answer(ctx context.Context, q tool.Question) (tool.Answer, erro
 	if err := json.Unmarshal(answer.Content, &filled); err != nil {
 		return tool.Answer{}, fmt.Errorf("the editor's answer cannot be read: %w", err)
 	}
-	text = strings.TrimSpace(filled.Choice + "\n" + filled.Answer)
+	text = strings.TrimSpace(chosen(q.Options, filled.Choice) + "\n" + filled.Answer)
 	if text == "" {
 		return tool.Answer{Action: tool.ActionDecline}, nil
 	}
 	return tool.Answer{Text: text}, nil
-}
-
-// formOf returns the form of a question without one: a choice if answers are suggested, and a text.
-func formOf(options []string) json.RawMessage {
-	properties := map[string]any{"answer": map[string]any{"type": "string", "title": "Answer"}}
-	if len(options) > 0 {
-		properties["choice"] = map[string]any{"type": "string", "title": "Choice", "enum": options}
-		properties["answer"] = map[string]any{"type": "string", "title": "Or another answer"}
-	}
-	form, _ := json.Marshal(map[string]any{"type": "object", "properties": properties}) // cannot fail
-	return form
 }
 
 // questionText returns a question that the next prompt answers.

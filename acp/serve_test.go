@@ -324,6 +324,29 @@ func TestN1_Questions(t *testing.T) {
 	}
 }
 
+// An option that looks like another one is shown with escapes, and the model is told the option.
+func TestU20_OptionsOfForms(t *testing.T) {
+	p := newProgram(
+		llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Which?", "options": []string{"x", "x\u2800"}})),
+		llmtest.Text("Done."),
+	)
+	e := connect(t, p.agent())
+	session := e.open(`{"elicitation":{"form":{}}}`)
+	e.onAsk = func(id, _ string, params json.RawMessage) {
+		if !strings.Contains(string(params), `"enum":["x","x\\u{2800}"]`) {
+			t.Errorf("%s", params)
+		}
+		e.respond(id, json.RawMessage(`{"action":"accept","content":{"choice":"x\\u{2800}"}}`))
+	}
+	e.stops(e.response(e.request("session/prompt", prompt(session, "ask"))), "end_turn")
+	requests := p.model.Requests()
+	messages := requests[len(requests)-1].Messages
+	if told, err := json.Marshal(messages[len(messages)-1]); err != nil || !strings.Contains(string(told), "x\u2800") {
+		t.Errorf("the model was told %s, %v", told, err)
+	}
+	e.end()
+}
+
 // There is a limit to the requests that run at a time, and to the sessions that are open.
 func TestN1_ManyRequests(t *testing.T) {
 	steps := make([]llmtest.Step, 64)

@@ -3,6 +3,7 @@ package coding
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -175,6 +176,23 @@ func TestU6_AccessNamesTheEntry(t *testing.T) {
 	)
 	if !strings.Contains(out.Model.Text(), "secret") {
 		t.Errorf("the call has read what was not judged: %s", out.Model.Text())
+	}
+}
+
+// A patch does not say that it has renamed a file when the new name means the file itself.
+func TestU6_MoveToANameThatLooksTheSame(t *testing.T) {
+	b := newFixture(t)
+	b.skipIfAlike()
+	b.put(nfd, "first\n")
+	change := "*** Begin Patch\n*** Update File: %s\n*** Move to: %s\n@@\n-first\n+second\n*** End Patch"
+	for _, from := range []string{nfd, nfc} {
+		out := b.run(ApplyPatch(), map[string]any{"patch": fmt.Sprintf(change, from, nfc)})
+		if text := out.Model.Text(); !out.IsError || !strings.Contains(text, "such as mv") || b.files(".") != nfd {
+			t.Errorf("%+q: %+q: %s", from, b.files("."), text)
+		}
+	}
+	if out := b.run(ApplyPatch(), map[string]any{"patch": fmt.Sprintf(change, nfd, nfd)}); out.IsError {
+		t.Errorf("the file's own name: %s", out.Model.Text())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
@@ -140,13 +141,19 @@ func withSimilarNames(ctx context.Context, e env.Environment, err error) error {
 	return failed
 }
 
-// useMeant replaces the names of files by those of the entries that are meant.
+// useMeant replaces the names of files by those of the entries that are meant. A file cannot get a
+// name that means the file itself.
 func useMeant(ops []patch.Op, named func(string) (string, error)) (err error) {
 	for i := range ops {
-		for _, name := range []*string{&ops[i].Path, &ops[i].MoveTo} {
+		op := &ops[i]
+		given := op.MoveTo
+		for _, name := range []*string{&op.Path, &op.MoveTo} {
 			if *name, err = named(*name); err != nil {
 				return err
 			}
+		}
+		if op.MoveTo == op.Path && path.Clean(given) != op.MoveTo {
+			return fmt.Errorf("the new name %+q looks the same as %+q, so that a patch cannot give the file this name; use a command, such as mv", given, op.Path)
 		}
 	}
 	return nil
