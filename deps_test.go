@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
-	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
@@ -93,6 +93,7 @@ var allowed = map[string][]string{
 // rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room.
 var rooms = map[string][]string{
 	"rules":                    {"env", "llm", "search", "tool", "rules/shell"},
+	"permit":                   {"env", "internal/names", "llm", "rules", "tool"},
 	"rules/shell":              {"env", "internal/git", "internal/shquote", "sanitize", "mvdan.cc/sh/v3/syntax"},
 	"trust":                    {"github.com/rogpeppe/go-internal/diff"},
 	"secret":                   {},
@@ -109,13 +110,13 @@ var rooms = map[string][]string{
 	"check":                    {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
 	"acp":                      {"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"},
 	"web":                      {"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"},
-	"internal/host":            {"sanitize", "internal/git", "internal/jsonlines", "internal/names", "internal/shquote", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "internal/debuglog", "examples/remoteenv"},
-	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "sanitize", "tool"},
+	"internal/host":            {"sanitize", "internal/git", "internal/jsonlines", "internal/names", "internal/shquote", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "internal/debuglog", "examples/remoteenv"},
+	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "permit", "sanitize", "tool"},
 	"internal/debuglog":        {"agent", "env", "llm", "secret", "tool"},
-	"internal/dialog":          {"internal/host", "internal/render", "tool"},
-	"internal/protocol":        {"agent", "internal/host", "llm", "tool"},
+	"internal/dialog":          {"internal/render", "permit", "tool"},
+	"internal/protocol":        {"agent", "internal/host", "llm", "permit", "tool"},
 	"internal/tty":             {"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"},
-	"internal/render":          {"sanitize", "agent", "internal/host", "llm", "mcp", "tool", "github.com/clipperhouse/displaywidth"},
+	"internal/render":          {"sanitize", "agent", "internal/host", "llm", "mcp", "permit", "tool", "github.com/clipperhouse/displaywidth"},
 	"cmd/attractor-env":        {"env/remote/serve", "golang.org/x/sys/..."},
 }
 

@@ -24,12 +24,13 @@ type Protection struct {
 // DefaultProtection refuses changes inside .git and asks for approval for files that start programs or allow them: settings of agents
 // and editors, hooks, and start-up files of shells. A sandbox (package env/sandbox) makes the same files read-only for commands.
 func DefaultProtection() Protection {
-	return Protection{
-		Refuse: []string{".git"},
-		Ask: []string{".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".vscode",
-			".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
-			".zlogout", ".envrc", ".gitconfig"},
+	p := Protection{Refuse: []string{".git"}}
+	for _, d := range DelicateFiles() {
+		if d.Guarded {
+			p.Ask = append(p.Ask, d.Name)
+		}
 	}
+	return p
 }
 
 // ErrProtected reports that an environment made by Protect refused to change a file. It wraps fs.ErrPermission.

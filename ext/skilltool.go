@@ -48,7 +48,7 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 		func(_ context.Context, _ *tool.Call, args skillArguments) (tool.Result, error) {
 			return load(skills, args.Name), nil
 		})
-	t = tool.WithAccess(t, func(skillArguments) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
+	t = tool.WithAccess(t, func(args skillArguments) tool.Access { return tool.Access{Effect: tool.ReadOnly, About: args.Name} })
 	t.Limit = tool.Limit{Chars: maxSkillText, Keep: tool.KeepHead}
 	t.Instead = []tool.Instead{{Of: []string{"activate_skill", "load_skill", "use_skill"}}}
 	list, shortened := listing(mine, budget)

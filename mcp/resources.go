@@ -83,9 +83,11 @@ func (s *Servers) resourceServer(name string) (*server, error) {
 func (s *Servers) resourceAccess(name string) tool.Access {
 	one, err := s.resourceServer(name)
 	if err != nil {
-		return tool.Access{Effect: tool.ReadOnly} // the call fails
+		return tool.Access{Effect: tool.ReadOnly, About: name} // the call fails
 	}
-	return one.access(true)
+	access := one.access(true)
+	access.About = name
+	return access
 }
 
 // resources returns the list of a server's resources and templates.

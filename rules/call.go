@@ -3,9 +3,7 @@ package rules
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,77 +13,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// arguments holds the arguments of tools, of all dialects, that matter for a decision and are not in a call's Access.
-type arguments struct {
-	Workdir  string `json:"workdir"`
-	DirPath  string `json:"dir_path"`
-	Shell    string `json:"shell"`
-	Login    bool   `json:"login"`
-	TTY      bool   `json:"tty"`
-	Sandbox  string `json:"sandbox_permissions"`
-	Outside  bool   `json:"dangerouslyDisableSandbox"`
-	Action   string `json:"action"`
-	Chars    string `json:"chars"`
-	Skill    string `json:"skill"`
-	Name     string `json:"name"`
-	Agent    string `json:"agent"`
-	Kind     string `json:"subagent_type"`
-	AgentIs  string `json:"agent_name"`
-	EnvVars  vars   `json:"env_vars"`
-	Env      vars   `json:"env"`
-	Environs vars   `json:"environment"`
-	Server   string `json:"server"`
-}
-
-// vars holds the names of environment variables, given as an object or as a list of NAME=value. A variable with a strange value stands there
-// with its value.
-type vars []string
-
-func (v *vars) add(name, value string) {
-	if shell.Strange(name, value) || shell.OtherCharacters(name, value) {
-		name += "=" + value
-	}
-	*v = append(*v, name)
-}
-
-// UnmarshalJSON reads both forms. Anything else counts as a variable without a name.
-func (v *vars) UnmarshalJSON(data []byte) error {
-	var object map[string]json.RawMessage
-	var list []string
-	switch {
-	case string(data) == "null":
-	case json.Unmarshal(data, &object) == nil:
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			value := string(object[name])
-			_ = json.Unmarshal(object[name], &value) // what is no text stays as it is
-			v.add(name, value)
-		}
-	case json.Unmarshal(data, &list) == nil:
-		for _, pair := range list {
-			name, value, _ := strings.Cut(pair, "=")
-			v.add(name, value)
-		}
-	default:
-		*v = vars{""}
-	}
-	return nil
-}
-
 // newCall lists what a call does.
 func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) *call {
 	c := &call{Set: s, ctx: ctx, env: e, req: req, kind: kindOf(req.Call.Name), dir: cmp.Or(req.Dir, e.WorkDir())}
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}
-	var args arguments
-	if c.kind != edit && c.kind != read {
-		if err := json.Unmarshal([]byte(req.Call.Args), &args); err != nil && c.kind == command {
-			c.add(part{asks: "its arguments cannot be read", exact: true})
-		}
-	}
 	c.name = req.Call.Name
-	if args.Server != "" && (c.name == "mcp_read" || c.name == "mcp_resources") { // one tool for the resources of all servers
-		c.kind, c.name = mcp, "mcp__"+args.Server+"__"+c.name
+	if server := req.Access.About; server != "" && (c.name == "mcp_read" || c.name == "mcp_resources") { // one tool for all servers
+		c.kind, c.name = mcp, "mcp__"+server+"__"+c.name
 	}
 	for _, name := range req.Access.Paths {
 		if !path.IsAbs(name) {
@@ -101,35 +37,38 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) 
 		}
 		c.add(p)
 	}
-	c.describe(args)
+	c.describe()
 	return c
 }
 
 func (c *call) add(p part) { c.parts = append(c.parts, p) }
 
 // describe adds the parts that depend on the kind of the tool.
-func (c *call) describe(args arguments) {
-	name := c.name
-	readOnly := c.req.Access.Effect == tool.ReadOnly
+func (c *call) describe() {
+	name, access := c.name, c.req.Access
+	readOnly := access.Effect == tool.ReadOnly
+	if access.Asks != "" && c.kind != command {
+		c.add(part{asks: access.Asks, exact: true})
+	}
 	switch c.kind {
 	case command:
-		c.command(args)
+		c.command()
 	case input:
-		if !readOnly && args.Action != "kill" && args.Chars != "\x03" {
+		if !readOnly && !access.Ends {
 			c.add(part{asks: "it writes to the input of a running command"})
 		}
 	case edit:
-		if len(c.req.Access.Paths) == 0 {
+		if len(access.Paths) == 0 {
 			c.add(part{asks: "it is not known which files it changes"})
 		}
 	case fetch:
-		if len(c.req.Access.Hosts) == 0 {
+		if len(access.Hosts) == 0 {
 			c.add(part{asks: "it is not known from which host it reads"})
 		}
 	case agents:
-		c.add(part{arg: cmp.Or(args.Agent, args.Kind, args.AgentIs)})
+		c.add(part{arg: access.About})
 	case skill:
-		p := part{arg: cmp.Or(args.Skill, args.Name)}
+		p := part{arg: access.About}
 		if !readOnly {
 			p.asks, p.suggest = "it uses a skill", []string{"Skill(" + p.arg + ")"}
 		}
@@ -144,17 +83,18 @@ func (c *call) describe(args arguments) {
 }
 
 // command adds the commands of a script.
-func (c *call) command(args arguments) {
-	c.script = strings.TrimSpace(c.req.Access.Command)
-	dir := cmp.Or(args.Workdir, args.DirPath, c.dir)
+func (c *call) command() {
+	access := c.req.Access
+	c.script = strings.TrimSpace(access.Command)
+	dir := cmp.Or(access.Dir, c.dir)
 	if !path.IsAbs(dir) {
 		dir = c.dir + "/" + dir
 	}
-	if why := args.unusual(); why != "" {
+	if why := unusual(access); why != "" {
 		c.add(part{asks: why, exact: true})
 		c.script = "" // a rule for the script alone says nothing about the rest
 	}
-	script := shell.Parse(c.req.Access.Command, shell.Place{Dir: dir, Home: c.dirs.Home, Vars: c.dirs.Vars})
+	script := shell.Parse(access.Command, shell.Place{Dir: dir, Home: c.dirs.Home, Vars: c.dirs.Vars})
 	if script.Unclear != "" {
 		c.blind = true
 		c.add(part{asks: script.Unclear, exact: true})
@@ -164,24 +104,18 @@ func (c *call) command(args arguments) {
 	}
 }
 
-// unusual returns why the arguments besides the script ask.
-func (a *arguments) unusual() string {
-	for _, name := range slices.Concat(a.EnvVars, a.Env, a.Environs) {
+// unusual returns why what a call says besides its script asks, or "".
+func unusual(access tool.Access) string {
+	for _, v := range access.Vars {
+		name, value, _ := strings.Cut(v, "=")
+		if shell.Strange(name, value) || shell.OtherCharacters(name, value) {
+			name = v
+		}
 		if !harmlessVar(name) {
 			return "it sets the variable " + name + ", which can make programs run others"
 		}
 	}
-	switch {
-	case a.Shell != "":
-		return "it chooses the shell " + a.Shell
-	case a.Login:
-		return "the shell reads its login files first"
-	case a.TTY:
-		return "in a terminal it may start other programs, such as pagers"
-	case a.Sandbox == "require_escalated", a.Outside:
-		return "it asks to run outside the sandbox"
-	}
-	return ""
+	return access.Asks
 }
 
 // simple adds one command with the files that it uses.

@@ -190,18 +190,11 @@ func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 	s := p.load(`{"allow": ["Bash(ls:*)", "Bash(go test:*)"]}`)
 	e := env.Protect(p.env, env.DefaultProtection())
 	for _, c := range cases {
-		for _, args := range []map[string]any{
-			{"env_vars": map[string]string{c.Name: c.Value}}, {"env": []string{c.Name + "=" + c.Value}}, {"environment": map[string]any{"LANG": "C", c.Name: 1}}, {"env": 7},
-		} {
-			args["command"] = "go test"
-			text, err := json.Marshal(args)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, vars := range [][]string{{c.Name + "=" + c.Value}, {"LANG=C", c.Name + "=1"}} {
 			// Hosts may offer a shell tool that takes variables. Ours take none.
-			req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(text)}, Access: tool.Access{Command: "go test"}}
+			req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "go test", Vars: vars}}
 			if d := s.Decide(t.Context(), e, req); d.Verdict != tool.Ask || d.Suggest != nil {
-				t.Errorf("%s: %s is %s, suggests %q", c.ID, text, d.Verdict, d.Suggest)
+				t.Errorf("%s: %q is %s, suggests %q", c.ID, vars, d.Verdict, d.Suggest)
 			}
 		}
 		if c.Name == "" {
@@ -225,19 +218,18 @@ func TestL2_ModelSuppliedLanguages(t *testing.T) {
 	p := newProject(t)
 	s := p.load(`{"allow": ["Bash(go test:*)"]}`)
 	for text, want := range map[string]tool.Verdict{
-		`{"LC_ALL": "C.UTF-8", "TZ": "Europe/Berlin", "LANG": ""}`: tool.Allow,
-		`{"LC_ALL": "../x"}`:       tool.Ask,
-		`{"LC_MESSAGES": "/x"}`:    tool.Ask,
-		`["LC_MESSAGES=./x"]`:      tool.Ask,
-		`{"LC_ALL=../x": "C"}`:     tool.Ask,
-		`{"LC_ALL": ["../x"]}`:     tool.Ask,
-		`{"LANGUAGE": "../x"}`:     tool.Ask,
-		`{"TZ": "/x"}`:             tool.Ask,
-		`["TZ=:x", "COLUMNS=80"]`:  tool.Ask,
-		`["COLUMNS=a[$(x)]"]`:      tool.Ask,
-		`["LC_ALL=C", "LINES=24"]`: tool.Allow,
+		"LC_ALL=C.UTF-8 TZ=Europe/Berlin LANG=": tool.Allow,
+		"LC_ALL=../x":                           tool.Ask,
+		"LC_MESSAGES=/x":                        tool.Ask,
+		"LC_MESSAGES=./x":                       tool.Ask,
+		"LC_ALL=../x=C":                         tool.Ask,
+		"LANGUAGE=../x":                         tool.Ask,
+		"TZ=/x":                                 tool.Ask,
+		"TZ=:x COLUMNS=80":                      tool.Ask,
+		"COLUMNS=a[$(x)]":                       tool.Ask,
+		"LC_ALL=C LINES=24":                     tool.Allow,
 	} {
-		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: `{"command": "go test", "env": ` + text + `}`}, Access: tool.Access{Command: "go test"}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "go test", Vars: strings.Fields(text)}}
 		if d := s.Decide(t.Context(), p.env, req); d.Verdict != want {
 			t.Errorf("%s is %s (%s)", text, d.Verdict, d.Reason)
 		}

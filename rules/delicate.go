@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/env"
 )
 
 // delicate says why a file needs a rule of its own: one that names it, not one that matches it among others.
@@ -46,15 +48,6 @@ func secretPlaces() []string {
 		".config/gh/hosts.yml", ".config/gcloud/", ".composer/auth.json", ".ssh/", ".gnupg/", ".m2/settings.xml", ".azure/", ".password-store/"}
 }
 
-// startingNames lists the files and directories that start programs, or that tell a later session what to do.
-func startingNames() []string {
-	return []string{".git", ".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".envrc", ".vscode", ".idea", ".github",
-		".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules",
-		".cursor", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".gitconfig", ".gitmodules",
-		".yarnrc.yml", ".pnpmfile.cjs", ".cargo", ".circleci", ".devcontainer.json", ".zed", ".exrc", ".nvim.lua", ".gdbinit", ".lldbinit", "mise.toml", ".mise.toml",
-		"lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".kiro", ".aider.conf.yml"}
-}
-
 // exampleName reports whether a name is that of an example, which holds no secrets, or of a public key.
 func exampleName(name string) bool {
 	switch path.Ext(name) {
@@ -95,8 +88,10 @@ func HoldsSecrets(file string) bool {
 
 // startingFile says why changing a file asks even if a rule allows to change the files around it.
 func startingFile(name string) (d delicate, ok bool) {
+	table := env.DelicateFiles()
 	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {
-		if elem = strings.TrimRight(elem, ". "); elem != "" && slices.Contains(startingNames(), elem) {
+		elem = strings.TrimRight(elem, ". ")
+		if slices.ContainsFunc(table, func(d env.Delicate) bool { return d.Name == elem }) {
 			return delicate{elem, elem, elem + " can start programs, or tells later sessions what to do"}, true
 		}
 	}

@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -30,11 +29,7 @@ func FuzzL1_File(f *testing.F) {
 			}
 			return
 		}
-		args, err := json.Marshal(map[string]string{"command": script})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(args)}, Access: tool.Access{Command: script}})
+		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: script}})
 		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "write_file"}, Access: tool.Access{Paths: []string{name}}})
 	})
 }
@@ -50,11 +45,7 @@ func FuzzL1_Suggestions(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args, err := json.Marshal(map[string]string{"command": script})
-		if err != nil {
-			t.Fatal(err)
-		}
-		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(args)}, Access: tool.Access{Command: script}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: script}}
 		d := s.Decide(t.Context(), p.env, req)
 		if d.Suggest == nil {
 			return
@@ -89,11 +80,7 @@ func TestL1_PatternsMatchAsExpressions(t *testing.T) {
 			t.Fatal(err)
 		}
 		script := quoted(words)
-		args, err := json.Marshal(map[string]string{"command": script})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := s.Decide(p.t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(args)}, Access: tool.Access{Command: script}})
+		d := s.Decide(p.t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: script}})
 		want := expression(pattern).MatchString(strings.Join(words, "\x00") + "\x00")
 		if got := d.Verdict == tool.Deny; got != want {
 			t.Fatalf("%s on %q: %v, want %v", pattern, words, got, want)

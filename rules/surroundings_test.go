@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,14 +57,9 @@ func TestL2_ModelSuppliedLocale(t *testing.T) {
 	p := newProject(t)
 	s := p.load(`{"allow": ["Bash(ls:*)"]}`)
 	for value, want := range map[string]tool.Verdict{"zh_CN.GBK": tool.Ask, "C.UTF-8": tool.Allow} {
-		text, err := json.Marshal(map[string]any{"command": "ls é", "env_vars": map[string]string{"LC_ALL": value}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: string(text)},
-			Access: tool.Access{Command: "ls é"}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "ls é", Vars: []string{"LC_ALL=" + value}}}
 		if d := s.Decide(t.Context(), env.Protect(p.env, env.DefaultProtection()), req); d.Verdict != want {
-			t.Errorf("%s is %s: %s", text, d.Verdict, d.Reason)
+			t.Errorf("%s is %s: %s", value, d.Verdict, d.Reason)
 		}
 	}
 }

@@ -137,10 +137,59 @@ func TestM12_ResourcesOfServers(t *testing.T) {
 		`{"allow": ["mcp__work"], "ask": ["mcp__*__mcp_*"]}`: tool.Ask,
 	} {
 		for _, name := range []string{"mcp_read", "mcp_resources"} {
-			req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: name, Args: `{"server":"work","uri":"x://y"}`}, Access: tool.Access{Effect: tool.Exclusive}}
+			req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: name, Args: `{"server":"work","uri":"x://y"}`},
+				Access: tool.Access{Effect: tool.Exclusive, About: "work"}}
 			if d := p.load(permissions).Decide(t.Context(), p.env, req); d.Verdict != want || permissions == "{}" && !slices.Equal(d.Suggest, []string{"mcp__work__" + name}) {
 				t.Errorf("%s, %s: %v (%s, %q), want %v", permissions, name, d.Verdict, d.Reason, d.Suggest, want)
 			}
+		}
+	}
+}
+
+// Tools say what rules have to know of their arguments: rules read no tool's arguments themselves.
+func TestT4_AccessSaysWhatRulesNeed(t *testing.T) {
+	p := newProject(t, "d/x", "outside.txt")
+	set := p.load(`{"allow": ["Bash(cat:*)", "Bash(go test:*)"], "deny": ["Agent(reviewer)"]}`)
+	for _, c := range []struct {
+		profile profile.Profile
+		name    string
+		args    map[string]any
+		want    tool.Verdict
+	}{
+		{openai.Native(), "exec_command", map[string]any{"cmd": "go test"}, tool.Allow},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "shell": "zsh"}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "login": true}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "tty": true}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "sandbox_permissions": "require_escalated"}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "cat ../outside.txt", "workdir": "d"}, tool.Allow},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "ls ../outside.txt", "workdir": "d"}, tool.Allow},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "ls ../outside.txt"}, tool.Ask},
+		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d"}, tool.Allow},
+		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d", "is_background": true}, tool.Allow},
+		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt"}, tool.Ask},
+		{openai.Native(), "write_stdin", map[string]any{"session_id": 1, "chars": "\x03"}, tool.Allow},
+		{openai.Native(), "write_stdin", map[string]any{"session_id": 1, "chars": "\x03x"}, tool.Ask},
+		{anthropic.Profile(), "process", map[string]any{"id": "1", "action": "kill"}, tool.Allow},
+		{anthropic.Profile(), "process", map[string]any{"id": "1", "action": "end_input"}, tool.Ask},
+		{gemini.Native(), "invoke_agent", map[string]any{"agent_name": "reviewer", "prompt": "x"}, tool.Deny},
+		{anthropic.Native(), "Agent", map[string]any{"description": "x", "prompt": "x", "subagent_type": "reviewer"}, tool.Deny},
+		{anthropic.Profile(), "spawn_agent", map[string]any{"task": "x", "agent": "reviewer"}, tool.Deny},
+	} {
+		registry, err := tool.NewRegistry(c.profile.Tools...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.name == "spawn_agent" {
+			tools := slices.Clone(c.profile.Tools)
+			i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Name == c.name })
+			tools[i].ToolDefinition = tools[i].ForAgents([]tool.AgentKind{{Name: "reviewer"}})
+			if registry, err = tool.NewRegistry(tools...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		req := p.requestOf(p.env, registry, c.name, c.args)
+		if d := set.Decide(t.Context(), p.env, req); d.Verdict != c.want {
+			t.Errorf("%s %v: %s (%s), want %s", c.name, c.args, d.Verdict, d.Reason, c.want)
 		}
 	}
 }

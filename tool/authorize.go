@@ -39,6 +39,9 @@ type Decision struct {
 	Reason  string // for the model, when denied
 	// Args, when not empty, replaces the arguments. They are validated again.
 	Args string
+	// Value, when not nil, goes with the call: to the hook that decides next, in [Request.Value], and
+	// to middleware and the tool, in [Call.Value]. It is not recorded.
+	Value any
 }
 
 // Request holds the call that a permission hook decides about.
@@ -48,6 +51,8 @@ type Request struct {
 	Dir       string       // the working directory of the call; empty if it has no environment
 	Call      llm.ToolCall // with the effective arguments
 	Access    Access
+	// Value is that of the last [Decision] about the call, or nil.
+	Value any
 
 	edit func(ctx context.Context, args string) (Request, error)
 }
@@ -58,7 +63,9 @@ func (r Request) WithArgs(ctx context.Context, args string) (Request, error) {
 	if r.edit == nil {
 		return r, errors.New("this request does not come from a registry, which would validate the arguments")
 	}
-	return r.edit(ctx, args)
+	edited, err := r.edit(ctx, args)
+	edited.Value = r.Value
+	return edited, err
 }
 
 // Authorize decides whether a call may run. An error denies the call with the error's text.
@@ -77,6 +84,9 @@ func AuthorizeAll(hooks ...Authorize) Authorize {
 			}
 			if d.Verdict == Ask {
 				all.Verdict = Ask
+			}
+			if d.Value != nil {
+				all.Value, req.Value = d.Value, d.Value
 			}
 			if d.Args == "" || d.Args == req.Call.Args {
 				continue
@@ -167,6 +177,9 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 		return p.refused(r.unknownForward(name)), false
 	}
 	d, err := r.decide(ctx, p, c, hook)
+	if d.Value != nil {
+		p.value = d.Value
+	}
 	switch {
 	case err != nil:
 		return p.refused(fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err)), false
@@ -206,6 +219,7 @@ func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string)
 	if edited.ignored == "" { // report what the model sent
 		edited.ignored = p.ignored
 	}
+	edited.value = p.value
 	edited.findGuarded(ctx, c.Env)
 	return edited
 }
@@ -216,7 +230,7 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 	if c.Env != nil {
 		dir = c.Env.WorkDir()
 	}
-	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.asked(), Access: p.Access,
+	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.asked(), Access: p.Access, Value: p.value,
 		edit: func(ctx context.Context, args string) (Request, error) {
 			edited := r.edited(ctx, p, c, args)
 			if edited.Outcome != nil {

@@ -75,7 +75,7 @@ func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin fu
 // fill sets the fields of c that describe the prepared call.
 func (p *Prepared) fill(c *Call) {
 	call := p.asked()
-	c.ID, c.Name, c.Args, c.Access, c.Approved, c.meant = call.ID, call.Name, call.Args, p.Access, p.approved, p.meant
+	c.ID, c.Name, c.Args, c.Access, c.Approved, c.Value, c.meant = call.ID, call.Name, call.Args, p.Access, p.approved, p.value, p.meant
 }
 
 // runMiddleware calls the handler inside the chain.

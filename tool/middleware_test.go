@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -266,5 +267,45 @@ func TestJ5_DeepArguments(t *testing.T) {
 		if got := run(open, call("any", args), nil).Model.Text(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", args, got)
 		}
+	}
+}
+
+// The value of a decision goes with the call: to the next hook, also when arguments are edited, and
+// to middleware and the tool.
+func TestT3_ValuesGoWithTheCall(t *testing.T) {
+	var got []any
+	seen := New(llm.ToolDefinition{Name: "greet"}, func(_ context.Context, c *Call, _ greetArgs) (Result, error) {
+		got = append(got, c.Value)
+		return Text("ok"), nil
+	})
+	r := register(t, seen)
+	first := func(_ context.Context, req Request) (Decision, error) {
+		got = append(got, req.Value)
+		return Decision{Verdict: Ask, Args: `{"name":"y"}`, Value: "first"}, nil
+	}
+	silent := func(_ context.Context, req Request) (Decision, error) {
+		got = append(got, req.Value, req.Call.Args)
+		return Decision{Verdict: Allow}, nil
+	}
+	second := func(ctx context.Context, req Request) (Decision, error) {
+		edited, err := req.WithArgs(ctx, `{"name":"z"}`)
+		got = append(got, req.Value, edited.Value)
+		return Decision{Verdict: Allow, Value: "second"}, err
+	}
+	p, asks := r.Authorize(t.Context(), r.Prepare(call("greet", `{"name":"x"}`)), Call{}, AuthorizeAll(first, silent))
+	if !asks {
+		t.Fatal("nobody is asked")
+	}
+	p, _ = r.Authorize(t.Context(), p, Call{}, second)
+	around := func(next Handler) Handler {
+		return func(ctx context.Context, c *Call) (Result, error) {
+			got = append(got, c.Value)
+			return next(ctx, c)
+		}
+	}
+	p.Run(t.Context(), Call{}, []Middleware{around}, nil)
+	want := []any{nil, "first", `{"name":"y"}`, "first", "first", "second", "second"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -32,6 +32,7 @@ type Prepared struct {
 	readable bool          // the model has a tool that reads stored outputs
 	guarded  bool          // Access.Guarded was looked up
 	approved []string      // the guarded paths that may be changed
+	value    any           // of the last decision
 	meant    []*meant      // the paths of Access that the arguments spell otherwise
 }
 

@@ -171,6 +171,19 @@ type Access struct {
 	Paths []string `json:"paths,omitempty"`
 	// Command is the script that the call would run.
 	Command string `json:"command,omitempty"`
+	// Dir is the directory in which the command would run, as the call names it. It is empty for
+	// that of the call. Vars are the variables that the call sets for the command, each NAME=value.
+	// Like the next three fields, these are for those who decide about a call and are not recorded.
+	Dir  string   `json:"-"`
+	Vars []string `json:"-"`
+	// Asks says why a person has to approve of the call, whatever its command is: "it chooses the
+	// shell zsh". It is empty for most calls.
+	Asks string `json:"-"`
+	// About names what the call is for where that is no file and no host: a skill, a kind of agent,
+	// an MCP server.
+	About string `json:"-"`
+	// Ends says that the call only ends what the session itself has started.
+	Ends bool `json:"-"`
 	// Hosts are the hosts that the call would connect to, each a name or an address with an optional port.
 	Hosts []string `json:"hosts,omitempty"`
 	// Guarded are those of the paths that the call would change and that need an approval. [Registry.Authorize] sets them.
@@ -213,6 +226,8 @@ type Call struct {
 	// Diffs is the most bytes of unified diffs that the call's changes may have in all; 0 asks for none.
 	Diffs   int
 	Session Session
+	// Value is that of the last [Decision] about the call, or nil.
+	Value any
 
 	meant []*meant
 }

@@ -3,8 +3,11 @@ package trust_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -30,6 +33,17 @@ func TestM7_PlacesOfCommandsAndAgents(t *testing.T) {
 	for _, f := range found.Files {
 		if f.Kind != want[f.Name] {
 			t.Errorf("%s is of the kind %s", f.Name, f.Kind)
+		}
+	}
+}
+
+// What a project may start once it is trusted is among the guarded entries of the one table of
+// delicate files.
+func TestT4_PlacesAreDelicate(t *testing.T) {
+	for _, p := range trust.Places() {
+		first, _, _ := strings.Cut(p.Name, "/")
+		if !slices.Contains(env.DelicateFiles(), env.Delicate{Name: first, Guarded: true}) {
+			t.Errorf("%s is not in the table", p.Name)
 		}
 	}
 }

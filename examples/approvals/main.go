@@ -23,6 +23,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/anthropic"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -56,15 +57,16 @@ func run(ctx context.Context, task string) error {
 			fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
 		}
 	}}
-	o.Authorize = set.Authorize(local)
+	gate := permit.NewGate(permit.ModeAsk, set, local)
 	answers := bufio.NewScanner(os.Stdin)
-	o.Approve = func(_ context.Context, req tool.Request) (tool.Decision, error) {
-		fmt.Printf("Allow %s %s? [y/n]\n", req.Call.Name, req.Call.Args)
+	gate.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+		fmt.Printf("Allow %s %s? [y/n]\n", q.Call.Name, q.Call.Args)
 		if answers.Scan() && strings.TrimSpace(answers.Text()) == "y" {
-			return tool.Decision{Verdict: tool.Allow}, nil
+			return permit.Answer{Verdict: tool.Allow}, nil
 		}
-		return tool.Decision{Verdict: tool.Deny, Reason: "the user said no"}, answers.Err()
+		return permit.Answer{Reason: "the user said no"}, answers.Err()
 	}
+	o.Authorize, o.Approve, o.Middleware = gate.Authorize, gate.Approve, []tool.Middleware{gate.Middleware}
 	session, err := agent.New(ctx, o)
 	if err != nil {
 		return err

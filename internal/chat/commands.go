@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // command is one of the conversation's own.
@@ -160,11 +161,11 @@ func (p *program) chooseMode(arguments string) {
 		p.say("the mode is " + string(p.current.setup.Mode()))
 		return
 	}
-	p.setMode(host.Mode(arguments))
+	p.setMode(permit.Mode(arguments))
 }
 
 // setMode changes the mode.
-func (p *program) setMode(m host.Mode) {
+func (p *program) setMode(m permit.Mode) {
 	setup := p.current.setup
 	p.background(func(ctx context.Context) error { return setup.SetMode(ctx, m) }, p.told(func() string { return "the mode is " + string(setup.Mode()) }))
 }
@@ -174,7 +175,7 @@ func (p *program) nextMode() {
 	if p.current == nil {
 		return
 	}
-	all := slices.DeleteFunc(host.Modes(), func(m host.Mode) bool { return m == host.ModeFull })
+	all := slices.DeleteFunc(permit.Modes(), func(m permit.Mode) bool { return m == permit.ModeFull })
 	at := slices.Index(all, p.current.setup.Mode())
 	p.setMode(all[(at+1)%len(all)])
 }

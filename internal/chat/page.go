@@ -12,12 +12,13 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // viewed is a session that a page shows and steers, too. A nil one is shown on the terminal only.
 type viewed struct {
 	*program
-	asks  *host.Inbox
+	asks  *host.Asks
 	setup *host.Setup
 	page  *protocol.Page
 }
@@ -25,7 +26,7 @@ type viewed struct {
 // newViewed returns what asks both the person at the terminal and the page.
 func (p *program) newViewed() *viewed {
 	v := &viewed{program: p}
-	v.asks = host.NewInbox(func(ev host.Event) { v.setup.Tell(ev) }, render.Question)
+	v.asks = host.NewAsks(func(ev host.Event) { v.setup.Tell(ev) }, render.Question)
 	v.asks.Beside(p.approve, p.reply)
 	return v
 }
@@ -116,7 +117,7 @@ func (p *program) withdraw(q *question, why error) {
 	}
 	typed := p.editor.String()
 	p.closeQuestion(q)
-	if e := (*host.Elsewhere)(nil); !errors.As(why, &e) {
+	if e := (*permit.Elsewhere)(nil); !errors.As(why, &e) {
 		return
 	}
 	p.withdrawn, p.doubtful = time.Now(), true

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/dialog"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/tty"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -35,7 +35,7 @@ var errEnded = errors.New("the conversation has ended")
 type person struct{ *program }
 
 // approve asks about a tool call.
-func (p *program) approve(ctx context.Context, q host.Question) (host.Answer, error) {
+func (p *program) approve(ctx context.Context, q permit.Question) (permit.Answer, error) {
 	return dialog.Approve(ctx, person{p}, p.Keep, q)
 }
 

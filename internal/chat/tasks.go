@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // task is what runs. There is one at a time.
@@ -82,7 +83,7 @@ func (p *program) begin(ctx context.Context, c host.Config, style render.Style) 
 	}
 	setup.Options.Questions = &agent.Questions{Answer: reply}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
-	setup.OnMode = func(host.Mode) { p.modeChanged() }
+	setup.OnMode = func(permit.Mode) { p.modeChanged() }
 	if p.Opened != nil {
 		text := p.Opened(setup)
 		p.post(func() { p.say(text) })

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/tty"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -53,7 +53,7 @@ func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				first := make(chan error)
 				go func() {
-					answer, err := p.approve(ctx, host.Question{})
+					answer, err := p.approve(ctx, permit.Question{})
 					if answer.Verdict == tool.Allow {
 						t.Error("the question that was withdrawn is allowed")
 					}
@@ -64,15 +64,15 @@ func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 					p.post(func() { p.task = &task{steers: true, stop: func() { cancel(context.Canceled) }} })
 					worker{p, nil}.Interrupt()
 				} else {
-					cancel(&host.Elsewhere{End: host.AskAnswered})
+					cancel(&permit.Elsewhere{End: permit.Answered})
 				}
 				if err := <-first; err == nil {
 					t.Error("the question that was withdrawn is answered")
 				}
 				time.Sleep(c.next)
-				second := make(chan host.Answer)
+				second := make(chan permit.Answer)
 				go func() {
-					answer, err := p.approve(t.Context(), host.Question{})
+					answer, err := p.approve(t.Context(), permit.Question{})
 					if err != nil {
 						t.Error(err)
 					}

@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
@@ -62,7 +63,7 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	if options.State != nil {
 		spent = options.State.Cost
 	}
-	setup.OnMode = func(host.Mode) { o.Client.Changed() }
+	setup.OnMode = func(permit.Mode) { o.Client.Changed() }
 	e.tell(o.Client, setup)
 	session, err := setup.Start(life)
 	if err != nil {
@@ -105,27 +106,27 @@ const (
 )
 
 // asker returns the function that asks the editor about tool calls.
-func (e *editor) asker(client *acp.Client) host.Asker {
-	return func(ctx context.Context, q host.Question) (host.Answer, error) {
+func (e *editor) asker(client *acp.Client) permit.Asker {
+	return func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 		id, err := client.Ask(ctx, permissionFor(q))
 		switch {
 		case ctx.Err() != nil:
-			return host.Answer{}, context.Cause(ctx)
+			return permit.Answer{}, context.Cause(ctx)
 		case errors.Is(err, acp.ErrDismissed):
-			return host.Answer{Reason: "the user closed the question without an answer"}, nil
+			return permit.Answer{Reason: "the user closed the question without an answer"}, nil
 		case err != nil:
-			return host.Answer{Reason: "the user could not be asked: " + render.Error(err.Error())}, nil
+			return permit.Answer{Reason: "the user could not be asked: " + render.Error(err.Error())}, nil
 		case id == optionReject:
-			return host.Answer{Reason: "the user said no."}, nil
+			return permit.Answer{Reason: "the user said no."}, nil
 		case id == optionEdits:
-			return host.Answer{Verdict: tool.Allow, Mode: host.ModeAcceptEdits}, nil
+			return permit.Answer{Verdict: tool.Allow, Mode: permit.ModeAcceptEdits}, nil
 		}
-		return host.Answer{Verdict: tool.Allow, Remember: id == optionAlways}, nil
+		return permit.Answer{Verdict: tool.Allow, Remember: id == optionAlways}, nil
 	}
 }
 
 // permissionFor returns what the editor shows of a question.
-func permissionFor(q host.Question) acp.Permission {
+func permissionFor(q permit.Question) acp.Permission {
 	p := acp.Permission{Call: q.Call, Access: q.Access, Dir: q.Request.Dir, AgentID: q.AgentID, Text: render.Question(q), Markdown: q.Plan}
 	allow := acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce}
 	reject := acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce}
@@ -219,18 +220,18 @@ func (r *editorSession) options() []acp.Option {
 }
 
 // modeChoices returns the modes that a session can have.
-func modeChoices(now host.Mode) []acp.Choice {
-	if now == host.ModeReadOnly {
+func modeChoices(now permit.Mode) []acp.Choice {
+	if now == permit.ModeReadOnly {
 		return []acp.Choice{{Value: string(now), Name: "Read-only", Description: "Calls that change or run anything are refused."}}
 	}
-	about := map[host.Mode][2]string{
-		host.ModeAsk:         {"Ask", "You are asked about calls that change or run something."},
-		host.ModeAcceptEdits: {"Accept edits", "Files in the directory are changed without a question."},
-		host.ModePlan:        {"Plan", "The agent only reads, and proposes a plan."},
-		host.ModeFull:        {"Full", "Everything that no rule denies runs without a question."},
+	about := map[permit.Mode][2]string{
+		permit.ModeAsk:         {"Ask", "You are asked about calls that change or run something."},
+		permit.ModeAcceptEdits: {"Accept edits", "Files in the directory are changed without a question."},
+		permit.ModePlan:        {"Plan", "The agent only reads, and proposes a plan."},
+		permit.ModeFull:        {"Full", "Everything that no rule denies runs without a question."},
 	}
 	var choices []acp.Choice
-	for _, m := range host.Modes() {
+	for _, m := range permit.Modes() {
 		choices = append(choices, acp.Choice{Value: string(m), Name: cmp.Or(about[m][0], string(m)), Description: about[m][1]})
 	}
 	return choices
@@ -240,10 +241,10 @@ func modeChoices(now host.Mode) []acp.Choice {
 func (r *editorSession) set(ctx context.Context, id, value string) error {
 	switch id {
 	case modeOption:
-		if value == string(host.ModeReadOnly) { // the only choice of a read-only session
+		if value == string(permit.ModeReadOnly) { // the only choice of a read-only session
 			return nil
 		}
-		return plainHostError(r.SetMode(ctx, host.Mode(value)))
+		return plainHostError(r.SetMode(ctx, permit.Mode(value)))
 	case modelOption:
 		provider, model, _ := strings.Cut(value, "/")
 		return plainHostError(r.SetModel(ctx, provider, model))

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/dialog"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -278,9 +278,9 @@ func TestL11_ACanceledQuestionTakesNoAnswer(t *testing.T) {
 	ours, theirs := openTerminal(t)
 	asked := make(labels)
 	a := newConsole(theirs, asked)
-	answer := make(chan host.Answer)
+	answer := make(chan permit.Answer)
 	ask := func(ctx context.Context, command string) {
-		got, err := a.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: command}}})
+		got, err := a.approve(ctx, permit.Question{Request: tool.Request{Access: tool.Access{Command: command}}})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
@@ -317,9 +317,9 @@ func TestL11_ACanceledQuestionThatGoesOnReading(t *testing.T) {
 	defer keyboard.Close()
 	asked := make(labels)
 	a := newConsole(in, asked)
-	answer := make(chan host.Answer)
+	answer := make(chan permit.Answer)
 	ask := func(ctx context.Context) {
-		got, err := a.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		got, err := a.approve(ctx, permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/permit"
 )
 
 func newCompletion(t terminal) *cobra.Command {
@@ -69,7 +70,7 @@ func flagValues(cmd *cobra.Command) map[string]completions {
 		"profile":  func() []cobra.Completion { return host.ProfileNames() },
 		"effort":   func() []cobra.Completion { return knownEfforts() },
 		"sandbox":  func() []cobra.Completion { return sandbox.Levels() },
-		"mode":     func() []cobra.Completion { return host.ModeNames() },
+		"mode":     func() []cobra.Completion { return permit.ModeNames() },
 		"input":    func() []cobra.Completion { return []string{inputText, inputJSON} },
 		"on-limit": func() []cobra.Completion { return host.LimitActionNames() },
 		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },

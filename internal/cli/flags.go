@@ -8,6 +8,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // startFlags holds the flags of commands that start one session: where it works, and which one it continues.
@@ -118,7 +119,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.keepOutputs, "keep-outputs", defaultKeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
 	flags.Int64Var(&f.maxJournal, "max-journal", defaultMaxJournal, "end the session before its journal has more than this many `bytes`")
 	flags.IntVar(&f.diffs, "diffs", defaultDiffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
-	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(host.ModeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
+	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(permit.ModeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
 	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
 	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
@@ -142,16 +143,16 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 }
 
 // chosenMode returns the mode that the flags choose, or "".
-func (f *sessionFlags) chosenMode() host.Mode {
+func (f *sessionFlags) chosenMode() permit.Mode {
 	switch {
 	case f.yes:
-		return host.ModeFull
+		return permit.ModeFull
 	case f.ask:
-		return host.ModeAsk
+		return permit.ModeAsk
 	case f.readOnly:
-		return host.ModeReadOnly
+		return permit.ModeReadOnly
 	}
-	return host.Mode(f.mode)
+	return permit.Mode(f.mode)
 }
 
 // checkMode returns an error if several flags choose a mode, or if there is no such mode.
@@ -168,7 +169,7 @@ func (f *sessionFlags) checkMode() error {
 	if f.mode == "" {
 		return nil
 	}
-	if _, err := host.ParseMode(f.mode); err != nil {
+	if _, err := permit.ParseMode(f.mode); err != nil {
 		return fail(exitUsage, "--mode: %w", err)
 	}
 	return nil

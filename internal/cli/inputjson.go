@@ -21,7 +21,7 @@ const (
 
 // client is what sends lines of JSON: the program at standard input, the viewer's page, or both.
 type client struct {
-	asks         *host.Inbox
+	asks         *host.Asks
 	conversation *protocol.Conversation
 	tell         func(host.Event) // of the Setup, once there is one
 	program      bool             // there is one at standard input
@@ -31,7 +31,7 @@ type client struct {
 // newClient returns a client that answers within a time, or 0 for any.
 func newClient(program bool, limit time.Duration) *client {
 	c := &client{program: program}
-	c.asks = host.NewInbox(func(ev host.Event) { c.tell(ev) }, render.Question)
+	c.asks = host.NewAsks(func(ev host.Event) { c.tell(ev) }, render.Question)
 	c.asks.SetLimit(limit)
 	return c
 }

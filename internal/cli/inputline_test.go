@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -40,9 +40,9 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	p := newConsole(answers, screen)
 	v := &view{progress: render.NewSession(render.Style{}), w: screen, warnings: screen}
 	v.keepClear(&p.line)
-	decided := make(chan host.Answer)
+	decided := make(chan permit.Answer)
 	go func() {
-		d, err := p.approve(context.Background(), host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		d, err := p.approve(context.Background(), permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -76,7 +76,7 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	decided := make(chan error)
 	go func() {
-		_, err := p.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		_, err := p.approve(ctx, permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		decided <- err
 	}()
 	<-screen.asked
@@ -84,7 +84,7 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	if err := <-decided; !errors.Is(err, context.Canceled) {
 		t.Errorf("the interrupted question returns %v", err)
 	}
-	if _, err := p.approve(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := p.approve(ctx, permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the next call's question returns %v", err)
 	}
 	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {

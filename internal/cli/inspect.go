@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
@@ -177,7 +178,7 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 	}
 	tellIgnored(t, set)
 	e := env.Protect(local, env.DefaultProtection())
-	gate := host.NewGate(host.ModeFull, set, e)
+	gate := permit.NewGate(permit.ModeFull, set, e)
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		if d, err := gate.Authorize(ctx, req); err != nil || d.Verdict != tool.Allow {
 			return d, err
@@ -255,7 +256,7 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 			if err != nil {
 				return err
 			}
-			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(host.Gate).Approve},
+			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(permit.Gate).Approve},
 				Subagents: &agent.Subagents{}, Documents: host.Documents(cmd.Context(), p.Name, os.Getenv)}
 			o.Documents.Warn = tellMistake(t)
 			if sources {

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/dialog"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // A person on a terminal reads the plan and decides about it. Without a terminal the model cannot leave plan mode, and edits are accepted
 // without anybody.
 func TestN8_ModesOfRun(t *testing.T) {
-	plan := use(host.ExitPlanMode, map[string]any{"plan": "1. Make \u202ea."})
+	plan := use(permit.ExitPlanMode, map[string]any{"plan": "1. Make \u202ea."})
 	write := use("write_file", map[string]any{"file_path": "b", "content": "x"})
 	for name, c := range map[string]struct {
 		typed []string

@@ -7,6 +7,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -19,13 +20,13 @@ type permission struct {
 // a terminal.
 func (f *sessionFlags) permission(t terminal, client, view bool) (*permission, error) {
 	mode := f.chosenMode()
-	if mode == host.ModeFull || mode == host.ModeReadOnly || client {
+	if mode == permit.ModeFull || mode == permit.ModeReadOnly || client {
 		return &permission{}, nil
 	}
 	p := &permission{openConsole(t)}
 	switch {
 	case p.console != nil || view:
-	case mode == host.ModeAsk:
+	case mode == permit.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
 		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
@@ -43,7 +44,7 @@ func (f *sessionFlags) askedBy() string {
 }
 
 // asker returns the function that asks about tool calls, or nil if nobody is asked.
-func (p *permission) asker() host.Asker {
+func (p *permission) asker() permit.Asker {
 	if p.console == nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (p *permission) questions() *agent.Questions {
 }
 
 // approve asks a person about a tool call.
-func (c *console) approve(ctx context.Context, q host.Question) (host.Answer, error) {
+func (c *console) approve(ctx context.Context, q permit.Question) (permit.Answer, error) {
 	return dialog.Approve(ctx, c, keepRules, q)
 }
 

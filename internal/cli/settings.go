@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // readSettings gives the flags that are not on the command line the values that the user's file and variables of the environment choose.
@@ -70,7 +71,7 @@ func givenValues(flags *pflag.FlagSet) (values []host.Value) {
 		}
 		values = append(values, host.Value{Key: s.Key, Text: text, Origin: host.Origin{Place: host.PlaceFlag, Name: "--" + s.Flag()}})
 	}
-	for flag, mode := range map[string]host.Mode{"yes": host.ModeFull, "ask": host.ModeAsk, "read-only": host.ModeReadOnly} {
+	for flag, mode := range map[string]permit.Mode{"yes": permit.ModeFull, "ask": permit.ModeAsk, "read-only": permit.ModeReadOnly} {
 		if f := flags.Lookup(flag); f != nil && f.Value.String() == "true" {
 			values = append(values, host.Value{Key: "mode", Text: []string{string(mode)}, Origin: host.Origin{Place: host.PlaceFlag, Name: "--" + flag}})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/web"
 )
@@ -101,8 +102,8 @@ func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (host.Config, erro
 		return host.Config{}, err
 	}
 	switch mode := f.chosenMode(); {
-	case ask || mode == host.ModeFull || mode == host.ModeReadOnly:
-	case mode == host.ModeAsk:
+	case ask || mode == permit.ModeFull || mode == permit.ModeReadOnly:
+	case mode == permit.ModeAsk:
 		return host.Config{}, fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
 			"tasks (attractor fleet worker --ask-clients)", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools) == 0:

@@ -9,6 +9,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -56,7 +57,7 @@ func tellElsewhere(t terminal, setup *host.Setup) {
 
 // tellPlan tells a person that a resumed session is still in plan mode.
 func tellPlan(t terminal, setup *host.Setup) {
-	if setup.Resumed && setup.Mode() == host.ModePlan {
+	if setup.Resumed && setup.Mode() == permit.ModePlan {
 		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
 	}
 }

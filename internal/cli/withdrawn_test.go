@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -22,12 +22,12 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 		typed  time.Duration // from the second question until the line
 		counts bool
 	}{
-		"at once":            {&host.Elsewhere{End: host.AskAnswered, Allowed: true}, 0, 100 * time.Millisecond, false},
-		"a model call later": {&host.Elsewhere{End: host.AskAnswered, Allowed: true}, time.Second, 100 * time.Millisecond, false},
-		"timed out":          {&host.Elsewhere{End: host.AskTimedOut}, time.Second, 100 * time.Millisecond, false},
+		"at once":            {&permit.Elsewhere{End: permit.Answered, Allowed: true}, 0, 100 * time.Millisecond, false},
+		"a model call later": {&permit.Elsewhere{End: permit.Answered, Allowed: true}, time.Second, 100 * time.Millisecond, false},
+		"timed out":          {&permit.Elsewhere{End: permit.TimedOut}, time.Second, 100 * time.Millisecond, false},
 		"interrupted":        {context.Canceled, time.Second, 100 * time.Millisecond, false},
-		"read before":        {&host.Elsewhere{End: host.AskAnswered}, time.Second, time.Second, true},
-		"long ago":           {&host.Elsewhere{End: host.AskAnswered}, time.Minute, 100 * time.Millisecond, true},
+		"read before":        {&permit.Elsewhere{End: permit.Answered}, time.Second, time.Second, true},
+		"long ago":           {&permit.Elsewhere{End: permit.Answered}, time.Minute, 100 * time.Millisecond, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 				person := newConsole(in, io.Discard)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Millisecond, func() { cancel(c.end) }) // when the question is on the screen
-				question := host.Question{Request: tool.Request{Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"}}}
+				question := permit.Question{Request: tool.Request{Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"}}}
 				if answer, err := person.approve(ctx, question); err == nil || answer.Verdict == tool.Allow {
 					t.Fatalf("the question that was withdrawn is answered with %+v, %v", answer, err)
 				}

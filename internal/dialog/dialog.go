@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -45,11 +45,11 @@ const maxTries = 5
 // Keep keeps rules for later sessions and returns the name of the file.
 type Keep func(ctx context.Context, rules []string) (file string, err error)
 
-// Approve asks a person about a tool call. A [host.Asker] is made of it.
-func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.Answer, error) {
+// Approve asks a person about a tool call. A [permit.Asker] is made of it.
+func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permit.Answer, error) {
 	release, err := p.Take(ctx)
 	if err != nil {
-		return host.Answer{}, err
+		return permit.Answer{}, err
 	}
 	defer release()
 	editor, edits := p.(Editor)
@@ -66,22 +66,22 @@ func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.An
 		p.Discard()
 		line, err := p.ReadLine(ctx, AskLabel)
 		if err != nil {
-			return host.Answer{}, withdrawn(p, err, q.Call.Name)
+			return permit.Answer{}, withdrawn(p, err, q.Call.Name)
 		}
 		word, rest, _ := strings.Cut(line, " ")
 		switch word = strings.ToLower(word); {
 		case word == "n" || word == "no":
-			return host.Answer{Reason: strings.TrimSpace("the user said no. " + strings.TrimSpace(rest))}, nil
+			return permit.Answer{Reason: strings.TrimSpace("the user said no. " + strings.TrimSpace(rest))}, nil
 		case rest != "": // only a refusal has more words
 		case word == "y" || word == "yes":
-			return host.Answer{Verdict: tool.Allow}, nil
+			return permit.Answer{Verdict: tool.Allow}, nil
 		case word == "a" && q.Plan != "":
-			return host.Answer{Verdict: tool.Allow, Mode: host.ModeAcceptEdits}, nil
+			return permit.Answer{Verdict: tool.Allow, Mode: permit.ModeAcceptEdits}, nil
 		case word == "a" && q.Allow != nil:
-			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
+			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
 		case word == "p" && q.Allow != nil:
 			keepRules(ctx, p, keep, q.Allow)
-			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
+			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
 		case word == "e" && edits:
 			answer, ok, err := edit(ctx, editor, q)
 			if err != nil || ok {
@@ -91,16 +91,16 @@ func Approve(ctx context.Context, p Person, keep Keep, q host.Question) (host.An
 		}
 		p.Say("Please type one of the letters above and press Enter.\n")
 	}
-	return host.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
+	return permit.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
 }
 
 // withdrawn tells the person if a question, about a call unless its name is empty, ends because it needs no answer any more. It returns the
 // error of the question.
 func withdrawn(p Person, err error, call string) error {
-	var e *host.Elsewhere
+	var e *permit.Elsewhere
 	switch {
 	case !errors.As(err, &e):
-	case e.End == host.AskTimedOut:
+	case e.End == permit.TimedOut:
 		p.Say("Nobody answered in time.\n")
 	case call == "":
 		p.Say("Answered in the viewer.\n")
@@ -123,14 +123,14 @@ func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
 }
 
 // edit lets a person change the arguments of a call. It returns false if they gave that up.
-func edit(ctx context.Context, p Editor, q host.Question) (host.Answer, bool, error) {
+func edit(ctx context.Context, p Editor, q permit.Question) (permit.Answer, bool, error) {
 	name, text := editable(q)
 	changed, ok, err := p.Edit(ctx, editLabel, text)
 	if err != nil || !ok {
-		return host.Answer{}, false, err
+		return permit.Answer{}, false, err
 	}
 	if name == "" {
-		return host.Answer{Verdict: tool.Allow, Args: changed}, true, nil
+		return permit.Answer{Verdict: tool.Allow, Args: changed}, true, nil
 	}
 	var args map[string]json.RawMessage
 	value, err := json.Marshal(changed)
@@ -138,15 +138,15 @@ func edit(ctx context.Context, p Editor, q host.Question) (host.Answer, bool, er
 		err = json.Unmarshal([]byte(q.Call.Args), &args)
 	}
 	if err != nil {
-		return host.Answer{}, false, err
+		return permit.Answer{}, false, err
 	}
 	args[name] = value
 	all, err := json.Marshal(args)
-	return host.Answer{Verdict: tool.Allow, Args: string(all)}, err == nil, err
+	return permit.Answer{Verdict: tool.Allow, Args: string(all)}, err == nil, err
 }
 
 // editable returns what a person changes of a call: its command with the name of that argument, else all arguments as JSON.
-func editable(q host.Question) (name, text string) {
+func editable(q permit.Question) (name, text string) {
 	var args map[string]any
 	if q.Plan != "" {
 		return "plan", q.Plan

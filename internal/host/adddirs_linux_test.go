@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // Commands in a sandbox change files in a further directory, but not those that start programs, and none outside.
@@ -24,7 +24,7 @@ func TestN8_ModesAddDirInASandbox(t *testing.T) {
 			b := newBench(t, calls(t, "shell", object{"command": script}), fakellm.Turn{Text: "done"})
 			c := b.config()
 			c.AddDirs, c.Sandbox = []string{other}, sandbox.Options{Level: level, Cache: t.TempDir(), State: t.TempDir()}
-			c.Mode = host.ModeFull
+			c.Mode = permit.ModeFull
 			b.submit(c, "the task")
 			results := b.lastResults()
 			if !strings.Contains(results, "CONTENT") || strings.Contains(results, "SECRET") || !strings.Contains(results, "the end") {

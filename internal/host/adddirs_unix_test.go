@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -35,11 +36,11 @@ func TestN8_ModesAddDir(t *testing.T) {
 		edit(elsewhere + "/a.txt"), calls(t, "shell", object{"command": "touch " + other + "/touched"})}
 	want := "rrrqeqeq"
 	b := newTeam(t, nil, append(slices.Clone(turns), fakellm.Turn{Text: "done"}, edit(other+"/b.txt"), fakellm.Turn{Text: "done"}, edit(other+"/c.txt"), fakellm.Turn{Text: "done"})...)
-	b.config.Mode, b.config.AddDirs = host.ModeAcceptEdits, []string{other, other + "/."}
+	b.config.Mode, b.config.AddDirs = permit.ModeAcceptEdits, []string{other, other + "/."}
 	asked := map[string]bool{}
-	b.config.Asker = func(_ context.Context, q host.Question) (host.Answer, error) {
+	b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		asked[q.Call.ID] = true
-		return host.Answer{Verdict: tool.Allow}, nil
+		return permit.Answer{Verdict: tool.Allow}, nil
 	}
 	var id string
 	submit := func(s *host.Setup, session *agent.Session) {
@@ -94,7 +95,7 @@ func TestN8_ModesAddDir(t *testing.T) {
 func TestN8_ModesToolRules(t *testing.T) {
 	b := newTeam(t, nil, calls(t, "shell", object{"command": "sleep 0"}), calls(t, "shell", object{"command": "sleep 0.001"}),
 		calls(t, "edit_file", object{"file_path": "x", "old_string": "", "new_string": "y"}), fakellm.Turn{Text: "done"})
-	b.config.Mode, b.config.MCP = host.ModeAsk, []string{b.trustedMill()}
+	b.config.Mode, b.config.MCP = permit.ModeAsk, []string{b.trustedMill()}
 	b.config.AllowTools = []string{"Bash(sleep:*)"}
 	b.config.DenyTools = []string{"Bash(sleep 0.001)", "Edit", "mcp__mill__grind", "write_fil"}
 	b.open(func(s *host.Setup, session *agent.Session) {
@@ -154,7 +155,7 @@ func TestN8_ModesAddDirNested(t *testing.T) {
 			b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "sub/made", "content": "x"}), fakellm.Turn{Text: "done"})
 			b.dir = filepath.Join(b.dir, "work")
 			put(t, b.dir, "sub/AGENTS.md", "Speak Latin here.")
-			b.config.Dir, b.config.Mode, b.config.AddDirs = b.dir, host.ModeAcceptEdits, []string{filepath.Join(b.dir, added)}
+			b.config.Dir, b.config.Mode, b.config.AddDirs = b.dir, permit.ModeAcceptEdits, []string{filepath.Join(b.dir, added)}
 			b.open(func(s *host.Setup, session *agent.Session) {
 				if _, err := session.Submit(t.Context(), "the task"); err != nil {
 					t.Error(err)

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -40,8 +40,8 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 	t.Cleanup(web.Close)
 	b.url = web.URL
 	var busy atomic.Int32 // questions that are open
-	var asked []host.Question
-	b.submit(b.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
+	var asked []permit.Question
+	b.submit(b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		if busy.Add(1) != 1 {
 			t.Error("two questions at a time")
 		}
@@ -50,7 +50,7 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 		}
 		defer busy.Add(-1)
 		asked = append(asked, q)
-		return host.Answer{Verdict: tool.Allow, Remember: q.Access.Command == "touch common"}, nil
+		return permit.Answer{Verdict: tool.Allow, Remember: q.Access.Command == "touch common"}, nil
 	}), "start them")
 	var who []string
 	common := 0

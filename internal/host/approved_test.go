@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
-	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // calls returns a turn with calls, given as names and arguments by turns.
@@ -48,9 +47,9 @@ func (b *bench) lastResults() string {
 }
 
 // asking returns a configuration in which answer is asked about calls.
-func (b *bench) asking(answer host.Asker) host.Config {
+func (b *bench) asking(answer permit.Asker) host.Config {
 	c := b.config()
-	c.Mode, c.Asker = host.ModeAsk, answer
+	c.Mode, c.Asker = permit.ModeAsk, answer
 	return c
 }
 
@@ -60,8 +59,8 @@ func (b *bench) openAI() func(string) string {
 }
 
 // yes approves every call.
-func yes(context.Context, host.Question) (host.Answer, error) {
-	return host.Answer{Verdict: tool.Allow}, nil
+func yes(context.Context, permit.Question) (permit.Answer, error) {
+	return permit.Answer{Verdict: tool.Allow}, nil
 }
 
 // write makes files in the directory, given as names and contents by turns.
@@ -145,12 +144,12 @@ func TestL11_FilesThatChangeAfterTheQuestion(t *testing.T) {
 			b.write("f", "one\n", "other", "one\n")
 			b.link("f", "link")
 			asked := 0
-			config := b.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
+			config := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				asked++
 				if c.change != nil {
 					c.change(b)
 				}
-				return host.Answer{Verdict: tool.Allow}, nil
+				return permit.Answer{Verdict: tool.Allow}, nil
 			})
 			if c.call[0] == "apply_patch" {
 				config.Getenv = b.openAI()
@@ -172,85 +171,21 @@ func TestL11_FilesThatChangeAfterTheQuestion(t *testing.T) {
 	}
 }
 
-// swapping is an environment in which a link leads elsewhere as soon as it was looked at.
-type swapping struct {
-	env.Base
-	swap func()
-}
-
-func (s *swapping) Resolve(ctx context.Context, name string) (string, error) {
-	target, err := env.Resolve(ctx, s.Environment, name)
-	s.swap()
-	return target, err
-}
-
-// What is read is the file that was approved, also if the link that led to it changes between the question and the read, or between the
-// last look at it and the read.
-func TestL11_LinksThatChangeBeforeTheRead(t *testing.T) {
-	for name, c := range map[string]struct {
-		tool string
-		args object
-	}{
-		"file":      {"read_file", object{"file_path": "link"}},
-		"directory": {"list_dir", object{"path": "dirs"}},
-		"search":    {"grep", object{"pattern": "text", "path": "dirs"}},
-		"names":     {"glob", object{"pattern": "*", "path": "dirs"}},
-	} {
-		for _, late := range []bool{false, true} {
-			g := newGate(t, `{"permissions": {"ask": ["Read"]}}`)
-			g.registry = approvedTools(t)
-			b := &bench{T: t, dir: g.dir}
-			b.write("f", "shown text", "other", "hidden text", "a/shown", "shown text", "b/hidden", "hidden text")
-			relink := func(to, dir string) { b.link(to, "link"); b.link(dir, "dirs") }
-			relink("f", "a")
-			data, err := json.Marshal(c.args)
-			if err != nil {
-				t.Fatal(err)
-			}
-			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: c.tool, Args: string(data)}), call, g.Authorize)
-			if !asks {
-				t.Fatalf("%s: nobody is asked", name)
-			}
-			p, _ = g.registry.Authorize(t.Context(), p, call, g.Approve)
-			if late {
-				call.Env = &swapping{env.Base{Environment: g.Env}, func() { relink("other", "b") }}
-			} else {
-				relink("other", "b")
-			}
-			result := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text()
-			if strings.Contains(result, "hidden") || !late && !strings.Contains(result, "leads to") || name == "file" && late && !strings.Contains(result, "shown") {
-				t.Errorf("%s, late %v: %s", name, late, result)
-			}
-		}
-	}
-}
-
-// approvedTools are tools that read.
-func approvedTools(t *testing.T) *tool.Registry {
-	t.Helper()
-	r, err := tool.NewRegistry(coding.ReadFile(), coding.ListDir(), coding.Grep(), coding.Glob())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // The command that was approved runs, in the directory that was shown.
 func TestL11_TheApprovedCommandRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the script is one for a POSIX shell")
 	}
 	script := "pwd -P > ran; printf '%s' \"$0 $#\" >> ran; echo 'a b'"
-	run := func(t *testing.T, change func(b *bench)) (*bench, []host.Question) {
+	run := func(t *testing.T, change func(b *bench)) (*bench, []permit.Question) {
 		b := newBench(t, calls(t, "exec_command", object{"cmd": script, "workdir": "link"}), fakellm.Turn{Text: "done"})
 		b.write("dir/x", "", "other/x", "")
 		b.link("dir", "link")
-		var asked []host.Question
-		c := b.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
+		var asked []permit.Question
+		c := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 			asked = append(asked, q)
 			change(b)
-			return host.Answer{Verdict: tool.Allow}, nil
+			return permit.Answer{Verdict: tool.Allow}, nil
 		})
 		native := true
 		c.Getenv, c.Native = b.openAI(), &native

@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -121,14 +122,14 @@ func newChanged(t *testing.T, s *mcp.Servers) *changedBench {
 			t.Error(err)
 		}
 	})
-	g := NewGate(ModeAsk, set, local)
+	g := permit.NewGate(permit.ModeAsk, set, local)
 	changed := &changedTools{gate: g, servers: s}
-	g.BeforeRules = []Hook{changed.hook}
+	g.BeforeRules = []permit.Hook{changed.hook}
 	b := &changedBench{during: func() {}}
-	g.Ask = func(context.Context, Question) (Answer, error) {
+	g.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 		b.asked++
 		b.during()
-		return Answer{Verdict: b.answer}, nil
+		return permit.Answer{Verdict: b.answer}, nil
 	}
 	registry, err := tool.NewRegistry(s.Tools()...)
 	if err != nil {

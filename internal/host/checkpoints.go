@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -65,7 +66,7 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *Config, was *agent.State
 	if len(unfinished(c.Checkpoints, workspace)) > 0 {
 		s.warnings.add("checkpoints", "an undo in this directory was interrupted; to finish it, end the session and run: attractor undo")
 	}
-	if c.NoCheckpoints || c.Store == nil || c.Mode == ModeReadOnly {
+	if c.NoCheckpoints || c.Store == nil || c.Mode == permit.ModeReadOnly {
 		return nil
 	}
 	points.recorder = newRecorder(points.store, c.Checkpoints, workspace, s.Options.ID)

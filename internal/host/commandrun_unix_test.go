@@ -14,13 +14,14 @@ import (
 
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // openCommand opens a setup without a model and returns it with a command.
 func openCommand(t *testing.T, prompt string) (*Setup, *ext.Command, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := Open(t.Context(), Config{Dir: dir, Mode: ModeFull, Getenv: func(name string) string {
+	s, err := Open(t.Context(), Config{Dir: dir, Mode: permit.ModeFull, Getenv: func(name string) string {
 		return map[string]string{"ANTHROPIC_API_KEY": "k", "XDG_STATE_HOME": dir + "/state"}[name]
 	}})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -171,18 +172,18 @@ func TestM7_OutputIsText(t *testing.T) {
 // nothing is sent.
 func TestM7_ShellCommandsUnderRules(t *testing.T) {
 	for name, c := range map[string]struct {
-		permission host.Mode
+		permission permit.Mode
 		rules      string
 		answer     tool.Verdict
 		asked      int
 		want       string // in the error
 	}{
-		"denied":            {host.ModeFull, `{"permissions": {"deny": [{"rule": "Bash(touch:*)", "reason": "no files"}]}}`, tool.Allow, 0, "no files"},
-		"allowed":           {host.ModeAsk, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Deny, 0, ""},
-		"asked and allowed": {host.ModeAsk, "", tool.Allow, 1, ""},
-		"asked and denied":  {host.ModeAsk, "", tool.Deny, 1, "not now"},
-		"read-only":         {host.ModeReadOnly, "", tool.Allow, 0, "this session is read-only"},
-		"planning":          {host.ModePlan, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Allow, 0, "the session is in plan mode"},
+		"denied":            {permit.ModeFull, `{"permissions": {"deny": [{"rule": "Bash(touch:*)", "reason": "no files"}]}}`, tool.Allow, 0, "no files"},
+		"allowed":           {permit.ModeAsk, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Deny, 0, ""},
+		"asked and allowed": {permit.ModeAsk, "", tool.Allow, 1, ""},
+		"asked and denied":  {permit.ModeAsk, "", tool.Deny, 1, "not now"},
+		"read-only":         {permit.ModeReadOnly, "", tool.Allow, 0, "this session is read-only"},
+		"planning":          {permit.ModePlan, `{"permissions": {"allow": ["Bash(touch:*)"]}}`, tool.Allow, 0, "the session is in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{".claude/commands/do.md": "---\nallowed-tools: Bash(touch:*)\n---\nDone: !`touch made`"}
@@ -192,11 +193,11 @@ func TestM7_ShellCommandsUnderRules(t *testing.T) {
 			b := newTeam(t, files, fakellm.Turn{Text: "done"})
 			asked := 0
 			b.config.Mode = c.permission
-			b.config.Asker = func(_ context.Context, q host.Question) (host.Answer, error) {
+			b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				if asked++; q.Access.Command != "touch made" {
 					t.Errorf("asked about %+v", q)
 				}
-				return host.Answer{Verdict: c.answer, Reason: "not now"}, nil
+				return permit.Answer{Verdict: c.answer, Reason: "not now"}, nil
 			}
 			err := b.submit("/do")
 			_, missing := os.Stat(filepath.Join(b.dir, "made"))

@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -70,8 +71,8 @@ type Config struct {
 	Sandbox sandbox.Options
 	// Mode says what becomes of calls that the rules ask about. Empty means ModePlan for a resumed session that was in plan mode, else
 	// the Defaults' or ModeAsk. Asker asks a person; nil means that there is nobody to ask.
-	Mode  Mode
-	Asker Asker
+	Mode  permit.Mode
+	Asker permit.Asker
 	// Interactive says that a person or a client can change mode and model while the session runs. The model then has the tool that leaves
 	// plan mode, and all providers that the environment configures can be chosen.
 	Interactive bool
@@ -141,7 +142,7 @@ type Defaults struct {
 	ContextWindow                             Window
 	Native                                    bool
 	Fallbacks                                 []agent.FallbackModel
-	Mode                                      Mode // also for a resumed session that was not in plan mode
+	Mode                                      permit.Mode // also for a resumed session that was not in plan mode
 }
 
 // Check returns an error if a provider, profile, session or directory does not exist. It opens nothing. It chooses the session to continue.

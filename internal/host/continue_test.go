@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/internal/longsession"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // touch makes a session the newest one.
@@ -65,7 +66,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch("damaged", 6)
 	session, end := start()
-	again := host.Config{Store: b.store, Dir: b.dir, Continue: true, Mode: host.ModeFull, Getenv: c.Getenv}
+	again := host.Config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull, Getenv: c.Getenv}
 	if err := again.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch(session.ID(), 3)
 	var told []string
-	again = host.Config{Store: b.store, Dir: b.dir, Continue: true, Mode: host.ModeFull, Getenv: c.Getenv} // without Check
+	again = host.Config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull, Getenv: c.Getenv} // without Check
 	got, _ := b.submit(again, "and on", func(o *agent.Options) {
 		o.OnEvent = func(ev agent.Event) {
 			if w, ok := ev.(*agent.Warning); ok && w.Code == "continue" {

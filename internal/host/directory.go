@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -82,7 +83,7 @@ func (s *Setup) openDir(c *Config) (err error) {
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
 		protection.Ask = append(protection.Ask, filepath.ToSlash(dir))
 	}
-	if s.Options.Env = env.Protect(files, protection); c.Mode == ModeReadOnly {
+	if s.Options.Env = env.Protect(files, protection); c.Mode == permit.ModeReadOnly {
 		s.Options.Env = env.ReadOnly(files)
 	}
 	return nil

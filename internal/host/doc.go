@@ -6,10 +6,9 @@
 //
 // # How the parts of a session meet
 //
-// The gate (gate.go) stands in the seam around calls: hooks, rules, hooks again, a person. An allow from a hook answers only a question of
-// the built-in rules. The answer is bound to what the question showed: the call runs in an environment that refuses to touch a file whose
-// content or place has changed since. The gate's mode can change at any time and counts for the next call that is judged. The model learns
-// of it by a note, so no mode changes what was sent; exit_plan_mode is exclusive, so the calls beside it wait for the mode that follows.
+// The gate (package permit) stands in the seam around calls. The model learns of its mode by a note
+// (mode.go), so no mode changes what was sent; exit_plan_mode is exclusive, so the calls beside it
+// wait for the mode that follows.
 //
 // Settings (settings.go has the table) come from flags, variables, the project's file and the user's. The command gives its flags the values
 // of variables and of the user's file before it checks them. Open adds what the snapshot of the session's own project may choose, so a host

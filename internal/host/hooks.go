@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -241,10 +242,10 @@ func (s *Setup) placeHooks() {
 }
 
 // opinion returns hooks as a hook of the gate.
-func opinion(ask func(context.Context, tool.Request) (hooks.Opinion, error)) Hook {
-	return func(ctx context.Context, req tool.Request) (Opinion, error) {
+func opinion(ask func(context.Context, tool.Request) (hooks.Opinion, error)) permit.Hook {
+	return func(ctx context.Context, req tool.Request) (permit.Opinion, error) {
 		o, err := ask(ctx, req)
-		return Opinion{Says: Stance(o.Says), Reason: o.Reason, Args: o.Args}, err
+		return permit.Opinion{Says: permit.Stance(o.Says), Reason: o.Reason, Args: o.Args}, err
 	}
 }
 
@@ -268,13 +269,13 @@ func (s *Setup) checkHook(h *hooks.Hook) error {
 }
 
 // claudeMode returns a mode in Claude Code's words.
-func claudeMode(m Mode) string {
+func claudeMode(m permit.Mode) string {
 	switch m {
-	case ModeAcceptEdits:
+	case permit.ModeAcceptEdits:
 		return "acceptEdits"
-	case ModeFull:
+	case permit.ModeFull:
 		return "bypassPermissions"
-	case ModePlan, ModeReadOnly:
+	case permit.ModePlan, permit.ModeReadOnly:
 		return "plan"
 	}
 	return "default"
@@ -307,7 +308,7 @@ func (s *Setup) listenForHooks() {
 		}
 	}
 	if ask := s.Gate.Ask; ask != nil && h.Has(hooks.Notification) {
-		s.Gate.Ask = func(ctx context.Context, q Question) (Answer, error) {
+		s.Gate.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 			h.Notify(q.SessionID, "permission_prompt", "A permission is needed to use "+rules.ClaudeName(q.Call.Name))
 			return ask(ctx, q)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -353,9 +354,9 @@ func TestM9_AllowBeatsNoRule(t *testing.T) {
 		w.write(".claude/settings.json", settings(t, event, "Bash", fmt.Sprintf(allow, event, says)))
 		w.write(".attractor/rules.json", `{"permissions": {"ask": ["Bash(touch asked)"], "deny": ["Bash(touch denied)"]}}`)
 		asked := 0
-		c := w.asking(func(context.Context, host.Question) (host.Answer, error) {
+		c := w.asking(func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
-			return host.Answer{Reason: "no"}, nil
+			return permit.Answer{Reason: "no"}, nil
 		})
 		c.TrustProject = true
 		w.submit(c, "go", w.see)
@@ -447,9 +448,9 @@ func TestM9_OtherEvents(t *testing.T) {
 		"Notification": [{"matcher": "permission_prompt", "hooks": [{"type": "command", "command": "cat >>noted"}]}],
 		"PostToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "echo '{\"continue\": false, \"stopReason\": \"that is enough\", \"systemMessage\": \"a word to the person\"}'"}]}]}}`)
 	asked := 0
-	c := w.asking(func(context.Context, host.Question) (host.Answer, error) {
+	c := w.asking(func(context.Context, permit.Question) (permit.Answer, error) {
 		asked++
-		return host.Answer{Verdict: tool.Allow}, nil
+		return permit.Answer{Verdict: tool.Allow}, nil
 	})
 	c.TrustProject = true
 	_, result := w.submit(c, "go", w.see)

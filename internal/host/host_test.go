@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/internal/soak"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -56,7 +57,7 @@ func newBench(t *testing.T, turns ...fakellm.Turn) *bench {
 
 // config returns a complete configuration, whose environment has Anthropic's key.
 func (b *bench) config() host.Config {
-	return host.Config{Store: b.store, Dir: b.dir, Mode: host.ModeFull,
+	return host.Config{Store: b.store, Dir: b.dir, Mode: permit.ModeFull,
 		Getenv: variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
 }
 
@@ -141,7 +142,7 @@ func TestJ12_OpenAndResume(t *testing.T) {
 		}
 	}
 
-	c = host.Config{Store: b.store, Resume: id[:8], Mode: host.ModeFull, Getenv: c.Getenv}
+	c = host.Config{Store: b.store, Resume: id[:8], Mode: permit.ModeFull, Getenv: c.Getenv}
 	if err := c.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -220,26 +221,26 @@ func TestJ12_OpenFork(t *testing.T) {
 // The permission decides which calls run, which are refused, and which a person is asked about.
 func TestJ12_Permissions(t *testing.T) {
 	for _, c := range []struct {
-		permission host.Mode
+		permission permit.Mode
 		verdict    tool.Verdict // the person's answer
 		asked      int
 		written    bool
 	}{
-		{permission: host.ModeFull, written: true},
-		{permission: host.ModeReadOnly},
-		{permission: host.ModeAsk, verdict: tool.Allow, asked: 1, written: true},
-		{permission: host.ModeAsk, verdict: tool.Deny, asked: 1},
+		{permission: permit.ModeFull, written: true},
+		{permission: permit.ModeReadOnly},
+		{permission: permit.ModeAsk, verdict: tool.Allow, asked: 1, written: true},
+		{permission: permit.ModeAsk, verdict: tool.Deny, asked: 1},
 	} {
 		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, writeTurn("made", "x"), fakellm.Turn{Text: "done"})
 		config, asked := b.config(), 0
 		config.Mode = c.permission
-		config.Asker = func(context.Context, host.Question) (host.Answer, error) {
+		config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
-			return host.Answer{Verdict: c.verdict}, nil
+			return permit.Answer{Verdict: c.verdict}, nil
 		}
 		b.submit(config, "the task", func(o *agent.Options) {
 			err := o.Env.WriteFile(t.Context(), "probe", nil, 0o600)
-			if readOnly := c.permission == host.ModeReadOnly; readOnly != (err != nil) {
+			if readOnly := c.permission == permit.ModeReadOnly; readOnly != (err != nil) {
 				t.Errorf("%+v: writing in the environment: %v", c, err)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // until returns a model that makes a call, then runs a command until a text is in a result, and then is done. It gives up after many rounds.
@@ -64,7 +65,7 @@ func TestM11_InSessions(t *testing.T) {
 			})
 			family, _, _ := strings.Cut(name, " ")
 			config := s.config(family, strings.Contains(name, "native"))
-			config.Mode, config.Asker, config.LanguageServers = host.ModeFull, nil, host.AllLanguageServers
+			config.Mode, config.Asker, config.LanguageServers = permit.ModeFull, nil, host.AllLanguageServers
 			s.submit(config, "the task", s.listen)
 			s.toldOfTheCaller()
 		})
@@ -127,7 +128,7 @@ func TestM11_WhichServersStart(t *testing.T) {
 				put(t, s.dir, ".attractor/lsp.json", c.project)
 			}
 			config := s.config("anthropic", false)
-			config.Mode, config.Asker, config.LanguageServers = host.ModeFull, nil, c.chosen
+			config.Mode, config.Asker, config.LanguageServers = permit.ModeFull, nil, c.chosen
 			if c.change != nil {
 				if c.change(&config); config.Sandbox.Level != "" {
 					peer.Need(t, "bwrap")

@@ -6,65 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/permit"
 )
-
-// Mode says what becomes of the tool calls that the rules ask about. A rule that denies counts in all modes.
-type Mode string
-
-// The modes. Hooks and rules that ask count in all modes but ModeFull.
-const (
-	ModeAsk Mode = "ask" // a person decides
-	// ModeAcceptEdits allows what file tools change in the session's directories, if no rule and no hook asks about it and the file is an
-	// ordinary one. A person decides about the rest.
-	ModeAcceptEdits Mode = "accept-edits"
-	// ModePlan refuses what changes or runs something. Commands that only read run. The model leaves the mode by the tool exit_plan_mode,
-	// if a person approves of its plan.
-	ModePlan Mode = "plan"
-	ModeFull Mode = "full" // they are allowed
-	// ModeReadOnly refuses them, and every call that changes or runs something, commands included. A session never leaves this mode.
-	ModeReadOnly Mode = "read-only"
-)
-
-// Modes returns the modes between which a session can change.
-func Modes() []Mode { return []Mode{ModeAsk, ModeAcceptEdits, ModePlan, ModeFull} }
-
-// ModeNames returns the names of Modes.
-func ModeNames() (names []string) {
-	for _, m := range Modes() {
-		names = append(names, string(m))
-	}
-	return names
-}
-
-// ParseMode returns the mode with a name.
-func ParseMode(name string) (Mode, error) {
-	if slices.Contains(Modes(), Mode(name)) {
-		return Mode(name), nil
-	}
-	if here, ok := otherModes()[name]; ok {
-		return "", fmt.Errorf("there is no mode %q; here it is %s (docs/coming-from)", name, here)
-	}
-	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(ModeNames(), ", "))
-}
-
-// otherModes returns, by the names of Claude Code's modes that do not exist here, what takes their place.
-func otherModes() map[string]Mode {
-	return map[string]Mode{"default": ModeAsk, "acceptEdits": ModeAcceptEdits, "bypassPermissions": ModeFull}
-}
-
-// asks reports whether a person is asked about calls in the mode.
-func (m Mode) asks() bool { return m != ModeFull && m != ModeReadOnly }
 
 // modeNote is the kind of the note that holds the mode, so that a session that was planning resumes in plan mode.
 const modeNote = "attractor.mode"
 
 // notedMode returns the mode in the note of a session that is resumed, or "". lost reports whether a compaction has replaced what the model was
 // told.
-func notedMode(was *agent.State) (m Mode, lost bool) {
+func notedMode(was *agent.State) (m permit.Mode, lost bool) {
 	if was == nil {
 		return "", false
 	}
@@ -80,36 +32,36 @@ func notedMode(was *agent.State) (m Mode, lost bool) {
 func (s *Setup) chooseMode(c *Config, was *agent.State) error {
 	told, lost := notedMode(was)
 	if c.Mode == "" {
-		c.Mode = cmp.Or(c.Defaults.Mode, ModeAsk)
-		if told == ModePlan {
-			c.Mode = ModePlan
+		c.Mode = cmp.Or(c.Defaults.Mode, permit.ModeAsk)
+		if told == permit.ModePlan {
+			c.Mode = permit.ModePlan
 		}
 	}
-	if c.Mode != ModeReadOnly {
-		if _, err := ParseMode(string(c.Mode)); err != nil {
+	if c.Mode != permit.ModeReadOnly {
+		if _, err := permit.ParseMode(string(c.Mode)); err != nil {
 			return fail(ErrConfig, "%w", err)
 		}
 	}
-	s.plans = c.Interactive || c.Mode == ModePlan || told != ""
-	if s.told = cmp.Or(told, ModeAsk); told == ModePlan && lost {
-		s.told = ModeAsk // the model does not know any more
+	s.plans = c.Interactive || c.Mode == permit.ModePlan || told != ""
+	if s.told = cmp.Or(told, permit.ModeAsk); told == permit.ModePlan && lost {
+		s.told = permit.ModeAsk // the model does not know any more
 	}
 	return nil
 }
 
 // Mode returns the mode of the session.
-func (s *Setup) Mode() Mode { return s.Gate.Mode() }
+func (s *Setup) Mode() permit.Mode { return s.Gate.Mode() }
 
 // SetMode changes the mode. It can be called while the session runs: the mode counts for the calls that are judged from then on, also those
 // of subagents. The model is told before its next answer. A read-only session stays read-only.
-func (s *Setup) SetMode(ctx context.Context, m Mode) error {
-	if _, err := ParseMode(string(m)); err != nil {
+func (s *Setup) SetMode(ctx context.Context, m permit.Mode) error {
+	if _, err := permit.ParseMode(string(m)); err != nil {
 		return fail(ErrConfig, "%w", err)
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	was := s.Gate.Mode()
-	if was == ModeReadOnly {
+	if was == permit.ModeReadOnly {
 		return fail(ErrConfig, "this session is read-only, and stays so: begin another one to change anything")
 	}
 	if was != m {
@@ -119,7 +71,7 @@ func (s *Setup) SetMode(ctx context.Context, m Mode) error {
 }
 
 // enter changes the mode and tells the host.
-func (s *Setup) enter(m Mode) {
+func (s *Setup) enter(m permit.Mode) {
 	s.Gate.SetMode(m)
 	if s.OnMode != nil {
 		s.OnMode(m)
@@ -129,10 +81,10 @@ func (s *Setup) enter(m Mode) {
 // tellMode notes the mode and tells the model of it, unless the model knows it. A session that has not begun is told when it begins.
 func (s *Setup) tellMode(ctx context.Context) error {
 	m := s.Gate.Mode()
-	if s.session == nil || m == s.told || m == ModeReadOnly {
+	if s.session == nil || m == s.told || m == permit.ModeReadOnly {
 		return nil
 	}
-	if err := s.session.Note(ctx, modeNote, m.data(), s.modeText(m)); err != nil {
+	if err := s.session.Note(ctx, modeNote, noteOf(m), s.modeText(m)); err != nil {
 		return fmt.Errorf("the mode is %s, but the model cannot be told: %w", m, err)
 	}
 	s.told = m
@@ -144,27 +96,27 @@ func (s *Setup) tellFirst(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	m := s.Gate.Mode()
-	if m == ModePlan || s.told == ModePlan {
+	if m == permit.ModePlan || s.told == permit.ModePlan {
 		return s.tellMode(ctx)
 	}
-	if s.told = m; !s.plans || m == ModeReadOnly {
+	if s.told = m; !s.plans || m == permit.ModeReadOnly {
 		return nil
 	}
-	return s.session.Note(ctx, modeNote, m.data(), "")
+	return s.session.Note(ctx, modeNote, noteOf(m), "")
 }
 
-// data returns the mode as JSON.
-func (m Mode) data() json.RawMessage { return json.RawMessage(`"` + string(m) + `"`) }
+// noteOf returns the mode as JSON.
+func noteOf(m permit.Mode) json.RawMessage { return json.RawMessage(`"` + string(m) + `"`) }
 
 // modeText returns what the model is told when the mode changes.
-func (s *Setup) modeText(m Mode) string {
+func (s *Setup) modeText(m permit.Mode) string {
 	switch m {
-	case ModePlan:
-		return "The session is in plan mode. " + planRules + " " + s.Gate.howToLeave()
-	case ModeAcceptEdits:
+	case permit.ModePlan:
+		return "The session is in plan mode. " + s.Gate.Planning()
+	case permit.ModeAcceptEdits:
 		return "The user changed the permission mode: file tools may change files in the session's directories without a question. The user is still asked about " +
 			"other calls that change or run something." + s.planOver()
-	case ModeFull:
+	case permit.ModeFull:
 		return "The user changed the permission mode: calls run without a question, unless a rule or a hook denies them." + s.planOver()
 	}
 	return "The user changed the permission mode: the user is asked about calls that change or run something." + s.planOver()
@@ -172,7 +124,7 @@ func (s *Setup) modeText(m Mode) string {
 
 // planOver returns the end of the text for a model that was planning.
 func (s *Setup) planOver() string {
-	if s.told != ModePlan {
+	if s.told != permit.ModePlan {
 		return ""
 	}
 	return " Plan mode is over."
@@ -185,7 +137,7 @@ func (s *Setup) listenForCompactions() {
 	}
 	show := s.Options.OnEvent
 	s.Options.OnEvent = func(ev agent.Event) {
-		if _, is := ev.(*agent.Compaction); is && s.Gate.Mode() == ModePlan {
+		if _, is := ev.(*agent.Compaction); is && s.Gate.Mode() == permit.ModePlan {
 			s.tellAgain()
 		}
 		if show != nil {
@@ -198,10 +150,10 @@ func (s *Setup) listenForCompactions() {
 func (s *Setup) tellAgain() {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	if s.Gate.Mode() != ModePlan || s.told != ModePlan {
+	if s.Gate.Mode() != permit.ModePlan || s.told != permit.ModePlan {
 		return
 	}
-	s.told = ModeAsk
+	s.told = permit.ModeAsk
 	if err := s.tellMode(context.Background()); err != nil && !errors.Is(err, agent.ErrClosed) {
 		s.warnings.add("mode", err.Error())
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // The mode changes while a session works. The model is told once of each change, and nothing of what was sent before changes.
@@ -25,19 +26,19 @@ func TestN8_ModesChange(t *testing.T) {
 	t.Cleanup(web.Close)
 	b.url = web.URL
 	c := b.config()
-	c.Mode, c.Interactive, c.Asker = host.ModeFull, true, yes
+	c.Mode, c.Interactive, c.Asker = permit.ModeFull, true, yes
 	setup, err := host.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	setup.Options.Questions = &agent.Questions{}
-	var told []host.Mode
-	setup.OnMode = func(m host.Mode) { told = append(told, m) }
+	var told []permit.Mode
+	setup.OnMode = func(m permit.Mode) { told = append(told, m) }
 	changed := false
 	setup.Options.OnEvent = func(ev agent.Event) {
 		if _, is := ev.(*agent.ToolCallEnd); is && !changed {
 			changed = true
-			if err := setup.SetMode(context.Background(), host.ModePlan); err != nil {
+			if err := setup.SetMode(context.Background(), permit.ModePlan); err != nil {
 				t.Error(err)
 			}
 		}
@@ -55,12 +56,12 @@ func TestN8_ModesChange(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.dir, "two")); err == nil {
 		t.Error("the second call was judged in the old mode")
 	}
-	for _, m := range []host.Mode{host.ModePlan, host.ModeFull} {
+	for _, m := range []permit.Mode{permit.ModePlan, permit.ModeFull} {
 		if err := setup.SetMode(t.Context(), m); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, m := range []host.Mode{"everything", host.ModeReadOnly, ""} {
+	for _, m := range []permit.Mode{"everything", permit.ModeReadOnly, ""} {
 		if err := setup.SetMode(t.Context(), m); !errors.Is(err, host.ErrConfig) {
 			t.Errorf("%q: %v", m, err)
 		}
@@ -69,14 +70,14 @@ func TestN8_ModesChange(t *testing.T) {
 	if err := errors.Join(session.Close(), setup.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(b.dir, "three")); err != nil || !slices.Equal(told, []host.Mode{host.ModePlan, host.ModeFull}) || setup.Mode() != host.ModeFull {
+	if _, err := os.Stat(filepath.Join(b.dir, "three")); err != nil || !slices.Equal(told, []permit.Mode{permit.ModePlan, permit.ModeFull}) || setup.Mode() != permit.ModeFull {
 		t.Errorf("%v; told %v, then %s", err, told, setup.Mode())
 	}
-	c.Mode = host.ModeReadOnly
+	c.Mode = permit.ModeReadOnly
 	if setup, err = host.Open(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := setup.SetMode(t.Context(), host.ModeFull); !errors.Is(err, host.ErrConfig) || setup.Mode() != host.ModeReadOnly {
+	if err := setup.SetMode(t.Context(), permit.ModeFull); !errors.Is(err, host.ErrConfig) || setup.Mode() != permit.ModeReadOnly {
 		t.Errorf("a read-only session is now in the mode %s: %v", setup.Mode(), err)
 	}
 	if err := setup.Close(); err != nil {
@@ -89,27 +90,27 @@ func TestN8_ModesChange(t *testing.T) {
 
 // A session that was planning goes on planning when it is resumed, unless the user says otherwise. Any other asks again.
 func TestN8_ModesOnResume(t *testing.T) {
-	for name, c := range map[string]struct{ was, flag, want host.Mode }{
-		"plan":                  {host.ModePlan, "", host.ModePlan},
-		"full":                  {host.ModeFull, "", host.ModeAsk},
-		"accept-edits":          {host.ModeAcceptEdits, "", host.ModeAsk},
-		"read-only":             {host.ModeReadOnly, "", host.ModeAsk},
-		"plan, and full now":    {host.ModePlan, host.ModeFull, host.ModeFull},
-		"plan, and read-only":   {host.ModePlan, host.ModeReadOnly, host.ModeReadOnly},
-		"full, and plan now":    {host.ModeFull, host.ModePlan, host.ModePlan},
-		"plan, fork":            {host.ModePlan, "fork", host.ModePlan},
-		"plan, and left before": {"left", "", host.ModeAsk},
+	for name, c := range map[string]struct{ was, flag, want permit.Mode }{
+		"plan":                  {permit.ModePlan, "", permit.ModePlan},
+		"full":                  {permit.ModeFull, "", permit.ModeAsk},
+		"accept-edits":          {permit.ModeAcceptEdits, "", permit.ModeAsk},
+		"read-only":             {permit.ModeReadOnly, "", permit.ModeAsk},
+		"plan, and full now":    {permit.ModePlan, permit.ModeFull, permit.ModeFull},
+		"plan, and read-only":   {permit.ModePlan, permit.ModeReadOnly, permit.ModeReadOnly},
+		"full, and plan now":    {permit.ModeFull, permit.ModePlan, permit.ModePlan},
+		"plan, fork":            {permit.ModePlan, "fork", permit.ModePlan},
+		"plan, and left before": {"left", "", permit.ModeAsk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 			config := b.config()
 			if config.Mode = c.was; c.was == "left" {
-				config.Mode = host.ModePlan
+				config.Mode = permit.ModePlan
 			}
 			setup, session := b.begin(config)
 			_, err := session.Submit(t.Context(), "the task")
 			if c.was == "left" {
-				err = errors.Join(err, setup.SetMode(t.Context(), host.ModeAcceptEdits))
+				err = errors.Join(err, setup.SetMode(t.Context(), permit.ModeAcceptEdits))
 			}
 			if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
 				t.Fatal(err)
@@ -132,11 +133,11 @@ func TestN8_ModesOnResume(t *testing.T) {
 				t.Errorf("the mode is %s", setup.Mode())
 			}
 			last := b.lastRequest()
-			planned := c.was == host.ModePlan || c.was == "left" || c.want == host.ModePlan
+			planned := c.was == permit.ModePlan || c.was == "left" || c.want == permit.ModePlan
 			if n := strings.Count(last, "The session is in plan mode."); n > 1 || (n == 1) != planned {
 				t.Errorf("told %d times that it plans: %s", n, last)
 			}
-			over := planned && c.want != host.ModePlan && c.want != host.ModeReadOnly
+			over := planned && c.want != permit.ModePlan && c.want != permit.ModeReadOnly
 			if strings.Contains(last, "Plan mode is over.") != over {
 				t.Errorf("told that planning is over, or not: %s", last)
 			}
@@ -245,7 +246,7 @@ func TestN8_ModesImages(t *testing.T) {
 func TestN8_ModesAfterCompaction(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"}, fakellm.Turn{Text: "four"})
 	c := b.config()
-	c.Mode = host.ModePlan
+	c.Mode = permit.ModePlan
 	setup, err := host.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -76,7 +77,7 @@ esac`,
 // Every mode does with every kind of call what it promises. Rules and hooks that deny count in all modes.
 func TestN8_ModesDecide(t *testing.T) {
 	t.Parallel()
-	for m, mode := range append(host.Modes(), host.ModeReadOnly) {
+	for m, mode := range append(permit.Modes(), permit.ModeReadOnly) {
 		t.Run(string(mode), func(t *testing.T) {
 			b := newTeam(t, modeFiles)
 			if err := os.Symlink(t.TempDir(), filepath.Join(b.dir, "out")); err != nil {
@@ -99,9 +100,9 @@ func TestN8_ModesDecide(t *testing.T) {
 			b.config.Mode, b.config.MCP = mode, []string{b.trustedMill()}
 			b.config.TrustProject = false
 			asked := map[string]bool{}
-			b.config.Asker = func(_ context.Context, q host.Question) (host.Answer, error) {
+			b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				asked[q.AgentID+q.Call.ID] = true
-				return host.Answer{Verdict: tool.Allow}, nil
+				return permit.Answer{Verdict: tool.Allow}, nil
 			}
 			b.open(func(s *host.Setup, session *agent.Session) {
 				if s.Mode() != mode {
@@ -191,22 +192,22 @@ func (b *bench) trustedMill() string {
 }
 
 // planning returns a session in plan mode whose model shows its plan and then makes a file. answer decides about the plan.
-func planning(t *testing.T, answer host.Asker) *team {
+func planning(t *testing.T, answer permit.Asker) *team {
 	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "early.txt", "content": "x"}),
-		calls(t, host.ExitPlanMode, object{"plan": "1. Make late.txt."}, "write_file", object{"file_path": "late.txt", "content": "x"}), fakellm.Turn{Text: "done"})
-	b.config.Mode, b.config.Asker = host.ModePlan, answer
+		calls(t, permit.ExitPlanMode, object{"plan": "1. Make late.txt."}, "write_file", object{"file_path": "late.txt", "content": "x"}), fakellm.Turn{Text: "done"})
+	b.config.Mode, b.config.Asker = permit.ModePlan, answer
 	return b
 }
 
 // plan runs a session in plan mode, and returns the modes that the host was told.
-func (b *team) plan() (told []host.Mode) {
+func (b *team) plan() (told []permit.Mode) {
 	b.Helper()
 	setup, err := host.Open(b.Context(), b.config)
 	if err != nil {
 		b.Fatal(err)
 	}
 	setup.Options.Questions = answering
-	setup.OnMode = func(m host.Mode) { told = append(told, m) }
+	setup.OnMode = func(m permit.Mode) { told = append(told, m) }
 	session, err := setup.Start(b.Context())
 	if err != nil {
 		b.Fatal(errors.Join(err, setup.Close()))
@@ -222,26 +223,26 @@ func (b *team) plan() (told []host.Mode) {
 // judged in the new mode.
 func TestN8_ModesLeavingPlan(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer host.Answer
-		told   []host.Mode
+		answer permit.Answer
+		told   []permit.Mode
 		asked  int    // about late.txt
 		late   string // its fate
 		want   string // in the result
 	}{
-		"yes":               {host.Answer{Verdict: tool.Allow}, []host.Mode{host.ModeAsk}, 1, "q", "The user approved the plan."},
-		"yes, accept edits": {host.Answer{Verdict: tool.Allow, Mode: host.ModeAcceptEdits}, []host.Mode{host.ModeAcceptEdits}, 0, "r", "without a question"},
-		"yes, full":         {host.Answer{Verdict: tool.Allow, Mode: host.ModeFull}, []host.Mode{host.ModeFull}, 0, "r", "without a question"},
-		"yes, changed": {host.Answer{Verdict: tool.Allow, Args: `{"plan": "1. Make it small."}`}, []host.Mode{host.ModeAsk}, 1, "q",
+		"yes":               {permit.Answer{Verdict: tool.Allow}, []permit.Mode{permit.ModeAsk}, 1, "q", "The user approved the plan."},
+		"yes, accept edits": {permit.Answer{Verdict: tool.Allow, Mode: permit.ModeAcceptEdits}, []permit.Mode{permit.ModeAcceptEdits}, 0, "r", "without a question"},
+		"yes, full":         {permit.Answer{Verdict: tool.Allow, Mode: permit.ModeFull}, []permit.Mode{permit.ModeFull}, 0, "r", "without a question"},
+		"yes, changed": {permit.Answer{Verdict: tool.Allow, Args: `{"plan": "1. Make it small."}`}, []permit.Mode{permit.ModeAsk}, 1, "q",
 			"The user has changed it. It is now:\n\n1. Make it small."},
-		"no": {host.Answer{Reason: "too big"}, nil, 0, "d", "the user does not approve the plan: too big. The session is still in plan mode"},
+		"no": {permit.Answer{Reason: "too big"}, nil, 0, "d", "the user does not approve the plan: too big. The session is still in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var plans []string
 			late := 0
-			b := planning(t, func(_ context.Context, q host.Question) (host.Answer, error) {
+			b := planning(t, func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				if q.Plan == "" {
 					late++
-					return host.Answer{Verdict: tool.Allow}, nil
+					return permit.Answer{Verdict: tool.Allow}, nil
 				}
 				plans = append(plans, q.Plan)
 				return c.answer, nil

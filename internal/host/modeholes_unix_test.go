@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -25,11 +26,11 @@ func TestN8_ModesAddDirOfALink(t *testing.T) {
 	read := calls(t, "read_file", object{"file_path": "data/a.txt"})
 	b := newTeam(t, nil, read, fakellm.Turn{Text: "done"}, read, fakellm.Turn{Text: "done"})
 	b.link(other, "data")
-	b.config.Mode, b.config.AddDirs = host.ModeAsk, []string{filepath.Join(b.dir, "data")}
+	b.config.Mode, b.config.AddDirs = permit.ModeAsk, []string{filepath.Join(b.dir, "data")}
 	var asked int
-	b.config.Asker = func(context.Context, host.Question) (host.Answer, error) {
+	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
 		asked++
-		return host.Answer{Reason: "no"}, nil
+		return permit.Answer{Reason: "no"}, nil
 	}
 	var id string
 	submit := func(_ *host.Setup, session *agent.Session) {
@@ -96,11 +97,11 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 				turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
 			}
 			b.model(fakellm.Script(append(turns, fakellm.Turn{Text: "done"})...))
-			b.config.Dir, b.config.Mode = filepath.Join(b.home, c.dir), host.ModeAcceptEdits
+			b.config.Dir, b.config.Mode = filepath.Join(b.home, c.dir), permit.ModeAcceptEdits
 			if c.add != "" {
 				b.config.AddDirs = []string{filepath.Join(b.home, c.add)}
 			}
-			b.config.Asker = func(context.Context, host.Question) (host.Answer, error) { return host.Answer{Reason: "no"}, nil }
+			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }
 			b.open(func(_ *host.Setup, session *agent.Session) {
 				if _, err := session.Submit(t.Context(), "the task"); err != nil {
 					t.Error(err)
@@ -129,19 +130,19 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "one", "content": "x"}, "read_file", object{"file_path": "key.pem"}, "shell", object{"command": "touch two"}), fakellm.Turn{Text: "done"})
 	put(t, b.dir, "key.pem", "the key")
-	b.config.Mode, b.config.Interactive = host.ModeAsk, true
+	b.config.Mode, b.config.Interactive = permit.ModeAsk, true
 	var setup *host.Setup
 	var asked []string
-	b.config.Asker = func(_ context.Context, q host.Question) (host.Answer, error) {
+	b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		asked = append(asked, q.Call.Name)
-		return host.Answer{Verdict: tool.Allow, Remember: true}, setup.SetMode(context.Background(), host.ModePlan)
+		return permit.Answer{Verdict: tool.Allow, Remember: true}, setup.SetMode(context.Background(), permit.ModePlan)
 	}
 	b.open(func(s *host.Setup, session *agent.Session) {
 		setup = s
 		if _, err := session.Submit(t.Context(), "the task"); err != nil {
 			t.Error(err)
 		}
-		if err := s.SetMode(t.Context(), host.ModeAsk); err != nil {
+		if err := s.SetMode(t.Context(), permit.ModeAsk); err != nil {
 			t.Error(err)
 		}
 	})
@@ -155,13 +156,13 @@ func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 
 // A person who leaves plan mode otherwise, while the plan is shown, stays in the mode that they chose, whatever they say to the plan.
 func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
-	for name, answer := range map[string]host.Answer{"yes": {Verdict: tool.Allow, Mode: host.ModeFull}, "no": {Reason: "no"}} {
+	for name, answer := range map[string]permit.Answer{"yes": {Verdict: tool.Allow, Mode: permit.ModeFull}, "no": {Reason: "no"}} {
 		t.Run(name, func(t *testing.T) {
-			b := newTeam(t, nil, calls(t, host.ExitPlanMode, object{"plan": "1. Make it."}), fakellm.Turn{Text: "done"})
-			b.config.Mode, b.config.Interactive = host.ModePlan, true
+			b := newTeam(t, nil, calls(t, permit.ExitPlanMode, object{"plan": "1. Make it."}), fakellm.Turn{Text: "done"})
+			b.config.Mode, b.config.Interactive = permit.ModePlan, true
 			var setup *host.Setup
-			b.config.Asker = func(context.Context, host.Question) (host.Answer, error) {
-				return answer, setup.SetMode(context.Background(), host.ModeAcceptEdits)
+			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+				return answer, setup.SetMode(context.Background(), permit.ModeAcceptEdits)
 			}
 			var err error
 			if setup, err = host.Open(t.Context(), b.config); err != nil {
@@ -177,7 +178,7 @@ func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
 				t.Error(err)
 			}
 			results := b.lastResults()
-			if setup.Mode() != host.ModeAcceptEdits || strings.Contains(results, "still in plan mode") {
+			if setup.Mode() != permit.ModeAcceptEdits || strings.Contains(results, "still in plan mode") {
 				t.Errorf("the mode is %s; %s", setup.Mode(), results)
 			}
 			if answer.Verdict == tool.Allow && !strings.Contains(results, "is not in plan mode, so there is nothing to leave") {

@@ -35,15 +35,3 @@ func TestQ4_OtherSettings(t *testing.T) {
 		t.Errorf("lines %q", lines)
 	}
 }
-
-// Modes of Claude Code are answered with the mode of this program.
-func TestQ4_ModesOfClaudeCode(t *testing.T) {
-	for other, here := range otherModes() {
-		if _, err := ParseMode(other); err == nil || !strings.Contains(err.Error(), "here it is "+string(here)+" ") {
-			t.Errorf("%s: %v", other, err)
-		}
-		if _, err := ParseMode(string(here)); err != nil {
-			t.Error(err)
-		}
-	}
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/trust"
@@ -122,7 +123,7 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 			put(t, dir, name, content)
 		}
 		c := b.config()
-		c.Mode, c.TrustProject = host.ModeAsk, trusted
+		c.Mode, c.TrustProject = permit.ModeAsk, trusted
 		getenv, state := c.Getenv, t.TempDir()
 		c.Getenv = func(name string) string {
 			if name == "XDG_STATE_HOME" {
@@ -253,11 +254,11 @@ func TestL10_RulesOfAProject(t *testing.T) {
 	run := func(dir string, trusted bool) (asked int) {
 		b := newBench(t, shell("touch allowed"), shell("mkdir denied"), fakellm.Turn{Text: "done"})
 		c := b.config()
-		c.Dir, c.Mode, c.TrustProject = dir, host.ModeAsk, trusted
+		c.Dir, c.Mode, c.TrustProject = dir, permit.ModeAsk, trusted
 		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "XDG_STATE_HOME", state, "HOME", state)
-		c.Asker = func(context.Context, host.Question) (host.Answer, error) {
+		c.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
-			return host.Answer{Verdict: tool.Allow}, nil
+			return permit.Answer{Verdict: tool.Allow}, nil
 		}
 		b.submit(c, "the task")
 		if _, err := os.Stat(filepath.Join(dir, "denied")); err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
 )
@@ -14,7 +15,7 @@ import (
 // refusals tells the model what the sandbox refused to a command, and runs the command outside if a person allows that.
 type refusals struct {
 	box     *sandbox.Sandbox
-	gate    *Gate
+	gate    *permit.Gate
 	outside func() (*env.Local, error) // an environment whose commands are not in the sandbox
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -19,13 +19,13 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 	t.Parallel()
 	peer.Need(t, "bwrap")
 	for name, c := range map[string]struct {
-		permission host.Mode
+		permission permit.Mode
 		outside    bool // what the person answers
 		ran        bool
 	}{
-		"nobody is asked":   {host.ModeFull, false, false},
-		"a person says no":  {host.ModeAsk, false, false},
-		"a person says yes": {host.ModeAsk, true, true},
+		"nobody is asked":   {permit.ModeFull, false, false},
+		"a person says no":  {permit.ModeAsk, false, false},
+		"a person says yes": {permit.ModeAsk, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const script = "echo made >.mcp.json; mkdir -p .codex && touch .codex/f"
@@ -34,15 +34,15 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			asked := [][]string{}
-			config := b.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
+			config := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				if len(q.Refused) == 0 || c.outside && len(asked) == 0 {
 					if len(q.Refused) > 0 {
 						asked = append(asked, q.Refused)
 					}
-					return host.Answer{Verdict: tool.Allow}, nil
+					return permit.Answer{Verdict: tool.Allow}, nil
 				}
 				asked = append(asked, q.Refused)
-				return host.Answer{Reason: "no"}, nil
+				return permit.Answer{Reason: "no"}, nil
 			})
 			config.Mode, config.Sandbox = c.permission, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
 			b.submit(config, "make it")
@@ -58,7 +58,7 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 			if strings.Contains(text, "allowed this command, once, to run outside") != c.ran {
 				t.Errorf("the model reads:\n%s", text)
 			}
-			if wanted := map[bool]int{true: 2}[c.permission == host.ModeAsk]; len(asked) != wanted {
+			if wanted := map[bool]int{true: 2}[c.permission == permit.ModeAsk]; len(asked) != wanted {
 				t.Errorf("asked %q, want %d questions", asked, wanted)
 			}
 			if _, err := os.Stat(filepath.Join(b.dir, ".vscode/x")); err == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -279,11 +280,11 @@ func TestM1_SubagentsShareServers(t *testing.T) {
 	t.Cleanup(web.Close)
 	b.url = web.URL
 	var asked []string
-	c := b.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
+	c := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		if strings.HasPrefix(q.Call.Name, "mcp__") {
 			asked = append(asked, q.AgentID)
 		}
-		return host.Answer{Verdict: tool.Allow}, nil
+		return permit.Answer{Verdict: tool.Allow}, nil
 	})
 	c.MCP = []string{b.mills(map[string]string{"here": open})}
 	var ground []string

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // A session that works in the home directory does not choose what later sessions may do, even if nothing is asked.
 func TestN8_ConfigIsNotChanged(t *testing.T) {
 	b := newBench(t, writeTurn(".config/attractor/config.json", "{}"), writeTurn(".config/attractor/hooks.json", "{}"), fakellm.Turn{Text: "done"})
-	for mode, want := range map[host.Mode]map[string]bool{
-		host.ModeFull:        {"config.json": false, "hooks.json": true},
-		host.ModeAcceptEdits: {"config.json": false, "hooks.json": false},
+	for mode, want := range map[permit.Mode]map[string]bool{
+		permit.ModeFull:        {"config.json": false, "hooks.json": true},
+		permit.ModeAcceptEdits: {"config.json": false, "hooks.json": false},
 	} {
 		home := t.TempDir()
 		c := b.config()

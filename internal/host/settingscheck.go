@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // oneOf returns an error unless a text is one of the choices.
@@ -30,10 +31,8 @@ func isProfile(text string) error { return oneOf(text, ProfileNames()) }
 func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
 
 func isMode(text string) error {
-	if here, ok := otherModes()[text]; ok {
-		return fmt.Errorf("must be %q instead of %q", here, text)
-	}
-	return oneOf(text, ModeNames())
+	_, err := permit.ParseMode(text)
+	return err
 }
 
 func isOnLimit(text string) error { return oneOf(text, LimitActionNames()) }

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
@@ -36,11 +37,11 @@ type Setup struct {
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
 	// Gate decides about the session's tool calls. A program adds its hooks before it starts the session.
-	Gate *Gate
+	Gate *permit.Gate
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It must not call SetMode.
-	OnMode func(Mode)
+	OnMode func(permit.Mode)
 
 	// Secrets masks the secrets of the environment and of the configuration, also in the doors of the session.
 	Secrets *secret.Masker
@@ -97,10 +98,10 @@ type Setup struct {
 	checkpoints *checkpoints // nil without any
 
 	box      *sandbox.Sandbox
-	keepRaw  bool       // whole outputs are kept as they are
-	changing sync.Mutex // held while the mode changes
-	told     Mode       // the mode of which the model knows
-	plans    bool       // the model has the tool that leaves plan mode
+	keepRaw  bool        // whole outputs are kept as they are
+	changing sync.Mutex  // held while the mode changes
+	told     permit.Mode // the mode of which the model knows
+	plans    bool        // the model has the tool that leaves plan mode
 	dirs     furtherDirs
 	denied   []string   // the names of tools that the model is not offered
 	choosing sync.Mutex // held while the model changes
@@ -251,11 +252,11 @@ func (s *Setup) openTeam(c *Config) {
 // openGate puts the gate in front of the tool calls of the session.
 func (s *Setup) openGate(c *Config) {
 	o := &s.Options
-	s.Gate = NewGate(c.Mode, s.Rules, o.Env)
+	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
 	s.Gate.Ask = s.maskReasons(c.Asker)
-	if s.plans && c.Mode != ModeReadOnly {
-		o.Tools = append(slices.Clip(o.Tools), s.exitPlanMode())
-		s.Gate.leave = s.leavePlan
+	if s.plans && c.Mode != permit.ModeReadOnly {
+		o.Tools = append(slices.Clip(o.Tools), permit.ExitPlan(s.planApproved))
+		s.Gate.LeavePlan = s.leavePlan
 	}
 	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
 	if s.Servers != nil {
@@ -272,11 +273,11 @@ func (s *Setup) openGate(c *Config) {
 }
 
 // maskReasons masks the secrets in the reasons of a person who says no: the model is told them, past the doors for results.
-func (s *Setup) maskReasons(ask Asker) Asker {
+func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context, q Question) (Answer, error) {
+	return func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 		answer, err := ask(ctx, q)
 		answer.Reason = s.Secrets.String(answer.Reason)
 		return answer, err
@@ -286,7 +287,7 @@ func (s *Setup) maskReasons(ask Asker) Asker {
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
 // the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
-	if s.Gate != nil && s.Gate.answers() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != ModeReadOnly) {
+	if s.Gate != nil && s.Gate.Answers() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != permit.ModeReadOnly) {
 		s.Options.Approve = s.Gate.Approve
 	}
 	if s.Servers != nil {
@@ -325,7 +326,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	}
 	if err == nil && s.Gate != nil {
 		if !s.canLeavePlan(session) {
-			s.Gate.leave = nil
+			s.Gate.LeavePlan = nil
 		}
 		if err = errors.Join(s.tellPlace(ctx), s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
 			return nil, errors.Join(err, session.Close())

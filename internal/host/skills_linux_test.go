@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // Commands in a sandbox read and run the files of the user's skills, also of a linked one, and change none. They see nothing else of the home
@@ -32,7 +32,7 @@ func TestM6_SkillsInASandbox(t *testing.T) {
 			s.serve(fakellm.Script(calls(t, "shell", object{"command": script}), calls(t, "write_file", object{"file_path": skill + "/new", "content": "x"}),
 				calls(t, "read_file", object{"file_path": s.home + "/elsewhere/linked/data"}), fakellm.Turn{Text: "done"}))
 			c := s.config("anthropic", false)
-			c.Mode, c.Asker, c.Sandbox = host.ModeFull, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
+			c.Mode, c.Asker, c.Sandbox = permit.ModeFull, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
 			s.submit(c, "the task", s.listen)
 			results := s.lastResults()
 			if !strings.Contains(results, "the script runs") || strings.Count(results, "LINKED DATA") != 2 || strings.Contains(results, "TOP SECRET") || !strings.Contains(results, "the end") {

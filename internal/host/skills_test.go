@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile"
 )
 
@@ -43,9 +44,9 @@ func newSkillful(t *testing.T, turns ...fakellm.Turn) *skillful {
 
 // config returns a configuration for a profile and a dialect. Questions fail the test.
 func (s *skillful) config(family string, native bool) host.Config {
-	c := s.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
+	c := s.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		s.Errorf("it is asked about %s %s", q.Call.Name, q.Call.Args)
-		return host.Answer{}, errors.New("nobody is there")
+		return permit.Answer{}, errors.New("nobody is there")
 	})
 	c.Profile, c.Native, c.Provider = family, &native, ptr(family)
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", s.url, "OPENAI_API_KEY", "k", "OPENAI_BASE_URL", s.url+"/v1", "GEMINI_API_KEY", "k",
@@ -269,7 +270,7 @@ func TestM6_CommandsInASkill(t *testing.T) {
 	put(t, s.home, ".agents/skills/denied/SKILL.md", "---\ndescription: Is denied\n---\nThere: !`touch made`")
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"allow": ["Bash(echo:*)"], "deny": ["Bash(touch:*)"]}}`)
 	c := s.config("anthropic", false)
-	c.Mode, c.Asker = host.ModeFull, nil
+	c.Mode, c.Asker = permit.ModeFull, nil
 	setup, err := host.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -309,9 +310,9 @@ func TestM6_RulesForSkills(t *testing.T) {
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"deny": ["Skill(one)"], "ask": ["Skill(two)"]}}`)
 	c := s.config("anthropic", false)
 	var asked []string
-	c.Asker = func(_ context.Context, q host.Question) (host.Answer, error) {
+	c.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		asked = append(asked, q.Call.Args)
-		return host.Answer{Reason: "no"}, nil
+		return permit.Answer{Reason: "no"}, nil
 	}
 	s.submit(c, "the task", s.listen)
 	results := s.lastResults()
@@ -400,7 +401,7 @@ func TestM6_SkillsAboveTheDirectory(t *testing.T) {
 	s.serve(fakellm.Script(calls(t, "skill", object{"name": "build"}), calls(t, "read_file", object{"file_path": filepath.Join(s.dir, ".claude/skills/build/rules.md")},
 		"read_file", object{"file_path": "../above.md"}), fakellm.Turn{Text: "done"}))
 	c := s.config("anthropic", false)
-	c.TrustProject, c.Dir, c.Mode = true, filepath.Join(s.dir, "sub"), host.ModeFull
+	c.TrustProject, c.Dir, c.Mode = true, filepath.Join(s.dir, "sub"), permit.ModeFull
 	s.submit(c, "the task")
 	if results := s.lastResults(); !strings.Contains(results, "THE RULES") || strings.Contains(results, "ABOVE") || !strings.Contains(results, "See rules.md.") {
 		t.Error(results)

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/internal/soak"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -72,7 +73,7 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 	}
 	provider := "anthropic"
 	c := host.Config{Store: l.Store, Dir: l.Dir, BaseURL: l.URL, Provider: &provider, IdleTimeout: l.IdleTimeout, Secrets: map[string]string{"SOAK": soakSecret}, Getenv: keyed,
-		TrustProject: l.Dice.IntN(2) == 0, Mode: []host.Mode{host.ModeFull, host.ModeFull, host.ModeFull, host.ModeAsk, host.ModeReadOnly}[l.Dice.IntN(5)]}
+		TrustProject: l.Dice.IntN(2) == 0, Mode: []permit.Mode{permit.ModeFull, permit.ModeFull, permit.ModeFull, permit.ModeAsk, permit.ModeReadOnly}[l.Dice.IntN(5)]}
 	if l.Resume {
 		c.Resume = l.ID
 	}
@@ -82,10 +83,10 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 	if l.Dice.IntN(2) == 0 {
 		c.Limits = env.Limits{Processes: 30, OpenFiles: 200, FileSize: 1 << 20}
 	}
-	if c.Mode == host.ModeAsk {
+	if c.Mode == permit.ModeAsk {
 		verdicts := []tool.Verdict{tool.Allow, tool.Deny}
-		c.Asker = func(context.Context, host.Question) (host.Answer, error) {
-			return host.Answer{Verdict: verdicts[l.Dice.IntN(2)]}, nil
+		c.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+			return permit.Answer{Verdict: verdicts[l.Dice.IntN(2)]}, nil
 		}
 	}
 	setup, err := host.Open(ctx, c)

@@ -8,13 +8,14 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
 // controls does what lines say that bring no inputs.
 type controls struct {
 	setup   *host.Setup
-	asks    *host.Inbox
+	asks    *host.Asks
 	keep    func(ctx context.Context, rules []string) (file string, err error)
 	session *agent.Session
 }
@@ -59,14 +60,14 @@ func (c *controls) approve(ctx context.Context, in *input) error {
 		if in.Reason != "" {
 			reason += " " + in.Reason
 		}
-		return c.asks.Decide(in.Ask, host.Answer{Verdict: tool.Deny, Reason: reason})
+		return c.asks.Decide(in.Ask, permit.Answer{Verdict: tool.Deny, Reason: reason})
 	}
-	answer := host.Answer{Verdict: tool.Allow, Remember: in.Remember != "", Args: string(in.Args)}
+	answer := permit.Answer{Verdict: tool.Allow, Remember: in.Remember != "", Args: string(in.Args)}
 	if in.Mode != nil {
-		answer.Mode = host.Mode(*in.Mode)
+		answer.Mode = permit.Mode(*in.Mode)
 	}
 	if in.Remember == "always" {
-		for _, ev := range c.asks.Open() {
+		for _, ev := range c.asks.Events() {
 			if asked, ok := ev.(*host.ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil && (in.Mode == nil || asked.Plan != "") {
 				if _, err := c.keep(ctx, asked.Allow); err != nil {
 					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
@@ -79,7 +80,7 @@ func (c *controls) approve(ctx context.Context, in *input) error {
 
 // status describes the session.
 func (c *controls) status() *Status {
-	s := &Status{State: c.session.Status(), Mode: c.setup.Mode(), Usage: c.session.Usage(), Asks: c.asks.Open()}
+	s := &Status{State: c.session.Status(), Mode: c.setup.Mode(), Usage: c.session.Usage(), Asks: c.asks.Events()}
 	s.Provider, s.Model, s.Effort = c.setup.Model()
 	if s.Asks == nil {
 		s.Asks = []host.Event{}
@@ -99,7 +100,7 @@ func (c *controls) change(ctx context.Context, in *input) error {
 		{"effort", in.Effort != nil, func() error { return c.setup.SetEffort(ctx, *in.Effort) }},
 		{"limits", in.MaxRounds != nil || in.MaxTurns != nil || in.MaxTokens != nil || in.MaxUSD != nil, func() error { return c.changeLimits(ctx, in) }},
 		{"answer_timeout", in.AnswerTimeout != nil, func() error { c.asks.SetLimit(in.limit); return nil }},
-		{"mode", in.Mode != nil, func() error { return c.setup.SetMode(ctx, host.Mode(*in.Mode)) }},
+		{"mode", in.Mode != nil, func() error { return c.setup.SetMode(ctx, permit.Mode(*in.Mode)) }},
 	} {
 		if !step.wanted {
 			continue

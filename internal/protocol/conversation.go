@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // The bounds of what waits: replies that are not written yet, and lines with work. The program that reads no events is not read itself then.
@@ -73,8 +74,8 @@ type Conversation struct {
 }
 
 // New prepares a conversation with a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup, which the
-// caller has set. Asks is the [host.Inbox] of the session. Keep keeps rules for later sessions and returns the name of the file.
-func New(setup *host.Setup, asks *host.Inbox, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
+// caller has set. Asks is the [host.Asks] of the session. Keep keeps rules for later sessions and returns the name of the file.
+func New(setup *host.Setup, asks *host.Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
@@ -91,7 +92,7 @@ func New(setup *host.Setup, asks *host.Inbox, keep func(ctx context.Context, rul
 			<-c.replies
 		}
 	}
-	setup.OnMode = func(m host.Mode) {
+	setup.OnMode = func(m permit.Mode) {
 		setup.Tell(&ModeChanged{EventHeader: agent.EventHeader{Kind: KindModeChanged}, Mode: m})
 		if change != nil {
 			change(m)

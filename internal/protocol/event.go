@@ -6,6 +6,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // The kinds of events that are not the session's, besides those of package host about asks.
@@ -31,7 +32,7 @@ type Reply struct {
 // Status describes a session.
 type Status struct {
 	State    agent.Status `json:"state"`
-	Mode     host.Mode    `json:"mode"`
+	Mode     permit.Mode  `json:"mode"`
 	Provider string       `json:"provider"`
 	Model    string       `json:"model"`
 	Effort   string       `json:"effort,omitempty"`
@@ -43,7 +44,7 @@ type Status struct {
 // ModeChanged tells the new permission mode.
 type ModeChanged struct {
 	agent.EventHeader
-	Mode host.Mode `json:"mode"`
+	Mode permit.Mode `json:"mode"`
 }
 
 // Head implements [host.Event].

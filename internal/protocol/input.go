@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -312,8 +312,8 @@ func (in *input) checkMode() error {
 	if in.Mode == nil {
 		return nil
 	}
-	m, err := host.ParseMode(*in.Mode)
-	if err == nil && m == host.ModePlan && in.Type == TypeApprove {
+	m, err := permit.ParseMode(*in.Mode)
+	if err == nil && m == permit.ModePlan && in.Type == TypeApprove {
 		return errors.New("mode must be ask, accept-edits or full: the approval of a plan ends plan mode")
 	}
 	return err

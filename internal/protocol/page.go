@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // KindLive is the kind of a [Live].
@@ -25,7 +26,7 @@ type Live struct {
 	Calls []LiveCall `json:"calls"`
 	// Asks holds the events of the asks that wait for an answer, the oldest first.
 	Asks   []host.Event `json:"asks"`
-	Mode   host.Mode    `json:"mode"`
+	Mode   permit.Mode  `json:"mode"`
 	Model  Choice       `json:"model"`
 	Models []Choice     `json:"models"` // that can be set
 }
@@ -92,7 +93,7 @@ func NewPage(setup *host.Setup) *Page {
 			tell(ev)
 		}
 	}
-	setup.OnMode = func(m host.Mode) {
+	setup.OnMode = func(m permit.Mode) {
 		p.publish(&ModeChanged{EventHeader: agent.EventHeader{Kind: KindModeChanged}, Mode: m})
 		if change != nil {
 			change(m)

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +27,7 @@ type paged struct {
 	*testing.T
 	dir     string
 	page    *protocol.Page
-	asks    *host.Inbox
+	asks    *host.Asks
 	setup   *host.Setup
 	session *agent.Session
 	talk    *protocol.Conversation
@@ -53,8 +54,8 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 	getenv := func(name string) string {
 		return map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}[name]
 	}
-	p.asks = host.NewInbox(func(ev host.Event) { p.setup.Tell(ev) }, nil)
-	setup, err := host.Open(t.Context(), host.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir, Mode: host.ModeAsk, Getenv: getenv,
+	p.asks = host.NewAsks(func(ev host.Event) { p.setup.Tell(ev) }, nil)
+	setup, err := host.Open(t.Context(), host.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir, Mode: permit.ModeAsk, Getenv: getenv,
 		Asker: p.asks.Approve, Interactive: true})
 	if err != nil {
 		t.Fatal(err)

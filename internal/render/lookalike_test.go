@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -25,7 +25,7 @@ func TestL11_Lookalikes(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	for name, q := range map[string]host.Question{
+	for name, q := range map[string]permit.Question{
 		"a command": {Request: tool.Request{Access: tool.Access{Command: "gi\u03c4 push"}}},
 		"a file":    {Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"file_path": "\u0441onfig.go", "content": "x"}`}, Access: tool.Access{Paths: []string{"/x/\u0441onfig.go"}}}},
 		"a page":    {Request: tool.Request{Call: llm.ToolCall{Name: "web_fetch", Args: `{"url": "https://ex\u0430mple.com"}`}, Access: tool.Access{Hosts: []string{"xn--exmple-4nf.com"}}}},
@@ -34,7 +34,7 @@ func TestL11_Lookalikes(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	if text := Question(host.Question{Request: tool.Request{Access: tool.Access{Command: strings.Repeat("x ", 100_000)}}}); !strings.Contains(text, "wants to run this, which has 200000 characters:\n") {
+	if text := Question(permit.Question{Request: tool.Request{Access: tool.Access{Command: strings.Repeat("x ", 100_000)}}}); !strings.Contains(text, "wants to run this, which has 200000 characters:\n") {
 		t.Errorf("a long line: %.200s", text)
 	}
 }

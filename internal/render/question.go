@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -29,7 +29,7 @@ func PlanChoices() string {
 }
 
 // plan returns what a person is told about a plan.
-func plan(q host.Question) string {
+func plan(q permit.Question) string {
 	text := "The agent wants to leave plan mode and to carry out this plan:\n" + indented(q.Plan, "  ")
 	if q.Problem != "" {
 		text += fmt.Sprintf("The last answer cannot be used: %s.\n", strings.TrimSuffix(OneLine(q.Problem), "."))
@@ -39,7 +39,7 @@ func plan(q host.Question) string {
 
 // Question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen or look blank are
 // escapes.
-func Question(q host.Question) string {
+func Question(q permit.Question) string {
 	if q.Plan != "" {
 		return sanitize.Blanks(plan(q))
 	}
@@ -47,7 +47,7 @@ func Question(q host.Question) string {
 }
 
 // aboutCall returns what a person is told about a call, with the characters that look blank.
-func aboutCall(q host.Question) string {
+func aboutCall(q permit.Question) string {
 	var b strings.Builder
 	who := "The agent"
 	if q.AgentID != "" {
@@ -93,7 +93,7 @@ func aboutCall(q host.Question) string {
 }
 
 // judged returns the text that decides what a call does: its command, or what names its files and hosts.
-func judged(q host.Question) string {
+func judged(q permit.Question) string {
 	if q.Access.Command != "" || len(q.Access.Hosts) == 0 {
 		return strings.Join(append([]string{q.Access.Command}, q.Access.Paths...), "\n")
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -19,8 +19,8 @@ func FuzzQuestion(f *testing.F) {
 	f.Add("x", "", `{"a":{"b":[1,2]},"a`, "", "")
 	f.Add("shell", "l\u03d0s\xef\n\u0430", "", "", "")
 	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
-		q := host.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, Dir: path,
-			Links: []host.Link{{Path: path, Target: path}}}
+		q := permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, Dir: path,
+			Links: []permit.Link{{Path: path, Target: path}}}
 		text := Question(q) + Choices([]string{rule})
 		if clean := sanitize.Text(text); clean != text {
 			t.Errorf("the terminal gets %q", text)

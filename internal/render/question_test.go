@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
 // The question shows who asks, where a command runs, where links lead, which files need an approval, and what a call does.
 func TestL11_QuestionsSayWhat(t *testing.T) {
-	for want, q := range map[string]host.Question{
+	for want, q := range map[string]permit.Question{
 		"The subagent agent-2 wants to run:\n  make\n  run_in_background: true\nIn the directory /w/sub.\nAsked because make is unknown.\n": {Dir: "/w/sub", Reason: "make is unknown.",
 			Request: tool.Request{AgentID: "agent-2", Access: tool.Access{Command: "make"}, Call: llm.ToolCall{Args: `{"command":"make","description":"ls","timeout_ms":3,"run_in_background":true}`}}},
-		"The agent wants to call edit_file:\n  file_path: link\n  replace_all: true\n  - old\n  - text\n  + new\n/w/link leads to /etc/passwd.\n": {Links: []host.Link{{Path: "/w/link", Target: "/etc/passwd"}},
+		"The agent wants to call edit_file:\n  file_path: link\n  replace_all: true\n  - old\n  - text\n  + new\n/w/link leads to /etc/passwd.\n": {Links: []permit.Link{{Path: "/w/link", Target: "/etc/passwd"}},
 			Request: tool.Request{Call: llm.ToolCall{Name: "edit_file", Args: `{"new_string":"new","file_path":"link","old_string":"old\ntext\n","replace_all":true}`}}},
 		"The agent wants to call write_file:\n  content:\n    a\\u{202e}\n    b\nIt changes /w/.mcp.json: it starts programs.\n": {Reason: "it is guarded",
 			Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"content":"a\u202e\nb\n"}`}, Access: tool.Access{Guarded: []tool.Guarded{{Path: "/w/.mcp.json", Why: "it starts programs"}}}}},
@@ -36,7 +36,7 @@ func TestA15_QuestionHidesNothing(t *testing.T) {
 		{Call: llm.ToolCall{Name: "shell", Args: "rm x\r  ls\x1b[K"}},
 		{Call: llm.ToolCall{Name: "rm x\r  ls\x1b[K"}},
 	} {
-		if got := Question(host.Question{Request: req}); !strings.Contains(got, `rm x\u{d}  ls\u{1b}[K`) {
+		if got := Question(permit.Question{Request: req}); !strings.Contains(got, `rm x\u{d}  ls\u{1b}[K`) {
 			t.Errorf("the question is %q", got)
 		}
 	}
@@ -45,9 +45,9 @@ func TestA15_QuestionHidesNothing(t *testing.T) {
 // Characters that look blank are escapes in all that a person is asked.
 func TestU20_QuestionShowsBlanks(t *testing.T) {
 	for name, got := range map[string]string{
-		"a command":  Question(host.Question{Request: tool.Request{Access: tool.Access{Command: "ls\u2800\u3164\uffa0"}}}),
-		"arguments":  Question(host.Question{Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"content":"ls\u2800\u3164\uffa0"}`}}}),
-		"a plan":     Question(host.Question{Plan: "ls\u2800\u3164\uffa0"}),
+		"a command":  Question(permit.Question{Request: tool.Request{Access: tool.Access{Command: "ls\u2800\u3164\uffa0"}}}),
+		"arguments":  Question(permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: "write_file", Args: `{"content":"ls\u2800\u3164\uffa0"}`}}}),
+		"a plan":     Question(permit.Question{Plan: "ls\u2800\u3164\uffa0"}),
 		"a rule":     Choices([]string{"Bash(ls\u2800\u3164\uffa0)"}),
 		"a question": ModelQuestion(tool.Question{Text: "ls\u2800\u3164\uffa0"}),
 		"an option":  ModelQuestion(tool.Question{Options: []string{"ls\u2800\u3164\uffa0"}}),

@@ -75,7 +75,7 @@ func agentTool() tool.Tool {
 	spawn := sharedAgentTool("spawn_agent")
 	t.Limit, t.Needs, t.Instead = spawn.Limit, spawn.Needs, spawn.Instead
 	return tool.WithAccess(t, func(args agentArgs) tool.Access {
-		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt)}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt), About: args.Type}
 	})
 }
 

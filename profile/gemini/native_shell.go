@@ -65,7 +65,7 @@ func runShellCommand() tool.Tool {
 	t.Limit, t.Instead = shell.Limit, shell.Instead
 	return tool.WithAccess(t, func(args runShellArgs) tool.Access {
 		if args.Background { // the shell gets a patch as well, and knows no apply_patch
-			return tool.Access{Effect: tool.Writes, Command: args.Command}
+			return tool.Access{Effect: tool.Writes, Command: args.Command, Dir: args.DirPath}
 		}
 		return coding.CommandAccess(args.Command, args.DirPath)
 	})

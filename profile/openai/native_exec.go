@@ -23,6 +23,7 @@ type execArgs struct {
 	Shell           string  `json:"shell"`
 	Login           bool    `json:"login"`
 	TTY             bool    `json:"tty"`
+	Sandbox         string  `json:"sandbox_permissions"`
 	YieldTimeMS     float64 `json:"yield_time_ms"`
 	MaxOutputTokens float64 `json:"max_output_tokens"`
 }
@@ -36,8 +37,8 @@ const (
 	bytesPerToken = 4 // an estimate
 )
 
-// execParameters is written by hand because an enum is not inferred. The last three ask for an approval. Nothing here reads them; they
-// are for a host's permission hook, which sees all arguments.
+// execParameters is written by hand because an enum is not inferred. The last three ask for an
+// approval, and the reasons are for a host's permission hook, which sees all arguments.
 const execParameters = `{"type":"object","properties":{
 "cmd":{"type":"string","description":"The command line to run."},
 "workdir":{"type":"string","description":"The directory to run it in. Default: the working directory."},
@@ -62,7 +63,26 @@ func execCommand() tool.Tool {
 		Parameters: json.RawMessage(execParameters),
 	}, runExec)
 	t.Limit, t.Instead = execLimit(execTokens), dialect().Shell(0).Instead
-	return tool.WithAccess(t, func(args execArgs) tool.Access { return coding.CommandAccess(args.Cmd, args.Workdir) })
+	return tool.WithAccess(t, func(args execArgs) tool.Access {
+		access := coding.CommandAccess(args.Cmd, args.Workdir)
+		access.Asks = args.asks()
+		return access
+	})
+}
+
+// asks returns why a person has to approve of a command whatever it is, or "".
+func (a *execArgs) asks() string {
+	switch {
+	case a.Shell != "":
+		return "it chooses the shell " + a.Shell
+	case a.Login:
+		return "the shell reads its login files first"
+	case a.TTY:
+		return "in a terminal it may start other programs, such as pagers"
+	case a.Sandbox == "require_escalated":
+		return "it asks to run outside the sandbox"
+	}
+	return ""
 }
 
 // execLimit returns the limit for a number of tokens.

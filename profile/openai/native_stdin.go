@@ -51,7 +51,7 @@ func writeStdin() tool.Tool {
 		if args.Chars == "" {
 			return tool.Access{Effect: tool.ReadOnly}
 		}
-		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("session %s: write %q", args.id(), args.Chars)}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("session %s: write %q", args.id(), args.Chars), Ends: args.Chars == interruptKey}
 	})
 }
 

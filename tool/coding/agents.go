@@ -51,6 +51,7 @@ func (d Dialect) Agents() []tool.Tool {
 	def.Parameters = schema("spawn_agent_of_kind")
 	ofKind := agentTool(tool.Writes, def, spawnAgent)
 	spawn.Run = ofKind.Run
+	spawn = tool.WithAccess(spawn, func(args spawnKindArgs) tool.Access { return tool.Access{Effect: tool.Writes, About: args.Agent} })
 	spawn.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
 		listed := ofKind.ToolDefinition
 		listed.Description += "\n\n" + ListAgents(agents)

@@ -47,7 +47,8 @@ func (d Dialect) Process() tool.Tool {
 		if args.Action == "" || args.Action == actionRead {
 			return tool.Access{Effect: tool.ReadOnly}
 		}
-		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("process %s: %s %q", args.ID, args.Action, args.Input)}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("process %s: %s %q", args.ID, args.Action, args.Input),
+			Ends: args.Action == actionKill}
 	})
 }
 

@@ -46,7 +46,7 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 // models write as a command ([patch.FromScript]), and otherwise whatever the command says.
 func CommandAccess(script, dir string) tool.Access {
 	if _, ok := patch.FromScript(script); !ok {
-		return tool.Access{Effect: tool.Writes, Command: script}
+		return tool.Access{Effect: tool.Writes, Command: script, Dir: dir}
 	}
 	access := PatchAccess(script)
 	for i, name := range access.Paths {

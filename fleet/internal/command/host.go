@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/cli"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -134,9 +135,9 @@ func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
 		c.Checkpoints = s.checks
 	}
 	if s.asks {
-		c.Asker = func(ctx context.Context, q host.Question) (host.Answer, error) {
+		c.Asker = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 			d, err := j.Approve(ctx, q.Request)
-			return host.Answer{Verdict: d.Verdict, Reason: d.Reason}, err
+			return permit.Answer{Verdict: d.Verdict, Reason: d.Reason}, err
 		}
 	}
 	c.Instrument = func(o *agent.Options, _ *secret.Masker) { j.Attach(o) }

@@ -1,4 +1,4 @@
-package host
+package permit
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func TestN8_ModesWhoLeavesPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewGate(ModePlan, load(c.rule), local)
-			g.Ask, g.leave = c.ask, func(m Mode) { t.Errorf("the mode is %s now", m) }
+			g.Ask, g.LeavePlan = c.ask, func(m Mode) { t.Errorf("the mode is %s now", m) }
 			hook := func(context.Context, tool.Request) (Opinion, error) {
 				return Opinion{Says: c.hook, Reason: "the hook"}, nil
 			}

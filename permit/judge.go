@@ -1,9 +1,10 @@
-package host
+package permit
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -17,6 +18,7 @@ type Opinion struct {
 	Says   Stance
 	Reason string // for the model if the hook denies, for the person if it asks
 	Args   string // when not empty, replaces the arguments
+	Value  any    // when not nil, goes with the call; see [Values]
 }
 
 // Stance is a hook's verdict.
@@ -31,14 +33,17 @@ const (
 	Denies
 )
 
-// consult asks hooks in order. It returns the request with the arguments as they have changed them, and the strictest opinion. The first
-// that denies ends the round.
-func consult(ctx context.Context, hooks []Hook, req tool.Request) (tool.Request, Opinion, error) {
+// consult asks hooks in order and keeps their values. It returns the request with the arguments as
+// they have changed them, and the strictest opinion. The first that denies ends the round.
+func (p *passage) consult(ctx context.Context, hooks []Hook, req tool.Request) (tool.Request, Opinion, error) {
 	var strictest Opinion
 	for _, hook := range hooks {
 		o, err := hook(ctx, req)
 		if err != nil {
 			return req, Opinion{}, err
+		}
+		if o.Value != nil {
+			p.values = append(slices.Clip(p.values), o.Value)
 		}
 		if o.Says > strictest.Says {
 			strictest = o
@@ -59,7 +64,7 @@ func consult(ctx context.Context, hooks []Hook, req tool.Request) (tool.Request,
 type judgement rules.Decision
 
 // judge returns what rules and hooks say about a call in the gate's mode.
-func (g *Gate) judge(ctx context.Context, req tool.Request, wish Opinion) judgement {
+func (g *Gate) judge(req tool.Request, wish Opinion, ruled rules.Decision) judgement {
 	if wish.Says == Denies {
 		return judgement{Reason: wish.Reason}
 	}
@@ -67,11 +72,11 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, wish Opinion) judgem
 	if mode == ModeReadOnly && req.Access.Effect != tool.ReadOnly {
 		return judgement{Reason: readOnlySession}
 	}
-	j := judgement(g.Rules.Decide(ctx, g.Env, req))
+	j := judgement(ruled)
 	switch {
 	case j.Verdict == tool.Deny:
 	case mode == ModePlan && !j.Reads:
-		j = judgement{Reason: g.planRefusal()}
+		j = judgement{Reason: "the session is in plan mode. " + g.Planning()}
 	case mode == ModeFull && j.Denied:
 		j = judgement{Reason: j.Reason}
 	case mode == ModeFull:

@@ -1,9 +1,8 @@
-package host
+package permit
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
@@ -57,16 +56,7 @@ func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, p
 }
 
 // commandDir returns the directory that a call names for its command, or "." if it names none.
-func commandDir(req tool.Request) string {
-	var args struct {
-		Workdir string `json:"workdir"`  // of exec_command
-		DirPath string `json:"dir_path"` // of run_shell_command
-	}
-	if json.Unmarshal([]byte(req.Call.Args), &args) != nil { // raw input has no directory
-		return "."
-	}
-	return cmp.Or(args.Workdir, args.DirPath, ".")
-}
+func commandDir(req tool.Request) string { return cmp.Or(req.Access.Dir, ".") }
 
 // Asker asks a person about a call. Calls of one [Gate] come one at a time.
 type Asker func(ctx context.Context, q Question) (Answer, error)

@@ -1,4 +1,4 @@
-package host
+package permit
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"sync"
 
@@ -76,27 +77,19 @@ func contentOf(ctx context.Context, e env.Environment, name string) env.Hash {
 	return hash
 }
 
-// approve keeps what a call may touch until the call runs.
-func (g *Gate) approve(req tool.Request, a *approval) {
-	if len(a.leads) == 0 && a.dir == "" {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.approved.put(keyOf(req), a)
-}
+// sameAs reports whether two calls would touch the same places.
+func (a *approval) sameAs(b *approval) bool { return a.dir == b.dir && maps.Equal(a.leads, b.leads) }
 
-// Middleware implements [tool.Middleware]. It runs each call in an environment that refuses to touch anything but what was approved.
+// Middleware implements [tool.Middleware]. It runs each call in an environment that refuses to touch
+// anything but what was approved.
 func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-		g.mu.Lock()
-		a, ok := g.approved.take(callKey{call.SessionID, call.ID})
-		g.mu.Unlock()
-		if !ok {
+		p, ok := call.Value.(*passage)
+		if !ok || p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
 			return next(ctx, call)
 		}
 		within := *call
-		within.Env = &approvedEnv{Base: env.Base{Environment: call.Env}, approval: a}
+		within.Env = &approvedEnv{Base: env.Base{Environment: call.Env}, approval: p.touches}
 		return next(ctx, &within)
 	}
 }

@@ -1,4 +1,4 @@
-package host_test
+package permit_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
@@ -20,11 +20,11 @@ import (
 
 // counter counts questions and keeps the last one.
 type counter struct {
-	questions []host.Question
-	answer    host.Answer
+	questions []permit.Question
+	answer    permit.Answer
 }
 
-func (c *counter) ask(_ context.Context, q host.Question) (host.Answer, error) {
+func (c *counter) ask(_ context.Context, q permit.Question) (permit.Answer, error) {
 	c.questions = append(c.questions, q)
 	return c.answer, nil
 }
@@ -32,7 +32,7 @@ func (c *counter) ask(_ context.Context, q host.Question) (host.Answer, error) {
 // gated holds a gate in front of the real tools, in a real directory.
 type gated struct {
 	*testing.T
-	*host.Gate
+	*permit.Gate
 	*counter
 	dir      string
 	registry *tool.Registry
@@ -59,7 +59,7 @@ func newGate(t *testing.T, settings string) *gated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gated{T: t, Gate: host.NewGate(host.ModeAsk, set, env.Protect(local, env.DefaultProtection())), counter: &counter{answer: host.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
+	g := &gated{T: t, Gate: permit.NewGate(permit.ModeAsk, set, env.Protect(local, env.DefaultProtection())), counter: &counter{answer: permit.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
 	g.Gate.Ask = g.counter.ask
 	return g
 }
@@ -86,29 +86,29 @@ func (g *gated) call(name string, args map[string]any) string {
 const someRules = `{"permissions": {"allow": ["Bash(echo yes)"], "ask": [{"rule": "Bash(echo ask:*)", "reason": "ask first"}], "deny": [{"rule": "Bash(echo no:*)", "reason": "say yes"}]}}`
 
 // says returns a hook that always says the same.
-func says(s host.Stance) host.Hook {
-	return func(context.Context, tool.Request) (host.Opinion, error) {
-		return host.Opinion{Says: s, Reason: "the hook"}, nil
+func says(s permit.Stance) permit.Hook {
+	return func(context.Context, tool.Request) (permit.Opinion, error) {
+		return permit.Opinion{Says: s, Reason: "the hook"}, nil
 	}
 }
 
 // Neither --yes nor a hook allows a search of a directory with a file that a rule denies. A person may.
 func TestL1_DeniedFilesInTrees(t *testing.T) {
 	for name, c := range map[string]struct {
-		mode host.Mode
+		mode permit.Mode
 		list string
 		runs bool
 		asks int
 	}{
-		"yes to all":              {host.ModeFull, "deny", false, 0},
-		"yes to all, a rule asks": {host.ModeFull, "ask", true, 0},
-		"a hook allows":           {host.ModeAsk, "deny", true, 1},
-		"a hook allows, asked":    {host.ModeAsk, "ask", true, 1},
+		"yes to all":              {permit.ModeFull, "deny", false, 0},
+		"yes to all, a rule asks": {permit.ModeFull, "ask", true, 0},
+		"a hook allows":           {permit.ModeAsk, "deny", true, 1},
+		"a hook allows, asked":    {permit.ModeAsk, "ask", true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, `{"permissions": {"`+c.list+`": ["Read(key)"]}}`)
 			g.SetMode(c.mode)
-			g.BeforeRules = []host.Hook{says(host.Allows)}
+			g.BeforeRules = []permit.Hook{says(permit.Allows)}
 			if err := os.WriteFile(filepath.Join(g.dir, "key"), []byte("hidden text"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestL1_DeniedChanges(t *testing.T) {
 	for script, runs := range map[string]bool{"cp a prod/y": false, "echo x > prod/y": false, "echo x | tee prod/y": false, "mv a prod/y": false, "mv prod old": false,
 		"rm -rf ./*": false, "rm -r .": false, "git diff --no-index --output=prod/y a b": false, "sort -o prod/y a": false, "cp a b": true, "sort -o b a; rm a": true} {
 		g := newGate(t, `{"permissions": {"allow": ["Bash(git diff:*)"], "deny": ["Edit(prod/**)"]}}`)
-		g.SetMode(host.ModeFull)
+		g.SetMode(permit.ModeFull)
 		for name, text := range map[string]string{"a": "new", "prod/y": "old"} {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(g.dir, name)), 0o755), os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
@@ -145,45 +145,45 @@ func TestL1_DeniedChanges(t *testing.T) {
 func TestL11_Order(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		mode            host.Mode
-		before, request host.Stance
+		mode            permit.Mode
+		before, request permit.Stance
 		nobody          bool
 		// what becomes of a command that a rule allows, that no rule is about, that a rule asks about and that one denies: r runs, a asks and
 		// runs, d is denied
 		want string
 	}{
 		"rules":                   {want: "raad"},
-		"hook allows":             {before: host.Allows, want: "rrad"},
-		"hook asks":               {before: host.Asks, want: "aaad"},
-		"hook denies":             {before: host.Denies, want: "dddd"},
-		"request hook allows":     {request: host.Allows, want: "rrad"},
-		"request hook denies":     {request: host.Denies, want: "rddd"},
-		"request hook asks":       {request: host.Asks, want: "raad"},
-		"asks, but then allows":   {before: host.Asks, request: host.Allows, want: "aaad"},
-		"allows, but then denies": {before: host.Allows, request: host.Denies, want: "rrdd"},
+		"hook allows":             {before: permit.Allows, want: "rrad"},
+		"hook asks":               {before: permit.Asks, want: "aaad"},
+		"hook denies":             {before: permit.Denies, want: "dddd"},
+		"request hook allows":     {request: permit.Allows, want: "rrad"},
+		"request hook denies":     {request: permit.Denies, want: "rddd"},
+		"request hook asks":       {request: permit.Asks, want: "raad"},
+		"asks, but then allows":   {before: permit.Asks, request: permit.Allows, want: "aaad"},
+		"allows, but then denies": {before: permit.Allows, request: permit.Denies, want: "rrdd"},
 		"nobody to ask":           {nobody: true, want: "rddd"},
-		"only hooks to ask":       {nobody: true, request: host.Allows, want: "rrdd"},
-		"yes to all":              {mode: host.ModeFull, want: "rrrd"},
-		"yes to all, hook asks":   {mode: host.ModeFull, before: host.Asks, want: "rrrd"},
-		"yes to all, hook denies": {mode: host.ModeFull, before: host.Denies, want: "dddd"},
-		"read only":               {mode: host.ModeReadOnly, want: "dddd"},
-		"plan":                    {mode: host.ModePlan, want: "rdad"},
-		"plan, hook allows":       {mode: host.ModePlan, before: host.Allows, want: "rdad"},
-		"plan, request allows":    {mode: host.ModePlan, request: host.Allows, want: "rdad"},
-		"plan, hook asks":         {mode: host.ModePlan, before: host.Asks, want: "adad"},
-		"plan, nobody":            {mode: host.ModePlan, nobody: true, want: "rddd"},
-		"edits":                   {mode: host.ModeAcceptEdits, want: "raad"},
-		"edits, hook allows":      {mode: host.ModeAcceptEdits, before: host.Allows, want: "rrad"},
-		"edits, nobody":           {mode: host.ModeAcceptEdits, nobody: true, want: "rddd"},
+		"only hooks to ask":       {nobody: true, request: permit.Allows, want: "rrdd"},
+		"yes to all":              {mode: permit.ModeFull, want: "rrrd"},
+		"yes to all, hook asks":   {mode: permit.ModeFull, before: permit.Asks, want: "rrrd"},
+		"yes to all, hook denies": {mode: permit.ModeFull, before: permit.Denies, want: "dddd"},
+		"read only":               {mode: permit.ModeReadOnly, want: "dddd"},
+		"plan":                    {mode: permit.ModePlan, want: "rdad"},
+		"plan, hook allows":       {mode: permit.ModePlan, before: permit.Allows, want: "rdad"},
+		"plan, request allows":    {mode: permit.ModePlan, request: permit.Allows, want: "rdad"},
+		"plan, hook asks":         {mode: permit.ModePlan, before: permit.Asks, want: "adad"},
+		"plan, nobody":            {mode: permit.ModePlan, nobody: true, want: "rddd"},
+		"edits":                   {mode: permit.ModeAcceptEdits, want: "raad"},
+		"edits, hook allows":      {mode: permit.ModeAcceptEdits, before: permit.Allows, want: "rrad"},
+		"edits, nobody":           {mode: permit.ModeAcceptEdits, nobody: true, want: "rddd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, someRules)
 			g.SetMode(c.mode)
-			if c.before != host.NoOpinion {
-				g.BeforeRules = []host.Hook{says(host.NoOpinion), says(c.before)}
+			if c.before != permit.NoOpinion {
+				g.BeforeRules = []permit.Hook{says(permit.NoOpinion), says(c.before)}
 			}
-			if c.request != host.NoOpinion {
-				g.BeforeQuestion = []host.Hook{says(c.request)}
+			if c.request != permit.NoOpinion {
+				g.BeforeQuestion = []permit.Hook{says(c.request)}
 			}
 			if c.nobody {
 				g.Gate.Ask = nil
@@ -226,43 +226,45 @@ func TestL11_RulesAreNamed(t *testing.T) {
 
 // Arguments that a hook or a person changes are validated and judged again.
 func TestL11_ChangedArguments(t *testing.T) {
-	change := func(command string) host.Hook {
-		return func(context.Context, tool.Request) (host.Opinion, error) {
-			return host.Opinion{Says: host.Allows, Args: `{"command":"` + command + `"}`}, nil
+	change := func(command string) permit.Hook {
+		return func(context.Context, tool.Request) (permit.Opinion, error) {
+			return permit.Opinion{Says: permit.Allows, Args: `{"command":"` + command + `"}`}, nil
 		}
 	}
 	for name, c := range map[string]struct {
-		before, request host.Hook
+		before, request permit.Hook
 		args            []string // of the person's answers
 		want            string
 		questions       int
 	}{
 		"hook, to one that is denied":      {before: change("echo no"), want: "say yes"},
 		"hook, to one that is asked about": {before: change("echo ask"), want: "ask\n", questions: 1},
-		"hook, to an invalid one": {before: func(context.Context, tool.Request) (host.Opinion, error) {
-			return host.Opinion{Args: `{"commando":1}`}, nil
+		"hook, to an invalid one": {before: func(context.Context, tool.Request) (permit.Opinion, error) {
+			return permit.Opinion{Args: `{"commando":1}`}, nil
 		}, want: "a hook changed the arguments"},
-		"request hook, to one that is denied":    {request: change("echo no"), want: "say yes"},
-		"request hook, to a harmless one":        {request: change("mkdir e; echo harmless"), want: "harmless"},
-		"person, to one that is denied":          {args: []string{"echo no"}, want: "say yes", questions: 1},
-		"person, to an allowed one":              {args: []string{"echo yes"}, want: "yes\n", questions: 1},
-		"person, twice":                          {args: []string{"mkdir e; echo once", "mkdir e; echo twice", "mkdir e; echo twice"}, want: "twice", questions: 3},
-		"person, without end":                    {args: []string{"mkdir 1", "mkdir 2", "mkdir 3", "mkdir 4", "mkdir 5", "mkdir 6", "mkdir 7", "mkdir 8", "mkdir 9", "mkdir 10"}, want: "changed 8 times", questions: 8},
-		"failing hook":                           {before: func(context.Context, tool.Request) (host.Opinion, error) { return host.Opinion{}, errors.New("broken") }, want: "broken"},
+		"request hook, to one that is denied": {request: change("echo no"), want: "say yes"},
+		"request hook, to a harmless one":     {request: change("mkdir e; echo harmless"), want: "harmless"},
+		"person, to one that is denied":       {args: []string{"echo no"}, want: "say yes", questions: 1},
+		"person, to an allowed one":           {args: []string{"echo yes"}, want: "yes\n", questions: 1},
+		"person, twice":                       {args: []string{"mkdir e; echo once", "mkdir e; echo twice", "mkdir e; echo twice"}, want: "twice", questions: 3},
+		"person, without end":                 {args: []string{"mkdir 1", "mkdir 2", "mkdir 3", "mkdir 4", "mkdir 5", "mkdir 6", "mkdir 7", "mkdir 8", "mkdir 9", "mkdir 10"}, want: "changed 8 times", questions: 8},
+		"failing hook": {before: func(context.Context, tool.Request) (permit.Opinion, error) {
+			return permit.Opinion{}, errors.New("broken")
+		}, want: "broken"},
 		"hook, and the person sees what it made": {before: change("mkdir f; echo hook"), args: []string{"mkdir f; echo hook"}, want: "hook\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, someRules)
 			if c.before != nil {
-				g.BeforeRules = []host.Hook{c.before}
+				g.BeforeRules = []permit.Hook{c.before}
 			}
 			if c.request != nil {
-				g.BeforeQuestion = []host.Hook{c.request}
+				g.BeforeQuestion = []permit.Hook{c.request}
 			}
 			asked := 0
-			g.Gate.Ask = func(_ context.Context, q host.Question) (host.Answer, error) {
+			g.Gate.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				asked++
-				answer := host.Answer{Verdict: tool.Allow}
+				answer := permit.Answer{Verdict: tool.Allow}
 				if asked <= len(c.args) {
 					args, err := json.Marshal(map[string]string{"command": c.args[asked-1]})
 					if err != nil {
@@ -283,12 +285,12 @@ func TestL11_ChangedArguments(t *testing.T) {
 func TestL11_InvalidEditIsAskedAgain(t *testing.T) {
 	g := newGate(t, someRules)
 	var problems []string
-	g.Gate.Ask = func(_ context.Context, q host.Question) (host.Answer, error) {
+	g.Gate.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		problems = append(problems, q.Problem)
 		if len(problems) == 1 {
-			return host.Answer{Verdict: tool.Allow, Args: `{"commando":1}`}, nil
+			return permit.Answer{Verdict: tool.Allow, Args: `{"commando":1}`}, nil
 		}
-		return host.Answer{Verdict: tool.Allow}, nil
+		return permit.Answer{Verdict: tool.Allow}, nil
 	}
 	if result := g.shell("mkdir d; echo done"); len(problems) != 2 || problems[0] != "" || !strings.Contains(problems[1], "invalid arguments") || !strings.Contains(result, "done") {
 		t.Errorf("problems %q, result %q", problems, result)
@@ -313,7 +315,7 @@ func TestL3_RememberedAnswers(t *testing.T) {
 	if n := len(g.questions); n != 4 || g.questions[3].Allow != nil || len(g.questions[3].Access.Guarded) != 1 {
 		t.Errorf("asked %d times, want four times; the last question is %+v", n, g.questions[n-1])
 	}
-	g.BeforeRules = []host.Hook{says(host.Allows)}
+	g.BeforeRules = []permit.Hook{says(permit.Allows)}
 	if g.call("write_file", map[string]any{"file_path": ".mcp.json", "content": "{}"}); len(g.questions) != 5 {
 		t.Error("a hook has answered the question about a guarded file")
 	}
@@ -333,93 +335,106 @@ func TestL5_OutsideTheSandbox(t *testing.T) {
 	if q := g.questions[0]; q.Access.Command != "touch /etc/x" || q.AgentID != "agent-1" || !slices.Equal(q.Refused, refused) || q.Allow != nil {
 		t.Errorf("the question is %+v", q)
 	}
-	g.answer = host.Answer{Reason: "no"}
+	g.answer = permit.Answer{Reason: "no"}
 	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
 		t.Errorf("no: %v, %v", ok, err)
 	}
-	g.answer = host.Answer{Verdict: tool.Allow}
-	g.BeforeRules, g.BeforeQuestion = []host.Hook{says(host.Allows)}, []host.Hook{says(host.Allows)}
-	for _, mode := range []host.Mode{host.ModeFull, host.ModeReadOnly, host.ModePlan} {
+	g.answer = permit.Answer{Verdict: tool.Allow}
+	g.BeforeRules, g.BeforeQuestion = []permit.Hook{says(permit.Allows)}, []permit.Hook{says(permit.Allows)}
+	for _, mode := range []permit.Mode{permit.ModeFull, permit.ModeReadOnly, permit.ModePlan} {
 		g.SetMode(mode)
 		if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
 			t.Errorf("mode %s: %v, %v", mode, ok, err)
 		}
 	}
-	g.SetMode(host.ModeAsk)
+	g.SetMode(permit.ModeAsk)
 	ask := g.Gate.Ask
-	g.Gate.Ask = func(ctx context.Context, q host.Question) (host.Answer, error) {
-		g.SetMode(host.ModePlan)
+	g.Gate.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+		g.SetMode(permit.ModePlan)
 		return ask(ctx, q)
 	}
 	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
 		t.Errorf("plan mode since the question: %v, %v", ok, err)
 	}
-	g.SetMode(host.ModeAsk)
+	g.SetMode(permit.ModeAsk)
 	g.Gate.Ask = nil
 	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil || len(g.questions) != 3 {
 		t.Errorf("nobody: %v, %v, %d questions", ok, err, len(g.questions))
 	}
 }
 
-// KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file holds, and leaves a file that it does not
-// understand alone. Concurrent calls lose nothing.
-func TestL3_KeepRules(t *testing.T) {
-	state := t.TempDir()
-	getenv := variables("XDG_STATE_HOME", state, "HOME", state)
-	file := filepath.Join(state, "attractor", "rules.json")
-	errs := make(chan error)
-	names := []string{"Bash(one:*)", "Bash(two:*)", "Bash(three < 'four' & five)", "Edit(./**)"}
-	for _, name := range names {
-		go func() {
-			where, err := host.KeepRules(t.Context(), getenv, []string{name, "Bash(all:*)"})
-			if err == nil && where != file {
-				err = errors.New(where)
+// counting counts the decisions of rules.
+type counting struct {
+	permit.Rules
+	decided int
+}
+
+func (c *counting) Decide(ctx context.Context, e env.Environment, req tool.Request) rules.Decision {
+	c.decided++
+	return c.Rules.Decide(ctx, e, req)
+}
+
+// The rules decide once about a call, and again only if its arguments, the rules or the places that
+// it would touch have changed.
+func TestT3_RulesDecideOnce(t *testing.T) {
+	write := map[string]any{"file_path": "link", "content": "x"}
+	for name, c := range map[string]struct {
+		meanwhile func(g *gated) // between Authorize and Approve
+		answer    permit.Answer
+		want      int
+	}{
+		"nothing":        {func(*gated) {}, permit.Answer{Verdict: tool.Allow}, 1},
+		"a refusal":      {func(*gated) {}, permit.Answer{Reason: "no"}, 1},
+		"other rules":    {func(g *gated) { g.shell("touch other") }, permit.Answer{Verdict: tool.Allow, Remember: true}, 3},
+		"another target": {func(g *gated) { g.link("b", "link") }, permit.Answer{Verdict: tool.Allow}, 2},
+		"a mode":         {func(g *gated) { g.SetMode(permit.ModePlan) }, permit.Answer{Verdict: tool.Allow}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, `{"permissions":{}}`)
+			g.link("a", "link")
+			counted := &counting{Rules: g.Rules}
+			g.Rules, g.answer = counted, c.answer
+			data, err := json.Marshal(write)
+			if err != nil {
+				t.Fatal(err)
 			}
-			errs <- err
-		}()
+			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "2", Name: "write_file", Args: string(data)}), call, g.Authorize)
+			if !asks {
+				t.Fatal("nobody is asked")
+			}
+			c.meanwhile(g)
+			g.registry.Authorize(t.Context(), p, call, g.Approve)
+			if counted.decided != c.want {
+				t.Errorf("the rules decided %d times, want %d", counted.decided, c.want)
+			}
+		})
 	}
-	for range names {
-		if err := <-errs; err != nil {
-			t.Error(err)
+}
+
+// What hooks say about a call goes with it, whichever of them the gate follows.
+func TestT3_ValuesOfHooks(t *testing.T) {
+	g := newGate(t, `{"permissions":{}}`)
+	hook := func(value any, says permit.Stance) permit.Hook {
+		return func(context.Context, tool.Request) (permit.Opinion, error) { return permit.Opinion{Says: says, Value: value}, nil }
+	}
+	g.BeforeRules = []permit.Hook{hook("first", permit.NoOpinion), hook(nil, permit.NoOpinion), hook(2, permit.Asks)}
+	g.BeforeQuestion = []permit.Hook{hook("third", permit.NoOpinion)}
+	var got []any
+	call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+	p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"echo"}`}), call, g.Authorize)
+	if !asks {
+		t.Fatal("nobody is asked")
+	}
+	p, _ = g.registry.Authorize(t.Context(), p, call, g.Approve)
+	look := func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			got = permit.Values(call)
+			return next(ctx, call)
 		}
 	}
-	read := func() (all struct {
-		Hooks       any
-		Permissions struct{ Allow, Deny []string }
-	}) {
-		t.Helper()
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(data, &all); err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	want := slices.Sorted(slices.Values(append(names, "Bash(all:*)")))
-	if got := slices.Sorted(slices.Values(read().Permissions.Allow)); !slices.Equal(got, want) {
-		t.Errorf("the file has %q, want %q", got, want)
-	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the file is %v, %v", info.Mode(), err)
-	}
-	for content, kept := range map[string]bool{"\ufeff{}": true, `{"permissions":{"deny":["Bash(x)"]},"hooks":{}}`: true, "": true, "{": false, `{"permissions":null}`: false, `{"permissions":{"allow":3}}`: false} {
-		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		_, err := host.KeepRules(t.Context(), getenv, []string{"Bash(y)"})
-		if (err == nil) != kept {
-			t.Errorf("%q: %v", content, err)
-		}
-		if data, _ := os.ReadFile(file); !kept && string(data) != content {
-			t.Errorf("%q became %q", content, data)
-		}
-		if !kept {
-			continue
-		}
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || !slices.Contains(read().Permissions.Allow, "Bash(y)") {
-			t.Errorf("%q: the rule was not added, or others can read the file: %v, %v", content, info.Mode(), err)
-		}
+	p.Run(t.Context(), call, []tool.Middleware{look, g.Middleware}, nil)
+	if !slices.Equal(got, []any{"first", 2, "third"}) {
+		t.Errorf("middleware gets %v", got)
 	}
 }

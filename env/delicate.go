@@ -1,0 +1,33 @@
+package env
+
+// Delicate names files and directories that start programs or allow them, or that tell a later
+// session what to do.
+type Delicate struct {
+	Name string // in lower case
+	// Guarded says that no build and no program of a project's changes them, so that each change needs
+	// an approval, and commands in a sandbox make none.
+	Guarded bool
+}
+
+// DelicateFiles returns the one table of delicate files: [DefaultProtection], sandboxes and permission
+// rules use it, and what a project may start once it is trusted (package trust) is among its guarded
+// entries.
+func DelicateFiles() (all []Delicate) {
+	for _, name := range []string{
+		".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".vscode",
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+		".zlogout", ".envrc", ".gitconfig",
+	} {
+		all = append(all, Delicate{name, true})
+	}
+	for _, name := range []string{
+		".git", ".idea", ".github", ".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md", "agents.override.md",
+		"claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".cursor", ".gitmodules", ".yarnrc.yml", ".pnpmfile.cjs",
+		".cargo", ".circleci", ".devcontainer.json", ".zed", ".exrc", ".nvim.lua", ".gdbinit", ".lldbinit", "mise.toml",
+		".mise.toml", "lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".kiro",
+		".aider.conf.yml",
+	} {
+		all = append(all, Delicate{name, false})
+	}
+	return all
+}

@@ -1,0 +1,103 @@
+package permit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// write writes files, given as names and contents by turns.
+func (g *gated) write(pairs ...string) {
+	g.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		name := filepath.Join(g.dir, pairs[i])
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(pairs[i+1]), 0o644)); err != nil {
+			g.Fatal(err)
+		}
+	}
+}
+
+// link makes a symbolic link, in place of another one.
+func (g *gated) link(to, name string) {
+	g.Helper()
+	name = filepath.Join(g.dir, name)
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		g.Fatal(err)
+	}
+	if err := os.Symlink(to, name); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// swapping is an environment in which a link leads elsewhere as soon as it was looked at.
+type swapping struct {
+	env.Base
+	swap func()
+}
+
+func (s *swapping) Resolve(ctx context.Context, name string) (string, error) {
+	target, err := env.Resolve(ctx, s.Environment, name)
+	s.swap()
+	return target, err
+}
+
+// What is read is the file that was approved, also if the link that led to it changes between the question and the read, or between the
+// last look at it and the read.
+func TestL11_LinksThatChangeBeforeTheRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		tool string
+		args map[string]any
+	}{
+		"file":      {"read_file", map[string]any{"file_path": "link"}},
+		"directory": {"list_dir", map[string]any{"path": "dirs"}},
+		"search":    {"grep", map[string]any{"pattern": "text", "path": "dirs"}},
+		"names":     {"glob", map[string]any{"pattern": "*", "path": "dirs"}},
+	} {
+		for _, late := range []bool{false, true} {
+			g := newGate(t, `{"permissions": {"ask": ["Read"]}}`)
+			g.registry = approvedTools(t)
+			g.write("f", "shown text", "other", "hidden text", "a/shown", "shown text", "b/hidden", "hidden text")
+			relink := func(to, dir string) { g.link(to, "link"); g.link(dir, "dirs") }
+			relink("f", "a")
+			data, err := json.Marshal(c.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: c.tool, Args: string(data)}), call, g.Authorize)
+			if !asks {
+				t.Fatalf("%s: nobody is asked", name)
+			}
+			p, _ = g.registry.Authorize(t.Context(), p, call, g.Approve)
+			if late {
+				call.Env = &swapping{env.Base{Environment: g.Env}, func() { relink("other", "b") }}
+			} else {
+				relink("other", "b")
+			}
+			result := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text()
+			if strings.Contains(result, "hidden") || !late && !strings.Contains(result, "leads to") || name == "file" && late && !strings.Contains(result, "shown") {
+				t.Errorf("%s, late %v: %s", name, late, result)
+			}
+		}
+	}
+}
+
+// approvedTools are tools that read.
+func approvedTools(t *testing.T) *tool.Registry {
+	t.Helper()
+	r, err := tool.NewRegistry(coding.ReadFile(), coding.ListDir(), coding.Grep(), coding.Glob())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

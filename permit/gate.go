@@ -1,0 +1,247 @@
+package permit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Gate decides which tool calls run. A call passes, in this order, the hooks before the rules, the
+// rules, the hooks before the question, and the question to a person. Arguments that a hook or a
+// person changes are validated and pass the rules again.
+//
+// Authorize and Approve are hooks of a session and of its subagents, and Middleware is one of its
+// middlewares. All three are safe for concurrent use. The exported fields must not change once a
+// session has begun; the mode may.
+type Gate struct {
+	Rules Rules
+	// Env is the environment of the calls.
+	Env env.Environment
+	// BeforeRules are asked about each call, and BeforeQuestion about each call that a person would
+	// be asked about.
+	BeforeRules, BeforeQuestion []Hook
+	// Ask asks a person. If it is nil, nobody can be asked, and such calls are refused.
+	Ask Asker
+	// LeavePlan changes the mode when a person has approved a plan, in a session whose model has the
+	// tool of [ExitPlan]. Nil means that the model has none, so that only a person ends its planning.
+	LeavePlan func(Mode)
+
+	mode    atomic.Pointer[Mode]
+	allowed atomic.Int64  // how often a person has added rules
+	turn    chan struct{} // full while a person is asked
+}
+
+// NewGate returns a gate without hooks and without a person to ask. An empty mode means ModeAsk.
+func NewGate(mode Mode, r Rules, e env.Environment) *Gate {
+	g := &Gate{Rules: r, Env: e, turn: make(chan struct{}, 1)}
+	g.SetMode(mode)
+	return g
+}
+
+// Mode returns the mode, which says what becomes of the calls that the rules ask about.
+func (g *Gate) Mode() Mode { return *g.mode.Load() }
+
+// SetMode changes the mode for the calls that are judged from now on. An empty one means ModeAsk.
+func (g *Gate) SetMode(m Mode) {
+	m = cmp.Or(m, ModeAsk)
+	g.mode.Store(&m)
+}
+
+// Rules judge tool calls; see [rules.Set].
+type Rules interface {
+	Decide(ctx context.Context, e env.Environment, req tool.Request) rules.Decision
+	Allow(rules ...string) error
+}
+
+// maxEdits limits how often a call is judged again with other arguments before it is refused.
+const maxEdits = 8
+
+// passage is what a call carries from Authorize to Approve and to the middleware.
+type passage struct {
+	wish    Opinion
+	ruled   rules.Decision
+	args    string    // of the call that the rules decided about
+	allowed int64     // of the gate, then
+	touches *approval // what the call would touch then, or what it may touch
+	changed bool      // a person has changed the plan
+	values  []any     // of the hooks
+}
+
+// Values returns the values of the hooks' opinions about a call, for middleware inside and outside of
+// the gate's.
+func Values(call *tool.Call) []any {
+	if p, ok := call.Value.(*passage); ok {
+		return p.values
+	}
+	return nil
+}
+
+// Authorize implements [tool.Authorize]. It leaves to Approve what a person has to decide.
+func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	sent := req.Call.Args
+	p := new(passage)
+	req, wish, err := p.consult(ctx, g.BeforeRules, req)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	p.wish = wish
+	if g.isPlan(req) {
+		return g.authorizePlan(ctx, req, sent, p), nil
+	}
+	g.decide(ctx, req, p)
+	j := g.judge(req, wish, p.ruled)
+	if j.Verdict == tool.Ask && g.CanAsk() {
+		return decision(req, sent, tool.Ask, p), nil
+	}
+	return settle(req, sent, j, p), nil
+}
+
+// decide asks the rules about a call, unless they have decided about it. What the call would touch
+// is looked up first: if a link changes meanwhile, the call does not run.
+func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
+	allowed, touches := g.allowed.Load(), g.targets(ctx, req, false)
+	if p.touches != nil && p.args == req.Call.Args && p.allowed == allowed && p.touches.sameAs(touches) {
+		return
+	}
+	p.args, p.allowed, p.touches = req.Call.Args, allowed, touches
+	p.ruled = g.Rules.Decide(ctx, g.Env, req)
+}
+
+// CanAsk reports whether Approve can answer a question in the current mode.
+func (g *Gate) CanAsk() bool { return g.Mode().asks() && g.Answers() }
+
+// Answers reports whether there is a person or a hook to ask.
+func (g *Gate) Answers() bool { return g.Ask != nil || len(g.BeforeQuestion) > 0 }
+
+// take waits until nobody else is asked. The caller then calls give.
+func (g *Gate) take(ctx context.Context) (give func(), err error) {
+	select {
+	case g.turn <- struct{}{}:
+		return func() { <-g.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Approve implements [tool.Authorize]. It waits until nobody else is asked and judges the call again,
+// because an answer may have allowed it meanwhile.
+func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	give, err := g.take(ctx)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	defer give()
+	p := &passage{wish: Opinion{Says: Asks}}
+	if carried, ok := req.Value.(*passage); ok {
+		*p = *carried
+	}
+	if g.isPlan(req) {
+		return g.approvePlan(ctx, req, p)
+	}
+	sent, hooked, problem := req.Call.Args, false, ""
+	for range maxEdits {
+		g.decide(ctx, req, p)
+		j := g.judge(req, p.wish, p.ruled)
+		if j.Verdict != tool.Ask {
+			return settle(req, sent, j, p), nil
+		}
+		if !hooked && len(g.BeforeQuestion) > 0 {
+			if req, err = g.beforeQuestion(ctx, req, p); err != nil {
+				return tool.Decision{}, err
+			}
+			hooked = true
+			continue
+		}
+		if g.Ask == nil {
+			return settle(req, sent, j, p), nil
+		}
+		p.touches = g.targets(ctx, req, true)
+		answer, err := g.Ask(ctx, g.questionFor(ctx, req, j, problem))
+		if err != nil {
+			return tool.Decision{}, err
+		}
+		if answer.Verdict != tool.Allow {
+			return tool.Decision{Reason: answer.Reason}, nil
+		}
+		if answer.Args == "" || answer.Args == req.Call.Args {
+			return g.accept(req, sent, j, answer, p)
+		}
+		edited, err := req.WithArgs(ctx, answer.Args)
+		if err != nil {
+			problem = err.Error()
+			continue
+		}
+		req, problem = edited, ""
+	}
+	return tool.Decision{Reason: fmt.Sprintf("its arguments were changed %d times without a decision", maxEdits)}, nil
+}
+
+// Outside asks a person whether the command of a call, which the sandbox has refused something, may
+// run once more outside it. Nobody else can allow that: no rule, no hook and no mode. It returns
+// false if there is nobody to ask, and in plan mode.
+func (g *Gate) Outside(ctx context.Context, call *tool.Call, refused []string) (bool, error) {
+	if m := g.Mode(); m != ModeAsk && m != ModeAcceptEdits || g.Ask == nil {
+		return false, nil
+	}
+	give, err := g.take(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer give()
+	req := tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: call.Env.WorkDir(), Access: call.Access,
+		Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
+	q := g.questionFor(ctx, req, judgement{}, "")
+	q.Refused = refused
+	answer, err := g.Ask(ctx, q)
+	return err == nil && answer.Verdict == tool.Allow && answer.Args == "" && g.Mode() != ModePlan, err
+}
+
+// beforeQuestion asks the hooks before the question. What they allow counts as if the hooks before
+// the rules had.
+func (g *Gate) beforeQuestion(ctx context.Context, req tool.Request, p *passage) (tool.Request, error) {
+	req, answer, err := p.consult(ctx, g.BeforeQuestion, req)
+	if p.wish.Says == NoOpinion || answer.Says == Denies {
+		p.wish = answer
+	}
+	return req, err
+}
+
+// accept carries out a person's approval.
+func (g *Gate) accept(req tool.Request, sent string, j judgement, answer Answer, p *passage) (tool.Decision, error) {
+	if g.Mode() == ModePlan { // since the question appeared, perhaps
+		if now := g.judge(req, p.wish, p.ruled); now.Verdict == tool.Deny {
+			return settle(req, sent, now, p), nil
+		}
+	}
+	if answer.Remember && len(j.Suggest) > 0 {
+		if err := g.Rules.Allow(j.Suggest...); err != nil {
+			return tool.Decision{}, fmt.Errorf("cannot allow %q: %w", j.Suggest, err)
+		}
+		g.allowed.Add(1)
+	}
+	return decision(req, sent, tool.Allow, p), nil
+}
+
+// settle returns the decision for a judgement that no person can change any more.
+func settle(req tool.Request, sent string, j judgement, p *passage) tool.Decision {
+	if j.Verdict == tool.Allow {
+		return decision(req, sent, tool.Allow, p)
+	}
+	return tool.Decision{Reason: j.refusal()}
+}
+
+// decision returns a verdict with the arguments of the request if these are not the ones that were
+// sent.
+func decision(req tool.Request, sent string, v tool.Verdict, p *passage) tool.Decision {
+	d := tool.Decision{Verdict: v, Value: p}
+	if req.Call.Args != sent {
+		d.Args = req.Call.Args
+	}
+	return d
+}

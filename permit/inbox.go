@@ -1,0 +1,352 @@
+package permit
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Inbox keeps what people are asked, and takes their answers by id: whether a tool call may run, and
+// what a tool or the model wants to know. It is for programs whose people are elsewhere, such as
+// behind a web page. Its method Approve is an [Asker], and Question answers the questions of
+// [tool.Question]. Both wait until Decide or Reply brings the answer, the context or the time limit
+// ends, or Close is called. Each ask ends exactly once.
+//
+// All methods are safe for concurrent use. The zero value is not usable; see [NewInbox].
+type Inbox struct {
+	opened func(Ask)
+	ended  func(id string, how End)
+	prefix string // makes ids of other processes unknown
+
+	// person and questioned ask a person at a terminal as well; nil if there is none.
+	person     Asker
+	questioned func(context.Context, tool.Question) (tool.Answer, error)
+
+	mu      sync.Mutex
+	limit   time.Duration
+	last    int
+	open    map[string]*waiting
+	ends    map[string]End // the latest ones
+	order   []string       // of ends
+	refusal string         // why nobody can be asked; empty while somebody can
+}
+
+// Ask is what people are asked. It has either a Call or a Question.
+type Ask struct {
+	ID       string
+	Call     *Question      // whether a tool call may run; [Inbox.Decide] answers it
+	Question *tool.Question // [Inbox.Reply] answers it
+}
+
+// waiting holds an ask and, once it has ended, its answer.
+type waiting struct {
+	Ask
+	limit    time.Duration
+	canceled func() bool // reports whether nobody waits for the answer any more
+	done     chan struct{}
+
+	// The following fields are set before done is closed.
+	end      End
+	decision Answer
+	reply    tool.Answer
+	failed   error // why the person at the terminal cannot answer, which ended the ask
+}
+
+// End says how an ask ended.
+type End string
+
+// The ends of asks.
+const (
+	Answered  End = "answered"
+	TimedOut  End = "timed_out" // nobody answered within the limit; the call is denied
+	Cancelled End = "cancelled" // what asked was interrupted, or nobody can answer any more
+)
+
+// Elsewhere is the cause with which the question to the person of [Inbox.Beside] ends when it needs
+// no answer any more.
+type Elsewhere struct {
+	End End // Answered or TimedOut
+	// Allowed is the answer to a question about a call.
+	Allowed bool
+}
+
+// Error implements error.
+func (e *Elsewhere) Error() string {
+	if e.End == TimedOut {
+		return "nobody answered in time"
+	}
+	return "it was answered elsewhere"
+}
+
+// NewInbox returns an Inbox without a time limit. It calls opened with each new ask and later ended
+// with its id, one call at a time and in this order. Either may be nil. They must return at once and
+// not call the Inbox.
+func NewInbox(opened func(Ask), ended func(id string, how End)) *Inbox {
+	if opened == nil {
+		opened = func(Ask) {}
+	}
+	if ended == nil {
+		ended = func(string, End) {}
+	}
+	return &Inbox{opened: opened, ended: ended, prefix: strings.ToLower(rand.Text()[:6]), open: map[string]*waiting{}, ends: map[string]End{}}
+}
+
+// Beside has a person at a terminal asked as well. The first answer counts. If it comes from
+// elsewhere, the context of the person's question ends with an [Elsewhere]; if the person's question
+// fails, so does the ask. Beside is called before the first ask.
+func (a *Inbox) Beside(approve Asker, reply func(context.Context, tool.Question) (tool.Answer, error)) {
+	a.person, a.questioned = approve, reply
+}
+
+// SetLimit bounds how long later asks wait. Zero means that they wait for ever.
+func (a *Inbox) SetLimit(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.limit = d
+}
+
+// Open returns the asks that wait for an answer, the oldest first.
+func (a *Inbox) Open() []Ask {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var open []Ask
+	for _, w := range a.sorted() {
+		open = append(open, w.Ask)
+	}
+	return open
+}
+
+// Approve implements [Asker]. A call is denied if its ask times out or if nobody can be asked any
+// more.
+func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
+	w := a.begin(ctx, Ask{Call: &q})
+	if w == nil {
+		return Answer{Reason: a.refuses()}, nil
+	}
+	if a.person != nil {
+		defer a.askBeside(ctx, w, func(ctx context.Context) error {
+			answer, err := a.person(ctx, q)
+			if err == nil {
+				err = a.Decide(w.ID, answer)
+			}
+			return err
+		})()
+	}
+	switch end := a.wait(ctx, w); {
+	case w.failed != nil:
+		return Answer{}, w.failed
+	case end == Answered:
+		return w.decision, nil
+	case end == TimedOut:
+		return Answer{Reason: fmt.Sprintf("nobody answered the question about it within %s. Do without it, or say what you would do and why", w.limit)}, nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Reason: a.refuses()}, nil
+}
+
+// Question answers a question of a tool or the model.
+func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	w := a.begin(ctx, Ask{Question: &q})
+	if w == nil {
+		return tool.Answer{}, tool.ErrNobody
+	}
+	if a.questioned != nil {
+		defer a.askBeside(ctx, w, func(ctx context.Context) error {
+			answer, err := a.questioned(ctx, q)
+			if err == nil {
+				err = a.Reply(w.ID, answer)
+			}
+			return err
+		})()
+	}
+	switch end := a.wait(ctx, w); {
+	case w.failed != nil:
+		return tool.Answer{}, w.failed
+	case end == Answered:
+		return w.reply, nil
+	case end == TimedOut:
+		return tool.Answer{}, fmt.Errorf("nobody answered within %s; go on without the answer if you can, and say what you assumed", w.limit)
+	case ctx.Err() != nil:
+		return tool.Answer{}, context.Cause(ctx)
+	}
+	return tool.Answer{}, tool.ErrNobody
+}
+
+// Decide answers an ask about a call. An error says that there is no such ask, that it has ended, or
+// why the answer does not fit; in the last case the ask goes on waiting.
+func (a *Inbox) Decide(id string, answer Answer) error {
+	return a.answer(id, func(w *waiting) error {
+		switch {
+		case w.Call == nil:
+			return fmt.Errorf("the ask %q is a question, not about a tool call", id)
+		case answer.Verdict == tool.Ask:
+			return errors.New("a decision allows or denies")
+		case answer.Mode != "" && w.Call.Plan == "":
+			return fmt.Errorf("a mode follows the approval of a plan, and the ask %q is not about one", id)
+		case answer.Remember && w.Call.Allow == nil:
+			return fmt.Errorf("there is nothing to remember: the ask %q names no rules that would allow such calls", id)
+		}
+		w.decision = answer
+		return nil
+	})
+}
+
+// Reply answers an ask with a question. Its errors are those of Decide. An answer that does not fit
+// the form of the question leads to another ask, which says so.
+func (a *Inbox) Reply(id string, answer tool.Answer) error {
+	return a.answer(id, func(w *waiting) error {
+		if w.Ask.Question == nil {
+			return fmt.Errorf("the ask %q is about a tool call, not a question", id)
+		}
+		w.reply = answer
+		return nil
+	})
+}
+
+// Close cancels all asks and refuses later ones. The reason says why nobody can answer, for the model: "the client has gone".
+func (a *Inbox) Close(reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.refusal != "" {
+		return
+	}
+	a.refusal = "it needs a person's approval, and nobody is there to give it (" + reason + "). Do without it, or say what you would do and why"
+	for _, w := range a.sorted() {
+		a.finish(w, Cancelled)
+	}
+}
+
+// refuses returns why nobody can be asked.
+func (a *Inbox) refuses() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.refusal
+}
+
+// begin opens an ask and gives it an id. It returns nil if nobody can be asked.
+func (a *Inbox) begin(ctx context.Context, asked Ask) *waiting {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.refusal != "" {
+		return nil
+	}
+	a.last++
+	asked.ID = fmt.Sprintf("%s-%d", a.prefix, a.last)
+	w := &waiting{Ask: asked, limit: a.limit, canceled: func() bool { return ctx.Err() != nil }, done: make(chan struct{})}
+	a.open[asked.ID] = w
+	a.opened(asked)
+	return w
+}
+
+// askBeside puts an ask to the person at the terminal, too. The function that it returns is called when the ask has ended: it ends the
+// person's question and waits for that, so that the next one finds the terminal free.
+func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Context) error) (withdraw func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := put(ctx); err != nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if w.end == "" {
+				w.failed = err
+				a.finish(w, Cancelled)
+			}
+		}
+	}()
+	return func() {
+		cancel(&Elsewhere{End: w.end, Allowed: w.decision.Verdict == tool.Allow})
+		<-done
+	}
+}
+
+// wait waits for the end of an ask.
+func (a *Inbox) wait(ctx context.Context, w *waiting) End {
+	var over <-chan time.Time
+	if w.limit > 0 {
+		timer := time.NewTimer(w.limit)
+		defer timer.Stop()
+		over = timer.C
+	}
+	end := Cancelled
+	select {
+	case <-w.done:
+		return w.end
+	case <-over:
+		end = TimedOut
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.finish(w, end) // an answer may have come first
+	return w.end
+}
+
+// answer ends an open ask by an answer that take accepts.
+func (a *Inbox) answer(id string, take func(*waiting) error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w := a.open[id]
+	if w != nil && w.canceled() {
+		a.finish(w, Cancelled)
+		w = nil
+	}
+	if w == nil {
+		return a.lateness(id)
+	}
+	if err := take(w); err != nil {
+		return err
+	}
+	a.finish(w, Answered)
+	return nil
+}
+
+// lateness returns why an ask takes no answer. a.mu is held.
+func (a *Inbox) lateness(id string) error {
+	switch a.ends[id] {
+	case Answered:
+		return fmt.Errorf("the ask %q has been answered already", id)
+	case TimedOut:
+		return fmt.Errorf("the ask %q has timed out, so the answer came too late", id)
+	case Cancelled:
+		return fmt.Errorf("the ask %q was cancelled, so the answer came too late", id)
+	}
+	return fmt.Errorf("there is no ask %q", id)
+}
+
+// maxEnded limits the asks of which it is known how they ended.
+const maxEnded = 4096
+
+// finish ends an ask unless it has ended. a.mu is held.
+func (a *Inbox) finish(w *waiting, end End) {
+	if w.end != "" {
+		return
+	}
+	w.end = end
+	delete(a.open, w.ID)
+	if len(a.order) == maxEnded {
+		delete(a.ends, a.order[0])
+		a.order = a.order[1:]
+	}
+	a.ends[w.ID], a.order = end, append(a.order, w.ID)
+	close(w.done)
+	a.ended(w.ID, end)
+}
+
+// sorted returns the open asks, the oldest first. a.mu is held.
+func (a *Inbox) sorted() []*waiting {
+	return slices.SortedFunc(maps.Values(a.open), func(x, y *waiting) int {
+		return cmp.Or(len(x.ID)-len(y.ID), strings.Compare(x.ID, y.ID)) // by their numbers
+	})
+}

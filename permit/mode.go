@@ -1,0 +1,56 @@
+package permit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode says what becomes of the tool calls that the rules ask about. A rule that denies counts in
+// all modes.
+type Mode string
+
+// The modes. Hooks and rules that ask count in all modes but ModeFull.
+const (
+	ModeAsk Mode = "ask" // a person decides
+	// ModeAcceptEdits allows what file tools change in the session's directories, if no rule and no
+	// hook asks about it and the file is an ordinary one. A person decides about the rest.
+	ModeAcceptEdits Mode = "accept-edits"
+	// ModePlan refuses what changes or runs something. Commands that only read run. The model leaves
+	// the mode by the tool exit_plan_mode, if a person approves of its plan.
+	ModePlan Mode = "plan"
+	ModeFull Mode = "full" // they are allowed
+	// ModeReadOnly refuses them, and every call that changes or runs something, commands included.
+	ModeReadOnly Mode = "read-only"
+)
+
+// Modes returns the modes between which a session can change.
+func Modes() []Mode { return []Mode{ModeAsk, ModeAcceptEdits, ModePlan, ModeFull} }
+
+// ModeNames returns the names of Modes.
+func ModeNames() (names []string) {
+	for _, m := range Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// ParseMode returns the mode of [Modes] with a name.
+func ParseMode(name string) (Mode, error) {
+	if slices.Contains(Modes(), Mode(name)) {
+		return Mode(name), nil
+	}
+	if here, ok := otherModes()[name]; ok {
+		return "", fmt.Errorf("there is no mode %q; here it is %s (docs/coming-from)", name, here)
+	}
+	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(ModeNames(), ", "))
+}
+
+// otherModes returns, by the names of Claude Code's modes that do not exist here, what takes their
+// place.
+func otherModes() map[string]Mode {
+	return map[string]Mode{"default": ModeAsk, "acceptEdits": ModeAcceptEdits, "bypassPermissions": ModeFull}
+}
+
+// asks reports whether a person is asked about calls in the mode.
+func (m Mode) asks() bool { return m != ModeFull && m != ModeReadOnly }
