@@ -80,12 +80,20 @@ func contentOf(ctx context.Context, e env.Environment, name string) env.Hash {
 // sameAs reports whether two calls would touch the same places.
 func (a *approval) sameAs(b *approval) bool { return a.dir == b.dir && maps.Equal(a.leads, b.leads) }
 
-// Middleware implements [tool.Middleware]. It runs each call in an environment that refuses to touch
-// anything but what was approved.
+// Middleware implements [tool.Middleware]. It runs each call in an environment that changes no files but
+// those for which the call was approved, as they were then, opens the call's own paths only where they
+// led, and starts commands only in the directory that was shown. A call whose value is not this gate's
+// does not run; one without a value was not decided about by it, and runs.
 func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		p, ok := call.Value.(*passage)
-		if !ok || p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
+		switch {
+		case call.Value == nil:
+			return next(ctx, call)
+		case !ok || p.gate != g:
+			return tool.Result{}, errors.New("the call was not run, because another hook of this program has replaced what the permission gate had decided")
+		}
+		if p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
 			return next(ctx, call)
 		}
 		within := *call

@@ -3,31 +3,59 @@ package permit_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"os"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A page shows what is asked, and its handler brings the answer.
+// People who are elsewhere answer by the id of what is asked. A session makes the calls of Authorize
+// and Approve by itself.
 func ExampleInbox() {
-	asks := make(chan permit.Ask, 1)
-	inbox := permit.NewInbox(func(ask permit.Ask) { asks <- ask }, nil)
-	gate := permit.NewGate(permit.ModeAsk, nil, nil)
-	gate.Ask = inbox.Approve // the gate asks when the rules do
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	local, err := env.NewLocal(dir, env.LocalOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	set, err := rules.Load(rules.Dirs{Work: local.WorkDir()})
+	if err != nil {
+		log.Fatal(err)
+	}
 
-	go func() {
+	asks := make(chan permit.Ask, 100) // for a page that shows them
+	inbox := permit.NewInbox(func(ask permit.Ask) { asks <- ask }, nil)
+	gate := permit.NewGate(permit.ModeAsk, set, local)
+	gate.Ask = inbox.Approve
+	go func() { // what the page's handler does
 		ask := <-asks
-		fmt.Println("May it run", ask.Call.Access.Command)
+		fmt.Println("May it run", ask.Approval.Access.Command)
 		if err := inbox.Decide(ask.ID, permit.Answer{Reason: "not on a Friday"}); err != nil {
-			fmt.Println(err)
+			log.Print(err)
 		}
 	}()
-	var q permit.Question
-	q.Call, q.Access = llm.ToolCall{ID: "1", Name: "shell"}, tool.Access{Command: "make release"}
-	answer, err := gate.Ask(context.Background(), q)
-	fmt.Println(answer.Verdict, answer.Reason, err)
+
+	registry, err := tool.NewRegistry(coding.Shell(0))
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := tool.Call{Env: local}
+	call, asked := registry.Authorize(ctx, registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"make release"}`}), c, gate.Authorize)
+	if asked {
+		call, _ = registry.Authorize(ctx, call, c, gate.Approve)
+	}
+	fmt.Println(call.Outcome.Model.Text())
 	// Output:
 	// May it run make release
-	// deny not on a Friday <nil>
+	// Error: the call of shell was not permitted: not on a Friday
 }

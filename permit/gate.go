@@ -17,8 +17,8 @@ import (
 // person changes are validated and pass the rules again.
 //
 // Authorize and Approve are hooks of a session and of its subagents, and Middleware is one of its
-// middlewares. All three are safe for concurrent use. The exported fields must not change once a
-// session has begun; the mode may.
+// middlewares. All three are safe for concurrent use. The exported fields must not change once calls
+// are judged; the mode may. The zero value is not usable; see [NewGate].
 type Gate struct {
 	Rules Rules
 	// Env is the environment of the calls.
@@ -53,7 +53,8 @@ func (g *Gate) SetMode(m Mode) {
 	g.mode.Store(&m)
 }
 
-// Rules judge tool calls; see [rules.Set].
+// Rules judge tool calls; see [rules.Set]. While calls are judged they change only by Allow, which the
+// gate calls.
 type Rules interface {
 	Decide(ctx context.Context, e env.Environment, req tool.Request) rules.Decision
 	Allow(rules ...string) error
@@ -62,14 +63,16 @@ type Rules interface {
 // maxEdits limits how often a call is judged again with other arguments before it is refused.
 const maxEdits = 8
 
-// passage is what a call carries from Authorize to Approve and to the middleware.
+// passage is what a call carries from Authorize to Approve and to the middleware of a gate.
 type passage struct {
+	gate    *Gate
 	wish    Opinion
 	ruled   rules.Decision
 	args    string    // of the call that the rules decided about
 	allowed int64     // of the gate, then
 	touches *approval // what the call would touch then, or what it may touch
-	changed bool      // a person has changed the plan
+	planned bool      // a person has approved the plan
+	changed bool      // and has changed it before
 	values  []any     // of the hooks
 }
 
@@ -85,7 +88,7 @@ func Values(call *tool.Call) []any {
 // Authorize implements [tool.Authorize]. It leaves to Approve what a person has to decide.
 func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	sent := req.Call.Args
-	p := new(passage)
+	p := &passage{gate: g}
 	req, wish, err := p.consult(ctx, g.BeforeRules, req)
 	if err != nil {
 		return tool.Decision{}, err
@@ -94,19 +97,21 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 	if g.isPlan(req) {
 		return g.authorizePlan(ctx, req, sent, p), nil
 	}
-	g.decide(ctx, req, p)
-	j := g.judge(req, wish, p.ruled)
+	j := g.judge(ctx, req, p)
 	if j.Verdict == tool.Ask && g.CanAsk() {
 		return decision(req, sent, tool.Ask, p), nil
 	}
 	return settle(req, sent, j, p), nil
 }
 
-// decide asks the rules about a call, unless they have decided about it. What the call would touch
-// is looked up first: if a link changes meanwhile, the call does not run.
+// decide asks the rules about a call, unless they have decided about it and it touches nothing else
+// now. What a command does depends on more than its paths, and so does a search, so they are asked
+// about these each time. What the call would touch is looked up first: if a link changes after that,
+// the call does not run.
 func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
 	allowed, touches := g.allowed.Load(), g.targets(ctx, req, false)
-	if p.touches != nil && p.args == req.Call.Args && p.allowed == allowed && p.touches.sameAs(touches) {
+	bound := req.Access.Command == "" && req.Access.Effect != tool.ReadOnly
+	if bound && p.touches != nil && p.args == req.Call.Args && p.allowed == allowed && p.touches.sameAs(touches) {
 		return
 	}
 	p.args, p.allowed, p.touches = req.Call.Args, allowed, touches
@@ -114,10 +119,10 @@ func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
 }
 
 // CanAsk reports whether Approve can answer a question in the current mode.
-func (g *Gate) CanAsk() bool { return g.Mode().asks() && g.Answers() }
+func (g *Gate) CanAsk() bool { return g.Mode().asks() && g.Attended() }
 
-// Answers reports whether there is a person or a hook to ask.
-func (g *Gate) Answers() bool { return g.Ask != nil || len(g.BeforeQuestion) > 0 }
+// Attended reports whether there is a person or a hook to ask.
+func (g *Gate) Attended() bool { return g.Ask != nil || len(g.BeforeQuestion) > 0 }
 
 // take waits until nobody else is asked. The caller then calls give.
 func (g *Gate) take(ctx context.Context) (give func(), err error) {
@@ -137,8 +142,8 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		return tool.Decision{}, err
 	}
 	defer give()
-	p := &passage{wish: Opinion{Says: Asks}}
-	if carried, ok := req.Value.(*passage); ok {
+	p := &passage{gate: g, wish: Opinion{Says: Asks}}
+	if carried, ok := req.Value.(*passage); ok && carried.gate == g {
 		*p = *carried
 	}
 	if g.isPlan(req) {
@@ -146,8 +151,7 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 	}
 	sent, hooked, problem := req.Call.Args, false, ""
 	for range maxEdits {
-		g.decide(ctx, req, p)
-		j := g.judge(req, p.wish, p.ruled)
+		j := g.judge(ctx, req, p)
 		if j.Verdict != tool.Ask {
 			return settle(req, sent, j, p), nil
 		}
@@ -161,7 +165,11 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		if g.Ask == nil {
 			return settle(req, sent, j, p), nil
 		}
-		p.touches = g.targets(ctx, req, true)
+		shown := g.targets(ctx, req, true)
+		if !shown.sameAs(p.touches) { // since the rules have decided
+			continue
+		}
+		p.touches = shown
 		answer, err := g.Ask(ctx, g.questionFor(ctx, req, j, problem))
 		if err != nil {
 			return tool.Decision{}, err
@@ -170,7 +178,7 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 			return tool.Decision{Reason: answer.Reason}, nil
 		}
 		if answer.Args == "" || answer.Args == req.Call.Args {
-			return g.accept(req, sent, j, answer, p)
+			return g.accept(ctx, req, sent, j, answer, p)
 		}
 		edited, err := req.WithArgs(ctx, answer.Args)
 		if err != nil {
@@ -179,7 +187,7 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		}
 		req, problem = edited, ""
 	}
-	return tool.Decision{Reason: fmt.Sprintf("its arguments were changed %d times without a decision", maxEdits)}, nil
+	return tool.Decision{Reason: fmt.Sprintf("its arguments, or what it would touch, were changed %d times without a decision", maxEdits)}, nil
 }
 
 // Outside asks a person whether the command of a call, which the sandbox has refused something, may
@@ -213,9 +221,10 @@ func (g *Gate) beforeQuestion(ctx context.Context, req tool.Request, p *passage)
 }
 
 // accept carries out a person's approval.
-func (g *Gate) accept(req tool.Request, sent string, j judgement, answer Answer, p *passage) (tool.Decision, error) {
+func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judgement, answer Answer, p *passage) (tool.Decision, error) {
 	if g.Mode() == ModePlan { // since the question appeared, perhaps
-		if now := g.judge(req, p.wish, p.ruled); now.Verdict == tool.Deny {
+		again := *p // which is bound to what was shown
+		if now := g.judge(ctx, req, &again); now.Verdict == tool.Deny {
 			return settle(req, sent, now, p), nil
 		}
 	}

@@ -385,7 +385,7 @@ func TestT3_RulesDecideOnce(t *testing.T) {
 	}{
 		"nothing":        {func(*gated) {}, permit.Answer{Verdict: tool.Allow}, 1},
 		"a refusal":      {func(*gated) {}, permit.Answer{Reason: "no"}, 1},
-		"other rules":    {func(g *gated) { g.shell("touch other") }, permit.Answer{Verdict: tool.Allow, Remember: true}, 3},
+		"other rules":    {func(g *gated) { g.shell("touch other") }, permit.Answer{Verdict: tool.Allow, Remember: true}, 4}, // two of them about the command
 		"another target": {func(g *gated) { g.link("b", "link") }, permit.Answer{Verdict: tool.Allow}, 2},
 		"a mode":         {func(g *gated) { g.SetMode(permit.ModePlan) }, permit.Answer{Verdict: tool.Allow}, 1},
 	} {
@@ -412,11 +412,79 @@ func TestT3_RulesDecideOnce(t *testing.T) {
 	}
 }
 
+// What a command does depends on more than its paths, so it is judged again right before a question:
+// a call of the same answer may have changed what it leads to.
+func TestT3_CommandsAreJudgedAgain(t *testing.T) {
+	g := newGate(t, `{"permissions":{"deny":["Edit(prod/**)"]}}`)
+	g.write("a", "x", "prod/y", "x", "other/y", "x")
+	g.link("other", "x")
+	call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+	p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"cp a x/y"}`}), call, g.Authorize)
+	if !asks {
+		t.Fatal("nobody is asked")
+	}
+	g.link("prod", "x")
+	p, _ = g.registry.Authorize(t.Context(), p, call, g.Approve)
+	if p.Outcome == nil || !strings.Contains(p.Outcome.Model.Text(), "Edit(prod/**)") || len(g.questions) > 0 {
+		t.Errorf("%d questions, %+v", len(g.questions), p.Outcome)
+	}
+}
+
+// A call does not run without what the gate had decided about it, or with what another gate had.
+func TestT3_ForeignValues(t *testing.T) {
+	g, other := newGate(t, `{"permissions":{}}`), newGate(t, `{"permissions":{"allow":["Bash"]}}`)
+	replace := func(value any) tool.Authorize {
+		return func(context.Context, tool.Request) (tool.Decision, error) {
+			return tool.Decision{Verdict: tool.Allow, Value: value}, nil
+		}
+	}
+	for name, hook := range map[string]tool.Authorize{
+		"another hook": tool.AuthorizeAll(g.Authorize, replace("mine")),
+		"another gate": tool.AuthorizeAll(g.Authorize, other.Authorize),
+	} {
+		call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+		p, _ := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"touch made"}`}), call, hook)
+		p, asks := g.registry.Authorize(t.Context(), p, call, g.Approve)
+		if len(g.questions) == 0 || asks {
+			t.Errorf("%s: nobody was asked", name)
+		}
+		p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil)
+		p, _ = g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "2", Name: "shell", Args: `{"command":"touch lost"}`}), call, replace(name))
+		if text := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text(); !strings.Contains(text, "another hook of this program") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "lost")); err == nil {
+		t.Error("a call has run without its approval")
+	}
+}
+
+// The tool that leaves plan mode claims no approval that no person has given.
+func TestT3_NoPlanWithoutAPerson(t *testing.T) {
+	g := newGate(t, `{"permissions":{}}`)
+	approved := func(context.Context, *tool.Call, permit.Plan) (tool.Result, error) {
+		t.Error("the plan is said to be approved")
+		return tool.Result{}, nil
+	}
+	var err error
+	if g.registry, err = tool.NewRegistry(permit.ExitPlan(approved)); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []permit.Mode{permit.ModeAsk, permit.ModeFull, permit.ModePlan} { // without LeavePlan
+		g.SetMode(mode)
+		if text := g.call(permit.ExitPlanMode, map[string]any{"plan": "p"}); !strings.Contains(text, "not in plan mode") {
+			t.Errorf("%s: %s", mode, text)
+		}
+	}
+}
+
 // What hooks say about a call goes with it, whichever of them the gate follows.
 func TestT3_ValuesOfHooks(t *testing.T) {
 	g := newGate(t, `{"permissions":{}}`)
 	hook := func(value any, says permit.Stance) permit.Hook {
-		return func(context.Context, tool.Request) (permit.Opinion, error) { return permit.Opinion{Says: says, Value: value}, nil }
+		return func(context.Context, tool.Request) (permit.Opinion, error) {
+			return permit.Opinion{Says: says, Value: value}, nil
+		}
 	}
 	g.BeforeRules = []permit.Hook{hook("first", permit.NoOpinion), hook(nil, permit.NoOpinion), hook(2, permit.Asks)}
 	g.BeforeQuestion = []permit.Hook{hook("third", permit.NoOpinion)}

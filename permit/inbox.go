@@ -40,10 +40,10 @@ type Inbox struct {
 	refusal string         // why nobody can be asked; empty while somebody can
 }
 
-// Ask is what people are asked. It has either a Call or a Question.
+// Ask is what people are asked: it has either an Approval or a Question, which must not be changed.
 type Ask struct {
 	ID       string
-	Call     *Question      // whether a tool call may run; [Inbox.Decide] answers it
+	Approval *Question      // whether a tool call may run; [Inbox.Decide] answers it
 	Question *tool.Question // [Inbox.Reply] answers it
 }
 
@@ -66,22 +66,22 @@ type End string
 
 // The ends of asks.
 const (
-	Answered  End = "answered"
-	TimedOut  End = "timed_out" // nobody answered within the limit; the call is denied
-	Cancelled End = "cancelled" // what asked was interrupted, or nobody can answer any more
+	EndAnswered  End = "answered"
+	EndTimedOut  End = "timed_out" // nobody answered within the limit; the call is denied
+	EndCancelled End = "cancelled" // what asked was interrupted, or nobody can answer any more
 )
 
 // Elsewhere is the cause with which the question to the person of [Inbox.Beside] ends when it needs
 // no answer any more.
 type Elsewhere struct {
-	End End // Answered or TimedOut
+	End End // EndAnswered or EndTimedOut
 	// Allowed is the answer to a question about a call.
 	Allowed bool
 }
 
 // Error implements error.
 func (e *Elsewhere) Error() string {
-	if e.End == TimedOut {
+	if e.End == EndTimedOut {
 		return "nobody answered in time"
 	}
 	return "it was answered elsewhere"
@@ -128,7 +128,7 @@ func (a *Inbox) Open() []Ask {
 // Approve implements [Asker]. A call is denied if its ask times out or if nobody can be asked any
 // more.
 func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
-	w := a.begin(ctx, Ask{Call: &q})
+	w := a.begin(ctx, Ask{Approval: &q})
 	if w == nil {
 		return Answer{Reason: a.refuses()}, nil
 	}
@@ -144,9 +144,9 @@ func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
 	switch end := a.wait(ctx, w); {
 	case w.failed != nil:
 		return Answer{}, w.failed
-	case end == Answered:
+	case end == EndAnswered:
 		return w.decision, nil
-	case end == TimedOut:
+	case end == EndTimedOut:
 		return Answer{Reason: fmt.Sprintf("nobody answered the question about it within %s. Do without it, or say what you would do and why", w.limit)}, nil
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -173,9 +173,9 @@ func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, err
 	switch end := a.wait(ctx, w); {
 	case w.failed != nil:
 		return tool.Answer{}, w.failed
-	case end == Answered:
+	case end == EndAnswered:
 		return w.reply, nil
-	case end == TimedOut:
+	case end == EndTimedOut:
 		return tool.Answer{}, fmt.Errorf("nobody answered within %s; go on without the answer if you can, and say what you assumed", w.limit)
 	case ctx.Err() != nil:
 		return tool.Answer{}, context.Cause(ctx)
@@ -188,13 +188,13 @@ func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, err
 func (a *Inbox) Decide(id string, answer Answer) error {
 	return a.answer(id, func(w *waiting) error {
 		switch {
-		case w.Call == nil:
+		case w.Approval == nil:
 			return fmt.Errorf("the ask %q is a question, not about a tool call", id)
 		case answer.Verdict == tool.Ask:
 			return errors.New("a decision allows or denies")
-		case answer.Mode != "" && w.Call.Plan == "":
+		case answer.Mode != "" && w.Approval.Plan == "":
 			return fmt.Errorf("a mode follows the approval of a plan, and the ask %q is not about one", id)
-		case answer.Remember && w.Call.Allow == nil:
+		case answer.Remember && w.Approval.Allow == nil:
 			return fmt.Errorf("there is nothing to remember: the ask %q names no rules that would allow such calls", id)
 		}
 		w.decision = answer
@@ -223,7 +223,7 @@ func (a *Inbox) Close(reason string) {
 	}
 	a.refusal = "it needs a person's approval, and nobody is there to give it (" + reason + "). Do without it, or say what you would do and why"
 	for _, w := range a.sorted() {
-		a.finish(w, Cancelled)
+		a.finish(w, EndCancelled)
 	}
 }
 
@@ -261,7 +261,7 @@ func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Cont
 			defer a.mu.Unlock()
 			if w.end == "" {
 				w.failed = err
-				a.finish(w, Cancelled)
+				a.finish(w, EndCancelled)
 			}
 		}
 	}()
@@ -279,12 +279,12 @@ func (a *Inbox) wait(ctx context.Context, w *waiting) End {
 		defer timer.Stop()
 		over = timer.C
 	}
-	end := Cancelled
+	end := EndCancelled
 	select {
 	case <-w.done:
 		return w.end
 	case <-over:
-		end = TimedOut
+		end = EndTimedOut
 	case <-ctx.Done():
 	}
 	a.mu.Lock()
@@ -299,7 +299,7 @@ func (a *Inbox) answer(id string, take func(*waiting) error) error {
 	defer a.mu.Unlock()
 	w := a.open[id]
 	if w != nil && w.canceled() {
-		a.finish(w, Cancelled)
+		a.finish(w, EndCancelled)
 		w = nil
 	}
 	if w == nil {
@@ -308,18 +308,18 @@ func (a *Inbox) answer(id string, take func(*waiting) error) error {
 	if err := take(w); err != nil {
 		return err
 	}
-	a.finish(w, Answered)
+	a.finish(w, EndAnswered)
 	return nil
 }
 
 // lateness returns why an ask takes no answer. a.mu is held.
 func (a *Inbox) lateness(id string) error {
 	switch a.ends[id] {
-	case Answered:
+	case EndAnswered:
 		return fmt.Errorf("the ask %q has been answered already", id)
-	case TimedOut:
+	case EndTimedOut:
 		return fmt.Errorf("the ask %q has timed out, so the answer came too late", id)
-	case Cancelled:
+	case EndCancelled:
 		return fmt.Errorf("the ask %q was cancelled, so the answer came too late", id)
 	}
 	return fmt.Errorf("there is no ask %q", id)

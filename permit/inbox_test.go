@@ -76,7 +76,7 @@ func TestN2_ApprovalsById(t *testing.T) {
 	result := make(chan string)
 	go func() { result <- g.call("write_file", map[string]any{"file_path": "a.txt", "content": "x"}) }()
 	ev := b.next(t)
-	if c := ev.Call; c.Call.Name != "write_file" || c.Access.Effect != tool.Writes || !strings.Contains(c.Call.Args, `"file_path":"a.txt"`) || c.Call.ID != "1" {
+	if c := ev.Approval; c.Call.Name != "write_file" || c.Access.Effect != tool.Writes || !strings.Contains(c.Call.Args, `"file_path":"a.txt"`) || c.Call.ID != "1" {
 		t.Errorf("%+v", ev)
 	}
 	if open := b.Open(); len(open) != 1 || open[0] != ev {
@@ -94,12 +94,12 @@ func TestN2_ApprovalsById(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(g.dir, "a.txt")); err != nil {
 		t.Error(err)
 	}
-	b.ended(t, ev.ID, permit.Answered)
+	b.ended(t, ev.ID, permit.EndAnswered)
 	errorSays(t, b.Decide(ev.ID, permit.Answer{}), ev.ID, "answered already")
 
 	go func() { result <- g.shell("touch b.txt") }()
 	ev = b.next(t)
-	if ev.Call.Access.Command != "touch b.txt" || len(ev.Call.Allow) == 0 {
+	if ev.Approval.Access.Command != "touch b.txt" || len(ev.Approval.Allow) == 0 {
 		t.Errorf("%+v", ev)
 	}
 	if err := b.Decide(ev.ID, permit.Answer{Verdict: tool.Deny, Reason: "not here"}); err != nil {
@@ -120,9 +120,9 @@ func TestN2_EditedArguments(t *testing.T) {
 	if err := b.Decide(id, permit.Answer{Verdict: tool.Allow, Args: `{"file_path":1}`}); err != nil {
 		t.Fatal(err)
 	}
-	b.ended(t, id, permit.Answered)
+	b.ended(t, id, permit.EndAnswered)
 	again := b.next(t)
-	if again.Call.Problem == "" || again.ID == id {
+	if again.Approval.Problem == "" || again.ID == id {
 		t.Errorf("%+v", again)
 	}
 	b.Close("the client has gone")
@@ -151,13 +151,13 @@ func TestN2_AskLimit(t *testing.T) {
 		if waited := time.Since(began); waited != 5*time.Minute || a.Verdict != tool.Deny || !strings.Contains(a.Reason, "nobody answered the question about it within 5m0s") {
 			t.Errorf("after %s: %+v", waited, a)
 		}
-		b.ended(t, id, permit.TimedOut)
+		b.ended(t, id, permit.EndTimedOut)
 		errorSays(t, b.Decide(id, permit.Answer{Verdict: tool.Allow}), id, "timed out", "too late")
 
 		b.SetLimit(time.Minute)
 		_, err := b.Question(t.Context(), tool.Question{Text: "which?"})
 		errorSays(t, err, "nobody answered within 1m0s")
-		b.ended(t, b.asked(t), permit.TimedOut)
+		b.ended(t, b.asked(t), permit.EndTimedOut)
 
 		b.SetLimit(0)
 		go func() {
@@ -195,7 +195,7 @@ func TestN2_CancelledAsks(t *testing.T) {
 		if err := <-failed; !errors.Is(err, stop) {
 			t.Error(err)
 		}
-		b.ended(t, id, permit.Cancelled)
+		b.ended(t, id, permit.EndCancelled)
 
 		go func() {
 			_, err := b.Question(t.Context(), tool.Question{Text: "which?"})
@@ -207,7 +207,7 @@ func TestN2_CancelledAsks(t *testing.T) {
 		if err := <-failed; !errors.Is(err, tool.ErrNobody) {
 			t.Error(err)
 		}
-		b.ended(t, id, permit.Cancelled)
+		b.ended(t, id, permit.EndCancelled)
 		a, err := b.Approve(t.Context(), permit.Question{})
 		if err != nil || a.Verdict != tool.Deny || !strings.Contains(a.Reason, "(it left)") {
 			t.Errorf("%+v, %v", a, err)
@@ -335,7 +335,7 @@ func TestN5_AskedInTwoPlaces(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	b.ended(t, id, permit.Answered)
+	b.ended(t, id, permit.EndAnswered)
 	errorSays(t, b.Decide(id, permit.Answer{}), "answered already")
 
 	done, id = ask(), b.asked(t)
@@ -345,16 +345,16 @@ func TestN5_AskedInTwoPlaces(t *testing.T) {
 	}
 	errorSays(t, <-done, "not now")
 	var elsewhere *permit.Elsewhere
-	if why := <-p.gone; !errors.As(why, &elsewhere) || elsewhere.Allowed || elsewhere.End != permit.Answered {
+	if why := <-p.gone; !errors.As(why, &elsewhere) || elsewhere.Allowed || elsewhere.End != permit.EndAnswered {
 		t.Errorf("the terminal's question ended with %v", why)
 	}
-	b.ended(t, id, permit.Answered)
+	b.ended(t, id, permit.EndAnswered)
 
 	done, id = ask(), b.asked(t)
 	<-p.asked
 	p.answers <- errors.New("the terminal is gone")
 	errorSays(t, <-done, "the terminal is gone")
-	b.ended(t, id, permit.Cancelled)
+	b.ended(t, id, permit.EndCancelled)
 }
 
 // A question of the model is answered in either place too, and ends in both when its time is over.
@@ -389,7 +389,7 @@ func TestN5_QuestionsInTwoPlaces(t *testing.T) {
 			<-b.events
 		}
 		var elsewhere *permit.Elsewhere
-		if <-p.gone; !errors.As(<-p.gone, &elsewhere) || elsewhere.End != permit.TimedOut {
+		if <-p.gone; !errors.As(<-p.gone, &elsewhere) || elsewhere.End != permit.EndTimedOut {
 			t.Errorf("the terminal's question ended with %v", elsewhere)
 		}
 	})

@@ -64,7 +64,8 @@ func (p *passage) consult(ctx context.Context, hooks []Hook, req tool.Request) (
 type judgement rules.Decision
 
 // judge returns what rules and hooks say about a call in the gate's mode.
-func (g *Gate) judge(req tool.Request, wish Opinion, ruled rules.Decision) judgement {
+func (g *Gate) judge(ctx context.Context, req tool.Request, p *passage) judgement {
+	wish := p.wish
 	if wish.Says == Denies {
 		return judgement{Reason: wish.Reason}
 	}
@@ -72,11 +73,12 @@ func (g *Gate) judge(req tool.Request, wish Opinion, ruled rules.Decision) judge
 	if mode == ModeReadOnly && req.Access.Effect != tool.ReadOnly {
 		return judgement{Reason: readOnlySession}
 	}
-	j := judgement(ruled)
+	g.decide(ctx, req, p)
+	j := judgement(p.ruled)
 	switch {
 	case j.Verdict == tool.Deny:
 	case mode == ModePlan && !j.Reads:
-		j = judgement{Reason: "the session is in plan mode. " + g.Planning()}
+		j = judgement{Reason: "the session is in plan mode. " + g.PlanText()}
 	case mode == ModeFull && j.Denied:
 		j = judgement{Reason: j.Reason}
 	case mode == ModeFull:

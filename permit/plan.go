@@ -3,6 +3,7 @@ package permit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,25 +28,28 @@ type Plan struct {
 	Changed bool   // the person has changed what the model wrote
 }
 
-// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. When it runs, a gate whose
-// LeavePlan is set has asked a person, who has approved; then it returns what approved says about
-// that to the model.
+// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a person has approved of the
+// plan, asked by a gate whose LeavePlan is set, it returns what approved says about that to the model.
+// Otherwise it says that there is nothing to leave.
 func ExitPlan(approved func(ctx context.Context, call *tool.Call, plan Plan) (tool.Result, error)) tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: ExitPlanMode,
 		Description: "Ends plan mode: shows your plan to the user, who approves it or says what to change. Use it in plan mode only, when the plan is " +
 			"complete, and only for a task that changes something; a question needs an answer and no plan. The user sees nothing but the plan that you pass."},
 		func(ctx context.Context, call *tool.Call, args exitPlanArgs) (tool.Result, error) {
-			p, _ := call.Value.(*passage) // nil outside of plan mode
-			return approved(ctx, call, Plan{Text: args.Plan, Changed: p != nil && p.changed})
+			p, ok := call.Value.(*passage)
+			if !ok || !p.planned {
+				return tool.Result{}, errors.New("the session is not in plan mode, so there is nothing to leave; go on with the task")
+			}
+			return approved(ctx, call, Plan{Text: args.Plan, Changed: p.changed})
 		})
 	t.Needs = tool.NeedsAnswers
 	t.Instead = []tool.Instead{{Of: []string{"ExitPlanMode"}}}
 	return tool.WithAccess(t, func(exitPlanArgs) tool.Access { return tool.Access{Effect: tool.Exclusive} }) // later calls are judged in the mode that follows
 }
 
-// Planning returns what a model is told about plan mode: what it can do, and how it ends its
+// PlanText returns what a model is told about plan mode: what it can do, and how it ends its
 // planning.
-func (g *Gate) Planning() string {
+func (g *Gate) PlanText() string {
 	rules := "You can read and search files and run commands that only read. Calls that change or run anything else are refused."
 	if g.Ask == nil || g.LeavePlan == nil {
 		return rules + " Work out a plan and give it as your answer."
@@ -123,6 +127,7 @@ func (g *Gate) approvePlan(ctx context.Context, req tool.Request, p *passage) (t
 		if g.Mode() == ModePlan { // else a person has left it otherwise, while the question was open
 			g.LeavePlan(answer.mode())
 		}
+		p.planned = true
 		return decision(req, sent, tool.Allow, p), nil
 	}
 	return tool.Decision{Reason: fmt.Sprintf("the plan was changed %d times without a decision", maxEdits)}, nil

@@ -15,8 +15,8 @@ type Question struct {
 	Rule, Reason string
 	// Allow lists the rules that would allow such calls from now on. It is nil if there are none, or none that would be safe.
 	Allow []string
-	// Dir is the directory in which a command would run, if it is not the session's.
-	Dir string
+	// CommandDir is the directory in which a command would run, if it is not the session's.
+	CommandDir string
 	// Links lists the paths of the call that lead elsewhere through symbolic links.
 	Links []Link
 	// Refused lists what the sandbox refused to the command of the call, which has run in it. The question is whether the command runs once
@@ -26,6 +26,8 @@ type Question struct {
 	Plan string
 	// Problem says why the previous answer could not be used. It is empty the first time.
 	Problem string
+	// Text tells a person all of this. The gate leaves it empty, for those who put the question.
+	Text string
 }
 
 // Link is a path that leads elsewhere.
@@ -50,7 +52,7 @@ func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, p
 		return q
 	}
 	if dir := leadsTo(ctx, g.envOf(req), commandDir(req)); dir != leadsTo(ctx, g.Env, ".") {
-		q.Dir = cmp.Or(dir, commandDir(req))
+		q.CommandDir = cmp.Or(dir, commandDir(req))
 	}
 	return q
 }

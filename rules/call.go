@@ -85,6 +85,9 @@ func (c *call) describe() {
 // command adds the commands of a script.
 func (c *call) command() {
 	access := c.req.Access
+	if access.Command == "" && access.Effect == tool.Exclusive { // of a tool that does not say what it does
+		c.add(part{asks: "it is not known which command it runs", exact: true})
+	}
 	c.script = strings.TrimSpace(access.Command)
 	dir := cmp.Or(access.Dir, c.dir)
 	if !path.IsAbs(dir) {

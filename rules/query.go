@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -48,7 +47,6 @@ func (q Query) Request() (req tool.Request, err error) {
 	if q.Host != "" {
 		req.Access.Hosts = []string{q.Host}
 	}
-	args, err := json.Marshal(map[string]string{"command": q.Command})
-	req.Call = llm.ToolCall{Name: q.Tool, Args: string(args)}
-	return req, err
+	req.Call = llm.ToolCall{Name: q.Tool}
+	return req, nil
 }

@@ -167,6 +167,9 @@ func TestT4_AccessSaysWhatRulesNeed(t *testing.T) {
 		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d"}, tool.Allow},
 		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d", "is_background": true}, tool.Allow},
 		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt"}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "apply_patch <<'EOF'\n" + addPatch + "\nEOF", "login": true}, tool.Ask},
+		{anthropic.Native(), "Bash", map[string]any{"command": "go test"}, tool.Allow},
+		{anthropic.Native(), "Bash", map[string]any{"command": "go test", "dangerouslyDisableSandbox": true}, tool.Ask},
 		{openai.Native(), "write_stdin", map[string]any{"session_id": 1, "chars": "\x03"}, tool.Allow},
 		{openai.Native(), "write_stdin", map[string]any{"session_id": 1, "chars": "\x03x"}, tool.Ask},
 		{anthropic.Profile(), "process", map[string]any{"id": "1", "action": "kill"}, tool.Allow},
@@ -190,6 +193,17 @@ func TestT4_AccessSaysWhatRulesNeed(t *testing.T) {
 		req := p.requestOf(p.env, registry, c.name, c.args)
 		if d := set.Decide(t.Context(), p.env, req); d.Verdict != c.want {
 			t.Errorf("%s %v: %s (%s), want %s", c.name, c.args, d.Verdict, d.Reason, c.want)
+		}
+	}
+}
+
+// A tool of a host's that runs commands and does not say which asks.
+func TestT4_CommandThatIsNotSaid(t *testing.T) {
+	p := newProject(t)
+	for _, name := range []string{"shell", "Bash", "exec_command", "run_shell_command"} {
+		req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: name, Args: "rm -r ."}}
+		if d := p.load(`{"allow": ["Bash(ls:*)"]}`).Decide(t.Context(), p.env, req); d.Verdict != tool.Ask || d.Reads {
+			t.Errorf("%s: %+v", name, d)
 		}
 	}
 }

@@ -40,7 +40,8 @@ type Decision struct {
 	// Args, when not empty, replaces the arguments. They are validated again.
 	Args string
 	// Value, when not nil, goes with the call: to the hook that decides next, in [Request.Value], and
-	// to middleware and the tool, in [Call.Value]. It is not recorded.
+	// to middleware and the tool, in [Call.Value]. It replaces the value of a decision before, so one
+	// hook of a session's sets it. It is not recorded.
 	Value any
 }
 

@@ -171,18 +171,19 @@ type Access struct {
 	Paths []string `json:"paths,omitempty"`
 	// Command is the script that the call would run.
 	Command string `json:"command,omitempty"`
-	// Dir is the directory in which the command would run, as the call names it. It is empty for
-	// that of the call. Vars are the variables that the call sets for the command, each NAME=value.
-	// Like the next three fields, these are for those who decide about a call and are not recorded.
+	// Dir is the directory in which the command would run, as the call names it, relative to that of
+	// the call, which an empty one means. Vars are the variables that the call sets for the command,
+	// each NAME=value. Like the next three fields, these are for those who decide about a call and are
+	// not recorded.
 	Dir  string   `json:"-"`
 	Vars []string `json:"-"`
-	// Asks says why a person has to approve of the call, whatever its command is: "it chooses the
-	// shell zsh". It is empty for most calls.
+	// Asks says why permission rules ask about the call even where its command only reads, or a rule
+	// allows the command: "it chooses the shell zsh". It is empty for most calls.
 	Asks string `json:"-"`
 	// About names what the call is for where that is no file and no host: a skill, a kind of agent,
 	// an MCP server.
 	About string `json:"-"`
-	// Ends says that the call only ends what the session itself has started.
+	// Ends says that a call which could write to a running command only ends it.
 	Ends bool `json:"-"`
 	// Hosts are the hosts that the call would connect to, each a name or an address with an optional port.
 	Hosts []string `json:"hosts,omitempty"`

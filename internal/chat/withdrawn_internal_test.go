@@ -64,7 +64,7 @@ func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 					p.post(func() { p.task = &task{steers: true, stop: func() { cancel(context.Canceled) }} })
 					worker{p, nil}.Interrupt()
 				} else {
-					cancel(&permit.Elsewhere{End: permit.Answered})
+					cancel(&permit.Elsewhere{End: permit.EndAnswered})
 				}
 				if err := <-first; err == nil {
 					t.Error("the question that was withdrawn is answered")

@@ -765,7 +765,7 @@ func TestN2_ManyLines(t *testing.T) {
 	p.say("user", map[string]any{"text": "go"})
 	ended := h.waitFor(fifo)
 	p.reply(1, "")
-	const unread, all = 1000, 100_000
+	const unread, all = 1000, 20_000
 	p.send(strings.Repeat("garbage\n", unread)) // whose replies are more than a pipe holds
 	p.say("interrupt", nil)
 	ended() // although nothing was read yet

@@ -22,12 +22,12 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 		typed  time.Duration // from the second question until the line
 		counts bool
 	}{
-		"at once":            {&permit.Elsewhere{End: permit.Answered, Allowed: true}, 0, 100 * time.Millisecond, false},
-		"a model call later": {&permit.Elsewhere{End: permit.Answered, Allowed: true}, time.Second, 100 * time.Millisecond, false},
-		"timed out":          {&permit.Elsewhere{End: permit.TimedOut}, time.Second, 100 * time.Millisecond, false},
+		"at once":            {&permit.Elsewhere{End: permit.EndAnswered, Allowed: true}, 0, 100 * time.Millisecond, false},
+		"a model call later": {&permit.Elsewhere{End: permit.EndAnswered, Allowed: true}, time.Second, 100 * time.Millisecond, false},
+		"timed out":          {&permit.Elsewhere{End: permit.EndTimedOut}, time.Second, 100 * time.Millisecond, false},
 		"interrupted":        {context.Canceled, time.Second, 100 * time.Millisecond, false},
-		"read before":        {&permit.Elsewhere{End: permit.Answered}, time.Second, time.Second, true},
-		"long ago":           {&permit.Elsewhere{End: permit.Answered}, time.Minute, 100 * time.Millisecond, true},
+		"read before":        {&permit.Elsewhere{End: permit.EndAnswered}, time.Second, time.Second, true},
+		"long ago":           {&permit.Elsewhere{End: permit.EndAnswered}, time.Minute, 100 * time.Millisecond, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

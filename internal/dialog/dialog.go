@@ -100,7 +100,7 @@ func withdrawn(p Person, err error, call string) error {
 	var e *permit.Elsewhere
 	switch {
 	case !errors.As(err, &e):
-	case e.End == permit.TimedOut:
+	case e.End == permit.EndTimedOut:
 		p.Say("Nobody answered in time.\n")
 	case call == "":
 		p.Say("Answered in the viewer.\n")

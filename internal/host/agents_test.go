@@ -63,8 +63,8 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 			continue
 		}
 		var n int
-		if _, err := fmt.Sscanf(q.Access.Command, "mkdir made%d", &n); err != nil || filepath.Base(q.Dir) != fmt.Sprintf("dir%d", n) {
-			t.Errorf("the command %q is said to run in %s", q.Access.Command, q.Dir)
+		if _, err := fmt.Sscanf(q.Access.Command, "mkdir made%d", &n); err != nil || filepath.Base(q.CommandDir) != fmt.Sprintf("dir%d", n) {
+			t.Errorf("the command %q is said to run in %s", q.Access.Command, q.CommandDir)
 		}
 		if b.read(filepath.Join(fmt.Sprintf("dir%d", n), "common")) != "" {
 			t.Error("the command did not run in the agent's directory")

@@ -197,7 +197,7 @@ func TestL11_TheApprovedCommandRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(asked) != 1 || asked[0].Access.Command != script || asked[0].Dir != dir {
+	if len(asked) != 1 || asked[0].Access.Command != script || asked[0].CommandDir != dir {
 		t.Errorf("the questions are %+v, want one with the script in %s", asked, dir)
 	}
 	if got := b.read("dir/ran"); !strings.HasPrefix(got, dir+"\n") || !strings.Contains(b.lastResults(), "a b") {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 // Asks is an Inbox whose asks are events of the host.
 type Asks struct {
 	*permit.Inbox
+	describe func(permit.Question) string
+
 	mu     sync.Mutex
 	events map[string]Event // of the open asks
 }
@@ -21,9 +24,9 @@ type Asks struct {
 // or [QuestionAsked], and later its [AskEnded]; tell must not wait. Describe returns the text for
 // people about a call; nil means that there is none.
 func NewAsks(tell func(Event), describe func(permit.Question) string) *Asks {
-	a := &Asks{events: map[string]Event{}}
+	a := &Asks{events: map[string]Event{}, describe: describe}
 	a.Inbox = permit.NewInbox(func(ask permit.Ask) {
-		ev := askEvent(ask, describe)
+		ev := askEvent(ask)
 		a.mu.Lock()
 		a.events[ask.ID] = ev
 		a.mu.Unlock()
@@ -35,6 +38,14 @@ func NewAsks(tell func(Event), describe func(permit.Question) string) *Asks {
 		tell(&AskEnded{EventHeader: agent.EventHeader{Kind: KindAskEnded}, ID: id, End: how})
 	})
 	return a
+}
+
+// Approve implements [permit.Asker].
+func (a *Asks) Approve(ctx context.Context, q permit.Question) (permit.Answer, error) {
+	if a.describe != nil {
+		q.Text = a.describe(q)
+	}
+	return a.Inbox.Approve(ctx, q)
 }
 
 // Events returns the events of the asks that wait for an answer, the oldest first.
@@ -111,19 +122,15 @@ func (e *QuestionAsked) Head() *agent.EventHeader { return &e.EventHeader }
 func (e *AskEnded) Head() *agent.EventHeader { return &e.EventHeader }
 
 // askEvent returns the event that tells of an ask.
-func askEvent(ask permit.Ask, describe func(permit.Question) string) Event {
+func askEvent(ask permit.Ask) Event {
 	if q := ask.Question; q != nil {
 		return &QuestionAsked{EventHeader: agent.EventHeader{Kind: KindQuestionAsked}, ID: ask.ID, CallID: q.CallID, Question: q.Text,
 			Options: q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}
 	}
-	q := ask.Call
-	ev := &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID, CallID: q.Call.ID, AgentID: q.AgentID,
-		Tool: q.Call.Name, Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason, Allow: q.Allow, Dir: q.Dir,
-		Links: q.Links, Refused: q.Refused, Plan: q.Plan, Problem: q.Problem}
-	if describe != nil {
-		ev.Text = describe(*q)
-	}
-	return ev
+	q := ask.Approval
+	return &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID, CallID: q.Call.ID, AgentID: q.AgentID,
+		Tool: q.Call.Name, Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason, Allow: q.Allow, Dir: q.CommandDir,
+		Links: q.Links, Refused: q.Refused, Plan: q.Plan, Problem: q.Problem, Text: q.Text}
 }
 
 // objectOf returns the arguments of a call as the JSON object that TOOL_CALL_START has.

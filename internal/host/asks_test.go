@@ -33,7 +33,7 @@ func TestN2_EventsOfAsks(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Error(err)
 	}
-	if end := (<-events).(*host.AskEnded); end.ID != ev.ID || end.End != permit.Answered || len(asks.Events()) != 0 {
+	if end := (<-events).(*host.AskEnded); end.ID != ev.ID || end.End != permit.EndAnswered || len(asks.Events()) != 0 {
 		t.Errorf("%+v, open: %v", end, asks.Events())
 	}
 }

@@ -19,7 +19,7 @@ type changedTools struct {
 // changedTool is the hash of a tool as a person has to allow it. It goes with the call.
 type changedTool string
 
-// hook is a [Hook] before the rules.
+// hook is a [permit.Hook] before the rules.
 func (c *changedTools) hook(_ context.Context, req tool.Request) (permit.Opinion, error) {
 	hash := c.servers.Changed(req.Call.Name)
 	if hash == "" {

@@ -112,7 +112,7 @@ func noteOf(m permit.Mode) json.RawMessage { return json.RawMessage(`"` + string
 func (s *Setup) modeText(m permit.Mode) string {
 	switch m {
 	case permit.ModePlan:
-		return "The session is in plan mode. " + s.Gate.Planning()
+		return "The session is in plan mode. " + s.Gate.PlanText()
 	case permit.ModeAcceptEdits:
 		return "The user changed the permission mode: file tools may change files in the session's directories without a question. The user is still asked about " +
 			"other calls that change or run something." + s.planOver()

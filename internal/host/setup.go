@@ -287,7 +287,7 @@ func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
 // the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
-	if s.Gate != nil && s.Gate.Answers() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != permit.ModeReadOnly) {
+	if s.Gate != nil && s.Gate.Attended() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != permit.ModeReadOnly) {
 		s.Options.Approve = s.Gate.Approve
 	}
 	if s.Servers != nil {

@@ -134,8 +134,8 @@ func TestU2_Refused(t *testing.T) {
 
 // A photo that is scaled is turned as its camera was held, because the new file does not say that.
 func TestU2_Orientation(t *testing.T) {
-	m := plain(2400, 1200) // white, with a black quarter at the top left
-	for y := range 600 {
+	m := plain(2400, 240) // white, with a black quarter at the top left
+	for y := range 120 {
 		for x := range 1200 {
 			m.SetNRGBA(x, y, color.NRGBA{A: 0xff})
 		}

@@ -65,8 +65,8 @@ func aboutCall(q permit.Question) string {
 	if words := lookalikes(judged(q)); len(words) > 0 {
 		fmt.Fprintf(&b, "Careful, some characters only look like others: %s\n", strings.Join(words, ", "))
 	}
-	if q.Dir != "" {
-		fmt.Fprintf(&b, "In the directory %s.\n", OneLine(q.Dir))
+	if q.CommandDir != "" {
+		fmt.Fprintf(&b, "In the directory %s.\n", OneLine(q.CommandDir))
 	}
 	for _, link := range q.Links {
 		fmt.Fprintf(&b, "%s leads to %s.\n", OneLine(link.Path), OneLine(link.Target))

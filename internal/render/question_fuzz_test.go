@@ -19,7 +19,7 @@ func FuzzQuestion(f *testing.F) {
 	f.Add("x", "", `{"a":{"b":[1,2]},"a`, "", "")
 	f.Add("shell", "l\u03d0s\xef\n\u0430", "", "", "")
 	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
-		q := permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, Dir: path,
+		q := permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, CommandDir: path,
 			Links: []permit.Link{{Path: path, Target: path}}}
 		text := Question(q) + Choices([]string{rule})
 		if clean := sanitize.Text(text); clean != text {

@@ -12,7 +12,7 @@ import (
 // The question shows who asks, where a command runs, where links lead, which files need an approval, and what a call does.
 func TestL11_QuestionsSayWhat(t *testing.T) {
 	for want, q := range map[string]permit.Question{
-		"The subagent agent-2 wants to run:\n  make\n  run_in_background: true\nIn the directory /w/sub.\nAsked because make is unknown.\n": {Dir: "/w/sub", Reason: "make is unknown.",
+		"The subagent agent-2 wants to run:\n  make\n  run_in_background: true\nIn the directory /w/sub.\nAsked because make is unknown.\n": {CommandDir: "/w/sub", Reason: "make is unknown.",
 			Request: tool.Request{AgentID: "agent-2", Access: tool.Access{Command: "make"}, Call: llm.ToolCall{Args: `{"command":"make","description":"ls","timeout_ms":3,"run_in_background":true}`}}},
 		"The agent wants to call edit_file:\n  file_path: link\n  replace_all: true\n  - old\n  - text\n  + new\n/w/link leads to /etc/passwd.\n": {Links: []permit.Link{{Path: "/w/link", Target: "/etc/passwd"}},
 			Request: tool.Request{Call: llm.ToolCall{Name: "edit_file", Args: `{"new_string":"new","file_path":"link","old_string":"old\ntext\n","replace_all":true}`}}},

@@ -16,6 +16,7 @@ type bashArgs struct {
 	Timeout     float64 `json:"timeout"`
 	Description string  `json:"description"`
 	Background  bool    `json:"run_in_background"`
+	Outside     bool    `json:"dangerouslyDisableSandbox"`
 }
 
 const bashParameters = `{
@@ -32,7 +33,7 @@ const bashParameters = `{
 }`
 
 func bash() tool.Tool {
-	return tool.Adapt(dialect().Shell(shellTimeout), llm.ToolDefinition{
+	t := tool.Adapt(dialect().Shell(shellTimeout), llm.ToolDefinition{
 		Name: "Bash",
 		Description: "Runs a command in a shell, in the working directory, and returns what it prints on standard output and standard error; the " +
 			"result of one that fails starts with its exit code. Each command has a shell of its own: changes of directory and variables do " +
@@ -47,6 +48,15 @@ func bash() tool.Tool {
 		}
 		return shell, nil
 	}, nil)
+	shell := t.Access
+	t.Access = func(text string) (tool.Access, error) {
+		access, err := shell(text)
+		if args, wrong := tool.Decode[bashArgs](text); wrong == nil && args.Outside && access.Command != "" {
+			access.Asks = "it asks to run outside the sandbox"
+		}
+		return access, err
+	}
+	return t
 }
 
 // bashResult returns the result of a command in the form that Claude models know: the exit code comes first, and the output does not

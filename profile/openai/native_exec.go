@@ -37,8 +37,8 @@ const (
 	bytesPerToken = 4 // an estimate
 )
 
-// execParameters is written by hand because an enum is not inferred. The last three ask for an
-// approval, and the reasons are for a host's permission hook, which sees all arguments.
+// execParameters is written by hand because an enum is not inferred. The last two are for whoever
+// approves, and nothing here reads them.
 const execParameters = `{"type":"object","properties":{
 "cmd":{"type":"string","description":"The command line to run."},
 "workdir":{"type":"string","description":"The directory to run it in. Default: the working directory."},
@@ -65,7 +65,9 @@ func execCommand() tool.Tool {
 	t.Limit, t.Instead = execLimit(execTokens), dialect().Shell(0).Instead
 	return tool.WithAccess(t, func(args execArgs) tool.Access {
 		access := coding.CommandAccess(args.Cmd, args.Workdir)
-		access.Asks = args.asks()
+		if access.Command != "" { // no shell runs for a patch
+			access.Asks = args.asks()
+		}
 		return access
 	})
 }
