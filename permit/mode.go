@@ -40,16 +40,16 @@ func ParseMode(name string) (Mode, error) {
 	if slices.Contains(Modes(), Mode(name)) {
 		return Mode(name), nil
 	}
-	if here, ok := otherModes()[name]; ok {
+	if here := InPlaceOf(name); here != "" {
 		return "", fmt.Errorf("there is no mode %q; here it is %s (docs/coming-from)", name, here)
 	}
 	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(ModeNames(), ", "))
 }
 
-// otherModes returns, by the names of Claude Code's modes that do not exist here, what takes their
-// place.
-func otherModes() map[string]Mode {
-	return map[string]Mode{"default": ModeAsk, "acceptEdits": ModeAcceptEdits, "bypassPermissions": ModeFull}
+// InPlaceOf returns what takes the place of a mode of Claude Code's that does not exist here. It is
+// empty for any other name.
+func InPlaceOf(name string) Mode {
+	return map[string]Mode{"default": ModeAsk, "acceptEdits": ModeAcceptEdits, "bypassPermissions": ModeFull}[name]
 }
 
 // asks reports whether a person is asked about calls in the mode.

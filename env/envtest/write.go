@@ -167,9 +167,10 @@ func dataIsTheCallers(t *tester) {
 func concurrentUse(t *tester) {
 	contents := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<10), "c"}
 	t.write("shared", contents[0], 0o644)
-	var running sync.WaitGroup
+	var writing, reading sync.WaitGroup
+	written := make(chan struct{}) // readers read for as long as somebody writes
 	for i, content := range contents {
-		running.Go(func() {
+		writing.Go(func() {
 			own := "dir/" + content[:1]
 			for range 5 {
 				if err := t.env.WriteFile(t.ctx, "shared", []byte(content), 0o644); err != nil && !t.onWindows() {
@@ -186,8 +187,8 @@ func concurrentUse(t *tester) {
 				}
 			}
 		})
-		running.Go(func() {
-			for range 5 {
+		reading.Go(func() {
+			for isOpen(written) {
 				f, err := t.env.Open(t.ctx, "shared")
 				if err != nil {
 					t.Errorf("Open: %v", err)
@@ -200,7 +201,19 @@ func concurrentUse(t *tester) {
 			}
 		})
 	}
-	running.Wait()
+	writing.Wait()
+	close(written)
+	reading.Wait()
+}
+
+// isOpen reports whether a channel is not closed. Nothing is sent on it.
+func isOpen(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return false
+	default:
+		return true
+	}
 }
 
 func writesEndedContext(t *tester) {

@@ -31,8 +31,10 @@ func isProfile(text string) error { return oneOf(text, ProfileNames()) }
 func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
 
 func isMode(text string) error {
-	_, err := permit.ParseMode(text)
-	return err
+	if here := permit.InPlaceOf(text); here != "" {
+		return fmt.Errorf("must be %q instead of %q", here, text)
+	}
+	return oneOf(text, permit.ModeNames())
 }
 
 func isOnLimit(text string) error { return oneOf(text, LimitActionNames()) }
