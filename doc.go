@@ -1,8 +1,14 @@
-// Package attractor is the root of a library that runs coding agents. It has no code, only the example of a whole program.
+// Package attractor runs coding agents: it pairs a language model with developer tools in a loop that
+// your program controls.
 //
-// Start at package agent: a Session pairs a model with tools in a loop. What it is made of comes from the packages beside it: models from
-// llm/providers, prompts and tools for a model family from profile/anthropic, profile/openai and profile/gemini, a place for files and commands
-// from env, and storage from journal. The command is in cmd/attractor.
+// [Open] begins a [Session] in a directory: with a model, the tools of its family, permissions,
+// masked secrets, the project's documents, and what the [Config] adds. A session that is told nothing
+// about permissions reads and refuses everything else, and nothing that a repository brings is
+// started.
+//
+// The parts are packages of their own, for programs that want others: agent has the session and its
+// loop, llm the models, tool and tool/coding the tools, env the machine, permit and rules what may
+// run, journal where sessions are kept. The command in cmd/attractor is one more program.
 //
 // README.md says what there is, and DESIGN.md how it is built.
 package attractor

@@ -28,6 +28,9 @@ type Gate struct {
 	BeforeRules, BeforeQuestion []Hook
 	// Ask asks a person. If it is nil, nobody can be asked, and such calls are refused.
 	Ask Asker
+	// HowToAllow is a sentence for the refusal of calls that a person could have allowed, if nobody can
+	// be asked: how the user of the program allows them. It may be empty.
+	HowToAllow string
 	// LeavePlan changes the mode when a person has approved a plan, in a session whose model has the
 	// tool of [ExitPlan]. Nil means that the model has none, so that only a person ends its planning.
 	LeavePlan func(Mode)
@@ -101,7 +104,7 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 	if j.Verdict == tool.Ask && g.CanAsk() {
 		return decision(req, sent, tool.Ask, p), nil
 	}
-	return settle(req, sent, j, p), nil
+	return g.settle(req, sent, j, p), nil
 }
 
 // decide asks the rules about a call, unless they have decided about it and it touches nothing else
@@ -153,7 +156,7 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 	for range maxEdits {
 		j := g.judge(ctx, req, p)
 		if j.Verdict != tool.Ask {
-			return settle(req, sent, j, p), nil
+			return g.settle(req, sent, j, p), nil
 		}
 		if !hooked && len(g.BeforeQuestion) > 0 {
 			if req, err = g.beforeQuestion(ctx, req, p); err != nil {
@@ -163,7 +166,7 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 			continue
 		}
 		if g.Ask == nil {
-			return settle(req, sent, j, p), nil
+			return g.settle(req, sent, j, p), nil
 		}
 		shown := g.targets(ctx, req, true)
 		if !shown.sameAs(p.touches) { // since the rules have decided
@@ -225,7 +228,7 @@ func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judg
 	if g.Mode() == ModePlan { // since the question appeared, perhaps
 		again := *p // which is bound to what was shown
 		if now := g.judge(ctx, req, &again); now.Verdict == tool.Deny {
-			return settle(req, sent, now, p), nil
+			return g.settle(req, sent, now, p), nil
 		}
 	}
 	if answer.Remember && len(j.Suggest) > 0 {
@@ -238,9 +241,12 @@ func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judg
 }
 
 // settle returns the decision for a judgement that no person can change any more.
-func settle(req tool.Request, sent string, j judgement, p *passage) tool.Decision {
-	if j.Verdict == tool.Allow {
+func (g *Gate) settle(req tool.Request, sent string, j judgement, p *passage) tool.Decision {
+	switch {
+	case j.Verdict == tool.Allow:
 		return decision(req, sent, tool.Allow, p)
+	case j.Verdict == tool.Ask && g.HowToAllow != "":
+		return tool.Decision{Reason: j.refusal() + ". " + g.HowToAllow}
 	}
 	return tool.Decision{Reason: j.refusal()}
 }

@@ -15,7 +15,7 @@ import (
 
 // openAgents offers the agents that files define.
 func (s *Setup) openAgents(c *Config) {
-	s.Agents = OpenAgents(s.Project, c.getenv)
+	s.Agents = OpenAgents(s.Project, c.usersEnv)
 	s.warnAll("agents", s.Agents.Problems)
 	s.unused.add("agents", s.Agents.Untrusted, s.Agents.Why)
 	if len(s.Agents.List) == 0 {

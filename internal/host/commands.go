@@ -49,8 +49,8 @@ func (s *Setup) Commands() []Command {
 
 // openCommands notes where commands come from. Those that must not be used are told now.
 func (s *Setup) openCommands(c *Config) {
-	s.readFiles = func() *CommandFiles { return OpenCommands(s.Project, c.getenv) }
-	s.untrusted = s.Project.untrustedCommands(c.getenv)
+	s.readFiles = func() *CommandFiles { return OpenCommands(s.Project, c.usersEnv) }
+	s.untrusted = s.Project.untrustedCommands(c.usersEnv)
 	s.unused.add("commands", s.untrusted, s.Project.because())
 }
 

@@ -98,6 +98,8 @@ type Config struct {
 	LanguageServers string
 	// NoHooks runs no hooks. StrictHooks makes hooks block what they could prevent if they fail.
 	NoHooks, StrictHooks bool
+	// Sources says whose files count, besides those that are named here and the project's documents.
+	Sources Sources
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 
@@ -125,6 +127,27 @@ type Config struct {
 
 	client           *http.Client // of the providers; nil without Debug
 	continued, inUse string       // the directory of Continue, and which newer session of it another process has open
+}
+
+// Sources says whose files count.
+type Sources uint8
+
+// The sources of files.
+const (
+	AllFiles   Sources = iota // the user's, and the project's as far as the user trusts it
+	UsersFiles                // the user's
+	NoFiles
+)
+
+// usersEnv returns a variable of the environment by which files of the user's are found.
+func (c *Config) usersEnv(name string) string {
+	switch name {
+	case "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME":
+		if c.Sources == NoFiles {
+			return ""
+		}
+	}
+	return c.getenv(name)
 }
 
 // Here has what an editor chooses about the machine that it runs on. A session on another machine uses none of it.

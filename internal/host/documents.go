@@ -62,7 +62,7 @@ func secretDocument(file string) string {
 // openDocuments puts the documents of the session into its doors: those for the prompt, and those that come when a file is read or changed.
 func (s *Setup) openDocuments(ctx context.Context, c *Config) error {
 	o := &s.Options
-	d := Documents(ctx, o.Profile.Name, c.getenv)
+	d := Documents(ctx, o.Profile.Name, c.usersEnv)
 	d.Refuse, d.Reads, d.Warn = s.refusesDocument, s.reads, s.warnOnce("instructions")
 	if s.far != nil {
 		d.Env = s.far.documents()

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/examples/remoteenv"
 	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/trust"
 )
 
 // elsewhere is the machine of a session that works on another one than this.
@@ -54,6 +55,9 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 		return unreachable(c.EnvCommand, err)
 	}
 	s.Project = farProject(ctx, f.documents(), cmp.Or(f.top, s.Machine.WorkDir()), s.here)
+	if c.Sources != AllFiles {
+		s.Project = &Project{Snapshot: &trust.Snapshot{Root: s.Project.Root}, Trusted: true, here: s.here}
+	}
 	for _, problem := range s.Project.Problems {
 		s.warnings.add("project", "A file of the project on the other machine does not count: "+problem.Error())
 	}

@@ -190,7 +190,7 @@ func (s *Setup) openHooks(c *Config) error {
 	if c.NoHooks {
 		return nil
 	}
-	configured := OpenHooks(s.Project, c.getenv)
+	configured := OpenHooks(s.Project, c.usersEnv)
 	for _, m := range configured.Mistakes {
 		s.warnings.add("hook_config", m.Error())
 	}

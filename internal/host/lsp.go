@@ -63,7 +63,7 @@ func (s *Setup) languageServers(c *Config) ([]lsp.Server, error) {
 		lists = append(lists, list)
 		s.warnAll("lsp_config", problems)
 	}
-	own, err := UserLanguageServers(c.getenv)
+	own, err := UserLanguageServers(c.usersEnv)
 	if err == nil { // without a home directory there is no file
 		data, err := readRegular(own, lsp.MaxConfig+1)
 		if err == nil {

@@ -41,7 +41,7 @@ func OpenRules(local *env.Local, project *Project, files []string, getenv func(s
 
 // openRules reads the rules of the session: those of OpenRules, and those of the user's that are in no file.
 func (s *Setup) openRules(c *Config) (*rules.Set, error) {
-	given, own, err := userSources(c.Rules, c.getenv)
+	given, own, err := userSources(c.Rules, c.usersEnv)
 	if err != nil {
 		return nil, err
 	}

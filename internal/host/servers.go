@@ -23,7 +23,7 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 		}
 		return nil
 	}
-	if s.Configured, err = OpenServers(s.here, s.Project, c.Servers, c.MCP, c.getenv); err != nil {
+	if s.Configured, err = OpenServers(s.here, s.Project, c.Servers, c.MCP, c.usersEnv); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {

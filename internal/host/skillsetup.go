@@ -16,7 +16,7 @@ import (
 
 // openSkills reads the skills of the session and puts them into its doors: a tool that loads them, and commands.
 func (s *Setup) openSkills(c *Config) {
-	s.Skills = OpenSkills(s.Project, c.getenv)
+	s.Skills = OpenSkills(s.Project, c.usersEnv)
 	if s.far == nil { // the files of the user's skills are on this machine
 		s.readable = append(s.readable, s.Skills.outside(c.Dir)...)
 	}

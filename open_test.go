@@ -1,0 +1,267 @@
+package attractor_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// opened holds a directory, a home and a scripted model for sessions.
+type opened struct {
+	*testing.T
+	dir, home string
+	server    *fakellm.Server
+	vars      map[string]string
+	results   map[string]string // of calls, by their ids
+}
+
+func newOpened(t *testing.T, turns ...fakellm.Turn) *opened {
+	t.Helper()
+	o := &opened{T: t, dir: t.TempDir(), home: t.TempDir(), server: fakellm.New(fakellm.Script(turns...), fakellm.Options{}), results: map[string]string{}}
+	web := httptest.NewServer(o.server)
+	t.Cleanup(web.Close)
+	o.vars = map[string]string{"ANTHROPIC_API_KEY": "the-key-of-this-test", "ANTHROPIC_BASE_URL": web.URL, "HOME": o.home}
+	return o
+}
+
+// write writes a file below the directory, or below the home if its name begins with ~/.
+func (o *opened) write(name, text string) {
+	o.Helper()
+	full := filepath.Join(o.dir, name)
+	if below, ok := strings.CutPrefix(name, "~/"); ok {
+		full = filepath.Join(o.home, below)
+	}
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		o.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		o.Fatal(err)
+	}
+}
+
+// config returns the least configuration that works here.
+func (o *opened) config() attractor.Config {
+	return attractor.Config{Dir: o.dir, Getenv: func(name string) string { return o.vars[name] }, OnEvent: func(ev agent.Event) {
+		if e, ok := ev.(*agent.ToolCallEnd); ok {
+			o.results[e.CallID] = e.Output
+		}
+	}}
+}
+
+// submit opens a session, gives it a task, and closes it.
+func (o *opened) submit(c attractor.Config) *agent.Result {
+	o.Helper()
+	session, err := attractor.Open(o.Context(), c)
+	if err != nil {
+		o.Fatal(err)
+	}
+	result, err := session.Submit(o.Context(), "work")
+	if err != nil {
+		o.Error(err)
+	}
+	if err := session.Close(); err != nil {
+		o.Error(err)
+	}
+	return result
+}
+
+func call(name, args string) fakellm.Call { return fakellm.Call{Name: name, Args: []byte(args)} }
+
+// A session that is told nothing reads and does nothing else, says how to allow more, masks secrets,
+// and starts nothing of a repository or of the user's.
+func TestT2_SafeAsItComes(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{
+		call("read_file", `{"file_path":"notes.txt"}`),
+		call("read_file", `{"file_path":".env"}`),
+		call("write_file", `{"file_path":"new.txt","content":"x"}`),
+		call("edit_file", `{"file_path":"notes.txt","old_string":"a","new_string":"b"}`),
+		call("shell", `{"command":"touch made"}`),
+		call("shell", `{"command":"cat notes.txt"}`),
+		call("shell", `{"command":"env"}`),
+	}}, fakellm.Turn{Text: "done"})
+	hook := `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ` + o.dir + `/hooked"}]}]},"permissions":{"allow":["Bash","Edit"]}}`
+	server := `{"mcpServers":{"s":{"command":"touch","args":["` + o.dir + `/served"]}}}`
+	for name, text := range map[string]string{
+		"notes.txt": "a note, the-key-of-this-test\n", ".env": "SECRET=1\n", "AGENTS.md": "Say please.\n",
+		".claude/settings.json": hook, ".mcp.json": server, ".attractor/rules.json": hook, ".claude/commands/c.md": "x",
+		"~/.claude/settings.json": hook, "~/.config/attractor/mcp.json": server, "~/.claude/commands/d.md": "x", "~/.claude/CLAUDE.md": "Mine.\n",
+	} {
+		o.write(name, text)
+	}
+	c := o.config()
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := session.Commands(); len(list) > 0 {
+		t.Errorf("commands of files: %v", list)
+	}
+	if _, err := session.Submit(t.Context(), "work"); err != nil {
+		t.Error(err)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	allowed := []bool{true, false, false, false, false, true, false}
+	if len(o.results) != len(allowed) {
+		t.Fatalf("%d results: %q", len(o.results), o.results)
+	}
+	for i := range allowed {
+		result := o.results[fmt.Sprintf("call_0_%d", i)]
+		if refused := strings.Contains(result, "Allow, Mode or Ask of attractor.Config"); refused == allowed[i] {
+			t.Errorf("call %d: %s", i, result)
+		}
+		if strings.Contains(result, "the-key-of-this-test") {
+			t.Errorf("call %d shows the key: %s", i, result)
+		}
+	}
+	for _, name := range []string{"new.txt", "made", "hooked", "served"} {
+		if _, err := os.Stat(filepath.Join(o.dir, name)); err == nil {
+			t.Errorf("%s was made", name)
+		}
+	}
+	system := o.server.Requests()[0].System
+	if !strings.Contains(system, "Say please.") || strings.Contains(system, "Mine.") {
+		t.Errorf("the documents are not the project's alone: %s", system)
+	}
+}
+
+// A person, an inbox, rules and a mode allow what is refused otherwise.
+func TestT1_WhatAllows(t *testing.T) {
+	yes := func(context.Context, permit.Question) (permit.Answer, error) {
+		return permit.Answer{Verdict: tool.Allow}, nil
+	}
+	for name, change := range map[string]func(*attractor.Config){
+		"Ask":   func(c *attractor.Config) { c.Ask = yes },
+		"Allow": func(c *attractor.Config) { c.Allow = []string{"Bash(touch:*)"} },
+		"Mode":  func(c *attractor.Config) { c.Mode = permit.ModeFull },
+		"Inbox": func(c *attractor.Config) {
+			asks := make(chan permit.Ask, 9)
+			c.Inbox = permit.NewInbox(func(a permit.Ask) { asks <- a }, nil)
+			go func() {
+				if err := c.Inbox.Decide((<-asks).ID, permit.Answer{Verdict: tool.Allow}); err != nil {
+					t.Error(err)
+				}
+			}()
+		},
+		"Options": func(c *attractor.Config) {
+			c.Options = func(o *agent.Options) {
+				o.Authorize = func(context.Context, tool.Request) (tool.Decision, error) {
+					return tool.Decision{Verdict: tool.Allow}, nil
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("shell", `{"command":"touch made"}`)}}, fakellm.Turn{Text: "done"})
+			c := o.config()
+			change(&c)
+			o.submit(c)
+			if _, err := os.Stat(filepath.Join(o.dir, "made")); err != nil {
+				t.Errorf("%v: %q", err, o.results)
+			}
+		})
+	}
+}
+
+// Files count as far as they are loaded, and the project's only if it is trusted.
+func TestT1_WhatIsLoaded(t *testing.T) {
+	for name, c := range map[string]struct {
+		load    attractor.Load
+		trusted bool
+		want    string
+	}{
+		"none":                   {attractor.LoadNone, true, ""},
+		"the user's":             {attractor.LoadUser, true, "mine"},
+		"an untrusted project's": {attractor.LoadProject, false, "mine"},
+		"a trusted project's":    {attractor.LoadProject, true, "its mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOpened(t)
+			o.write(".claude/commands/its.md", "x")
+			o.write("~/.claude/commands/mine.md", "x")
+			config := o.config()
+			config.Load, config.TrustProject = c.load, c.trusted
+			session, err := attractor.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, command := range session.Commands() {
+				names = append(names, command.Name)
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("the commands are %q, want %q", got, c.want)
+			}
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A session goes on under the same id, with another mode and model.
+func TestT1_ResumedWithAnotherModel(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	store := journal.NewDir(t.TempDir())
+	c := o.config()
+	c.Store, c.ID, c.Model = store, "s", "anthropic/claude-sonnet-5-5"
+	o.submit(c)
+	c.ID, c.Resume, c.Model = "", "s", ""
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session.Model() != "anthropic/claude-sonnet-5-5" || session.Mode() != permit.ModeAsk {
+		t.Errorf("%s, %s", session.Model(), session.Mode())
+	}
+	if err := session.SetModel(t.Context(), "haiku"); err != nil {
+		t.Error(err)
+	}
+	if err := session.SetMode(t.Context(), permit.ModeFull); err != nil {
+		t.Error(err)
+	}
+	if err := session.SetModel(t.Context(), "openai/gpt"); err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
+		t.Error(err)
+	}
+	if result, err := session.SubmitCommand(t.Context(), "go on"); err != nil || result.Text != "two" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	requests := o.server.Requests()
+	if last := requests[len(requests)-1]; !strings.Contains(last.Model, "haiku") {
+		t.Errorf("the model is %s", last.Model)
+	}
+}
+
+// An error in the configuration says what to change.
+func TestT1_Mistakes(t *testing.T) {
+	o := newOpened(t)
+	for want, change := range map[string]func(*attractor.Config){
+		"unknown provider":  func(c *attractor.Config) { c.Model = "nobody/x" },
+		"ANTHROPIC_API_KEY": func(c *attractor.Config) { c.Getenv = func(string) string { return "" } },
+		"cannot work in":    func(c *attractor.Config) { c.Dir = filepath.Join(o.dir, "none") },
+		"there is no mode":  func(c *attractor.Config) { c.Mode = "yolo" },
+	} {
+		c := o.config()
+		change(&c)
+		if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
