@@ -2,24 +2,22 @@ package attractor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"net/http/httptest"
 	"os"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm/fakellm"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// A program gives an agent a task in a directory, and shows what it does. Here the variables lead to a server with a script in place of the
-// vendor's; a real program passes os.Getenv, and the directory of a project.
+// A program gives an agent a task in a directory, and shows what it does. Here the variables lead to a
+// server with a script in place of the vendor's; a real program leaves out Getenv.
 func Example() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"echo 'Hello, world!' > greet.txt"}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"rm -r ."}`)}}},
 		fakellm.Turn{Text: "greet.txt has a greeting."},
 	), fakellm.Options{}))
 	defer server.Close()
@@ -31,19 +29,12 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	ctx := context.Background()
-	client, err := providers.FromEnv(func(name string) string { return vars[name] })
-	if err != nil {
-		log.Fatal(err)
-	}
-	local, err := env.NewLocal(dir, env.LocalOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	session, err := agent.New(ctx, agent.Options{
-		Client:  client,
-		Profile: anthropic.Profile(),
-		Env:     local,
-		Policy:  agent.Policy{Budget: agent.Budget{USD: 2}},
+	session, err := attractor.Open(ctx, attractor.Config{
+		Dir:    dir,
+		Model:  "anthropic/claude-sonnet-5-5",
+		Budget: agent.Budget{USD: 2},
+		Allow:  []string{"Bash(echo:*)", "Edit(./**)"},
+		Getenv: func(name string) string { return vars[name] },
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -54,17 +45,18 @@ func Example() {
 		}
 		switch e := event.(type) {
 		case *agent.ToolCallEnd:
-			fmt.Println(e.Name, "exit code", e.Ran.Exit.Code)
+			fmt.Println(e.Name, "refused:", e.IsError)
 		case *agent.AssistantTextEnd:
 			fmt.Println(e.Text)
 		}
 	}
 	result := session.Result()
 	fmt.Println(result.Reason, result.Turns, "turns")
-	fmt.Println(errors.Join(session.Close(), local.Close()))
+	fmt.Println(session.Close())
 	// Output:
-	// shell exit code 0
+	// shell refused: false
+	// shell refused: true
 	// greet.txt has a greeting.
-	// completed 2 turns
+	// completed 3 turns
 	// <nil>
 }
