@@ -49,7 +49,8 @@ type Config struct {
 
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
-	// ID names a new session. Empty means a new UUID.
+	// ID names the session: it goes on if the Store has it, and is a new one else. Empty means a new one
+	// with a UUID.
 	ID string
 	// Resume is the id of a session of the Store that goes on, or a prefix of it. Fork begins a new
 	// session with its turns up to Turn; 0 means all. At most one of them is set.
@@ -73,6 +74,9 @@ type Config struct {
 
 	// AddDirs lists further directories in which tools may read and change files.
 	AddDirs []string
+	// Env has the files and commands of the session, in place of this machine. The caller closes it
+	// after the session. Dir is a directory in it; empty means its own.
+	Env env.Environment
 	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i box,
 	// where files and commands are. Dir is a directory there.
 	EnvCommand []string
@@ -120,7 +124,7 @@ func (l Load) sources() host.Sources {
 func (c *Config) host() host.Config {
 	h := host.Config{
 		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn,
-		Dir: c.Dir, EnvCommand: c.EnvCommand, AddDirs: c.AddDirs, Limits: c.Limits, Sandbox: c.Sandbox,
+		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, AddDirs: c.AddDirs, Limits: c.Limits, Sandbox: c.Sandbox,
 		Sources: c.Load.sources(), TrustProject: c.TrustProject,
 		Mode: c.Mode, Asker: c.Ask, AllowTools: c.Allow, DenyTools: c.Deny, Rules: c.Rules,
 		Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,

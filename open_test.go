@@ -12,6 +12,8 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
@@ -246,6 +248,35 @@ func TestT1_ResumedWithAnotherModel(t *testing.T) {
 	requests := o.server.Requests()
 	if last := requests[len(requests)-1]; !strings.Contains(last.Model, "haiku") {
 		t.Errorf("the model is %s", last.Model)
+	}
+}
+
+// An environment of the program's takes the place of the machine, also when the session is resumed.
+func TestT1_EnvInPlaceOfTheMachine(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{
+		call("read_file", `{"file_path":"notes.txt"}`), call("write_file", `{"file_path":"new.txt","content":"x"}`),
+	}}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	memory := envtest.NewMemory(map[string]string{"notes.txt": "in memory\n", "AGENTS.md": "Say please.\n", ".mcp.json": `{"mcpServers":{"s":{"command":"x"}}}`})
+	c := o.config()
+	c.Dir, c.Env, c.Allow, c.Load = "", memory, []string{"Edit"}, attractor.LoadProject
+	c.Store, c.ID = journal.NewDir(t.TempDir()), "s"
+	o.submit(c)
+	if got := o.results["call_0_0"]; !strings.Contains(got, "in memory") {
+		t.Errorf("read: %s", got)
+	}
+	if _, err := memory.Stat(t.Context(), "new.txt"); err != nil {
+		t.Errorf("%v: %s", err, o.results["call_0_1"])
+	}
+	if system := o.server.Requests()[0].System; !strings.Contains(system, "Say please.") || strings.Contains(system, o.dir) {
+		t.Errorf("the prompt is about another place: %s", system)
+	}
+	c.ID, c.Resume = "", "s"
+	if result := o.submit(c); result.Text != "two" {
+		t.Errorf("%+v", result)
+	}
+	c.Sandbox.Level = sandbox.Workspace
+	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "confine commands there") {
+		t.Error(err)
 	}
 }
 

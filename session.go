@@ -3,10 +3,13 @@ package attractor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/permit"
 )
 
@@ -20,7 +23,17 @@ type Session struct {
 // Open begins a session, or resumes or forks one. The caller closes it. An error in the Config says
 // what to change.
 func Open(ctx context.Context, c Config) (*Session, error) {
-	setup, err := host.Open(ctx, c.host())
+	h := c.host()
+	if c.ID != "" && c.Store != nil && c.Resume == "" && c.Fork == "" {
+		known, err := has(ctx, c.Store, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			h.ID, h.Resume = "", c.ID
+		}
+	}
+	setup, err := host.Open(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +50,18 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 		return nil, errors.Join(err, setup.Close())
 	}
 	return &Session{session, setup}, nil
+}
+
+// has reports whether a store has a session with an id that has begun.
+func has(ctx context.Context, store journal.Store, id string) (bool, error) {
+	log, err := store.Read(ctx, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot look for the session %s: %w", id, err)
+	}
+	return log.Len() > 0, log.Close()
 }
 
 // howToAllow is told with the refusal of a call that only a person could allow.

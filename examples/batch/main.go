@@ -16,11 +16,8 @@ import (
 	"os/signal"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
 func main() {
@@ -34,11 +31,7 @@ func main() {
 	}
 }
 
-func batch(ctx context.Context, task string, dirs []string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
+func batch(ctx context.Context, task string, dirs []string) (err error) {
 	ledger := agent.NewLedger(agent.Budget{USD: 2})
 	free := make(chan struct{}, 3)
 	results, errs := make([]*agent.Result, len(dirs)), make([]chan error, len(dirs))
@@ -48,7 +41,7 @@ func batch(ctx context.Context, task string, dirs []string) error {
 			free <- struct{}{}
 			defer func() { <-free }()
 			var err error
-			results[i], err = work(ctx, client, ledger, dir, task)
+			results[i], err = work(ctx, ledger, dir, task)
 			errs[i] <- err
 		}()
 	}
@@ -62,15 +55,10 @@ func batch(ctx context.Context, task string, dirs []string) error {
 	return err
 }
 
-// work runs a session in one directory. The sessions share the client and the ledger; the environment belongs to the directory.
-func work(ctx context.Context, client *llm.Client, ledger agent.Ledger, dir, task string) (*agent.Result, error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{})
-	if err != nil {
-		return nil, err
-	}
-	defer local.Close()
-	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local),
-		Policy: agent.Policy{Budget: agent.Budget{USD: 0.5}}, Ledger: ledger})
+// work runs a session in one directory. The sessions share the ledger.
+func work(ctx context.Context, ledger agent.Ledger, dir, task string) (*agent.Result, error) {
+	session, err := attractor.Open(ctx, attractor.Config{Dir: dir, Budget: agent.Budget{USD: 0.5},
+		Options: func(o *agent.Options) { o.Ledger = ledger }})
 	if err != nil {
 		return nil, err
 	}

@@ -15,10 +15,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // writesBelow adds writes below one directory to a read-only environment, so commands and all other changes stay refused.
@@ -52,10 +51,6 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
 	local, err := env.NewLocal(".", env.LocalOptions{})
 	if err != nil {
 		return err
@@ -66,15 +61,12 @@ func run(ctx context.Context, task string) error {
 		return err
 	}
 	guarded := &writesBelow{Base: env.Base{Environment: env.ReadOnly(local)}, writable: local, dir: docs}
-	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: guarded})
+	session, err := attractor.Open(ctx, attractor.Config{Env: guarded, Mode: permit.ModeFull})
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	result, err := session.Submit(ctx, task)
-	if err != nil {
-		return err
-	}
 	fmt.Printf("%s\nwrites refused: %d\n", result.Text, guarded.refused.Load())
-	return nil
+	return err
 }

@@ -13,11 +13,9 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -52,29 +50,17 @@ func showTicket(ctx context.Context, call *tool.Call, args lookup) (tool.Result,
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
 	ticket := tool.New(llm.ToolDefinition{Name: "ticket", Description: "Shows the state and the title of a ticket."}, showTicket)
 	// Declaring what a call reads lets calls without conflicts run at the same time.
 	ticket = tool.WithAccess(ticket, func(lookup) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{"tickets.json"}}
 	})
-	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local), Tools: []tool.Tool{ticket}})
+	session, err := attractor.Open(ctx, attractor.Config{Options: func(o *agent.Options) { o.Tools = append(o.Tools, ticket) }})
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	result, err := session.Submit(ctx, task)
-	if err != nil {
-		return err
-	}
-	fmt.Println(result.Text)
-	return nil
+	fmt.Println(result.Text) // there is a result, also beside an error
+	return err
 }

@@ -15,10 +15,8 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
 func main() {
@@ -33,26 +31,14 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	session, err := agent.New(ctx, agent.Options{
-		Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local),
-		OnEvent: func(e agent.Event) {
-			switch e := e.(type) {
-			case *agent.AssistantTextEnd:
-				fmt.Println(e.Text)
-			case *agent.ToolCallStart:
-				fmt.Printf("[%s]\n", e.Name)
-			}
-		},
-	})
+	session, err := attractor.Open(ctx, attractor.Config{OnEvent: func(e agent.Event) {
+		switch e := e.(type) {
+		case *agent.AssistantTextEnd:
+			fmt.Println(e.Text)
+		case *agent.ToolCallStart:
+			fmt.Printf("[%s]\n", e.Name)
+		}
+	}})
 	if err != nil {
 		return err
 	}

@@ -15,39 +15,28 @@ import (
 	"os"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 	"github.com/attractor-go/attractor/tool"
 )
 
 func main() {
-	o := agent.Options{ID: "log", Profile: anthropic.Profile(), OnEvent: func(e agent.Event) {
+	c := attractor.Config{Store: journal.NewDir(".sessions"), ID: "log", Allow: []string{"Bash(echo:*)", "Edit(./**)"}, OnEvent: func(e agent.Event) {
 		if e, ok := e.(*agent.ToolCallEnd); ok {
 			fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
 		}
 	}}
 	if len(os.Args) > 1 && os.Args[1] == "crash" {
-		o.Middleware = append(o.Middleware, crash)
+		c.Options = func(o *agent.Options) { o.Middleware = append(o.Middleware, crash) }
 	}
-	if err := run(context.Background(), o); err != nil {
+	if err := run(context.Background(), c); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, o agent.Options) (err error) {
-	if o.Client, err = providers.FromEnv(os.Getenv); err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	o.Env = local
-	session, err := agent.Open(ctx, journal.NewDir(".sessions"), o)
+func run(ctx context.Context, c attractor.Config) (err error) {
+	session, err := attractor.Open(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
 func main() {
@@ -36,19 +34,8 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
 	asked, found := map[string]string{}, map[string]string{} // by the agent's id, and by what it was asked
-	session, err := agent.New(ctx, agent.Options{
-		Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local),
-		Subagents: &agent.Subagents{MaxRunning: 3},
+	session, err := attractor.Open(ctx, attractor.Config{
 		// Events come one at a time, also those of agents that work at the same time. So this needs no lock.
 		OnEvent: func(e agent.Event) {
 			sub, is := e.(*agent.SubagentEvent)
@@ -62,6 +49,7 @@ func run(ctx context.Context, task string) error {
 				found[asked[sub.AgentID]] = e.Text
 			}
 		},
+		Options: func(o *agent.Options) { o.Subagents.MaxRunning = 3 },
 	})
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ type Config struct {
 	// EnvCommand is a command of this machine that runs another one where the session's files and commands are, such as docker exec -i box or
 	// ssh host. Nil means the resumed session's, or none. Empty, it means this machine.
 	EnvCommand []string
+	// Env has the files and commands of the session, in place of this machine. The caller closes it. Dir
+	// is a directory in it; empty means its own. EnvCommand is nil then.
+	Env env.Environment
 	// Here has what counts only for a session on this machine.
 	Here Here
 	// Provider, Model and Effort choose the model. Nil means the resumed session's. For a new session it means the provider whose key is in
@@ -207,7 +210,7 @@ func (c *Config) Check(ctx context.Context) error {
 }
 
 // elsewhere reports whether the session works on another machine.
-func (c *Config) elsewhere() bool { return len(c.EnvCommand) > 0 }
+func (c *Config) elsewhere() bool { return len(c.EnvCommand) > 0 || c.Env != nil }
 
 func (c *Config) getenv(name string) string {
 	if c.Getenv == nil {

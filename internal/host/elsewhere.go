@@ -37,14 +37,20 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 	if !c.elsewhere() {
 		return nil
 	}
-	if level := cmp.Or(c.Sandbox.Level, sandbox.Off); level != sandbox.Off {
+	switch level := cmp.Or(c.Sandbox.Level, sandbox.Off); {
+	case level == sandbox.Off:
+	case c.Env != nil:
+		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session has an environment of its own: confine commands there", level)
+	default:
 		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session's commands run behind %s; pass --sandbox off, and let the "+
 			"container or the other machine confine them", level, ShellWords(c.EnvCommand))
 	}
 	f := &elsewhere{command: c.EnvCommand}
 	s.far = f
 	o := remote.Options{Dir: c.Dir, Roots: s.dirs.list, Limits: c.Limits}
-	if f.machine, err = s.reach(ctx, c, o); err != nil {
+	if c.Env != nil {
+		f.machine = givenEnv(c.Env, c.Dir)
+	} else if f.machine, err = s.reach(ctx, c, o); err != nil {
 		return unreachable(c.EnvCommand, err)
 	}
 	s.Machine = f.machine
@@ -65,8 +71,25 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 	return nil
 }
 
-// unreachable returns an error that names the command.
+// given is an environment of the caller's, who closes it.
+type given struct{ env.Base }
+
+// Close does nothing.
+func (given) Close() error { return nil }
+
+// givenEnv returns an environment of the caller's in a directory; empty means its own.
+func givenEnv(e env.Environment, dir string) far {
+	if dir != "" {
+		e = env.Sub(e, dir)
+	}
+	return given{env.Base{Environment: e}}
+}
+
+// unreachable returns an error that names the command, if there is one.
 func unreachable(command []string, err error) error {
+	if len(command) == 0 {
+		return fail(ErrUnreachable, "the environment of the session cannot be used: %w", err)
+	}
 	return fail(ErrUnreachable, "the environment behind %s cannot be used: %w", ShellWords(command), err)
 }
 
@@ -111,7 +134,7 @@ func (s *Setup) tellReached(line string) {
 // openReader opens a further environment if the repository begins above the working directory, where the session's cannot read.
 func (s *Setup) openReader(ctx context.Context, c *Config, o remote.Options) (err error) {
 	f := s.far
-	if _, shell := f.machine.(*remoteenv.Env); shell || f.top == "" || f.top == f.machine.WorkDir() {
+	if _, shell := f.machine.(*remoteenv.Env); shell || c.Env != nil || f.top == "" || f.top == f.machine.WorkDir() {
 		return nil
 	}
 	o.Dir, o.Roots, o.ReadOnly = f.machine.WorkDir(), nil, []string{f.top}

@@ -42,10 +42,10 @@ done
 printf '%s\0' "$at"
 env`
 
-// lookAround asks the shell over there for the surroundings of a session. Without a shell they are empty.
+// lookAround asks the shell over there for the surroundings of a session. They are empty where no command can be run.
 func lookAround(ctx context.Context, e env.Environment) (s surroundings, err error) {
 	out, exit, err := runThere(ctx, e, lookScript, maxVars)
-	if errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
 		return s, nil
 	}
 	if err != nil {

@@ -67,6 +67,13 @@ type placeNote struct {
 // choosePlace completes the machine and the directory: those of the resumed session, if there is one, or this machine and the current
 // directory. A session that moves to another machine without a directory works where the command starts.
 func (s *Setup) choosePlace(c *Config, was *agent.State) {
+	if here, err := filepath.Abs(cmp.Or(c.Here.Dir, ".")); err == nil { // otherwise what runs here cannot start
+		s.here = here
+	}
+	if c.Env != nil { // no note says where it is: whoever resumes the session gives it again
+		s.moved = was != nil && (c.Dir != "" || was.Dir() != c.Env.WorkDir())
+		return
+	}
 	if was != nil {
 		s.place.had = WorkplaceOf(was.Notes)
 	}
@@ -86,14 +93,11 @@ func (s *Setup) choosePlace(c *Config, was *agent.State) {
 	if !c.elsewhere() {
 		c.Dir = cmp.Or(c.Dir, ".")
 	}
-	if here, err := filepath.Abs(cmp.Or(c.Here.Dir, ".")); err == nil { // otherwise what runs here cannot start
-		s.here = here
-	}
 }
 
 // tellPlace notes the machine of a session, if it is another one or the session is new there. The model of a session that has moved is told.
 func (s *Setup) tellPlace(ctx context.Context) error {
-	if s.far == nil && !s.place.moved {
+	if (s.far == nil || len(s.far.command) == 0) && !s.place.moved {
 		return nil
 	}
 	is := &Workplace{Dir: s.Machine.WorkDir()}
