@@ -1,6 +1,9 @@
 package attractor
 
 import (
+	"cmp"
+	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -15,8 +18,12 @@ import (
 
 // Config says what a session is. The zero value is a session in the current directory, with the
 // provider whose key is in the environment, which may read and nothing else.
+//
+// A session that is resumed or forked keeps what is left empty: its directory or the machine behind its
+// EnvCommand, its model, fallbacks and profile, its AddDirs, and plan mode. What is not empty counts
+// from then on. Its Budget covers all that it has spent.
 type Config struct {
-	// Dir is the working directory. Empty means the current one, or that of the session to resume.
+	// Dir is the working directory. Empty means the current one.
 	Dir string
 	// Model is the model as provider/model, such as anthropic/claude-sonnet-5-5 or
 	// ollama/qwen3-coder. A provider alone means its default model. Empty means the provider whose key
@@ -26,23 +33,25 @@ type Config struct {
 	Sandbox sandbox.Options
 	// Budget limits what the session and its subagents may spend. The zero value does not.
 	Budget agent.Budget
-	// OnEvent gets each event of the session, one at a time, in order.
+	// OnEvent gets each event of the session, one at a time, in order, also before Open returns. What it
+	// may call is said at [agent.Options].
 	OnEvent func(agent.Event)
 
 	// Mode says what becomes of calls about which the rules ask. Empty means permit.ModeAsk.
 	Mode permit.Mode
-	// Ask asks a person about them. If it is nil, they are refused, unless Inbox is set.
+	// Ask asks a person about them. Without it and an Inbox they are refused.
 	Ask permit.Asker
-	// Inbox keeps what a person is asked until its answer comes by id: about calls, and questions of
-	// the model.
+	// Inbox keeps what people are asked until an answer comes by its id: about calls, and questions of
+	// the model. It takes the place of Ask, and belongs to one session.
 	Inbox *permit.Inbox
-	// Allow and Deny are permission rules, such as Bash(go test:*) and Edit(./**). Rules names files of
-	// them.
+	// Allow and Deny are permission rules, such as Bash(go test:*) and Edit(./**), one in each element.
+	// RuleFiles names files of them.
 	Allow, Deny []string
-	Rules       []string
+	RuleFiles   []string
 
-	// Load says whose files count: rules, hooks, servers, skills, commands and agents. The documents of
-	// the project, such as AGENTS.md, are read in any case.
+	// Load says whose files count: rules, hooks, MCP and language servers, skills, commands, agents, and
+	// the user's documents. The project's documents, such as AGENTS.md, are read in any case. Settings in
+	// files are those of the command, and do not count.
 	Load Load
 	// TrustProject trusts what the project's files start and allow, whatever the user has decided.
 	TrustProject bool
@@ -53,7 +62,8 @@ type Config struct {
 	// with a UUID.
 	ID string
 	// Resume is the id of a session of the Store that goes on, or a prefix of it. Fork begins a new
-	// session with its turns up to Turn; 0 means all. At most one of them is set.
+	// session with its turns up to Turn; 0 means all. At most one of ID, Resume and Fork is set, but for
+	// the ID of a fork.
 	Resume, Fork string
 	Turn         int
 
@@ -78,24 +88,30 @@ type Config struct {
 	// after the session. Dir is a directory in it; empty means its own.
 	Env env.Environment
 	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i box,
-	// where files and commands are. Dir is a directory there.
+	// where files and commands are. Dir is a directory there. Where attractor-env is not in PATH there,
+	// it is uploaded if it is beside this program or in PATH here; else a shell does the work.
 	EnvCommand []string
 	// Limits bounds what commands may use.
 	Limits env.Limits
 
 	// Web offers the tool that reads public web pages.
 	Web bool
-	// Servers are MCP servers to start, beside those of files that count.
+	// Servers are MCP servers to start, beside those of files that count. One without a Dir starts in an
+	// empty directory, unless TrustProject is set.
 	Servers []mcp.Server
-	// LanguageServers says what an edit has broken: names separated by commas, or all. Empty means none.
+	// LanguageServers says what an edit has broken: names separated by commas, or auto. Empty means none.
+	// They need a sandbox or TrustProject, because they read the project's build files.
 	LanguageServers string
 
-	// Secrets holds values to mask, by their names, beside those of the environment.
+	// Vars holds variables such as ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL that count before those of
+	// the process. Commands do not get them.
+	Vars map[string]string
+	// Secrets holds values to mask, by their names, beside the secrets of the process's environment and
+	// of Vars.
 	Secrets map[string]string
-	// Getenv returns a variable of the environment. Nil means os.Getenv.
-	Getenv func(string) string
-	// Options has the last word about the options of the session, such as its Policy, Tools and
-	// Middleware. Subagents have them too.
+	// Options changes the options of the session before it begins, such as its Policy, Tools and Ledger.
+	// It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env, Journal and
+	// State stay as they are.
 	Options func(*agent.Options)
 }
 
@@ -120,17 +136,34 @@ func (l Load) sources() host.Sources {
 	return host.NoFiles
 }
 
+// check returns an error if fields contradict each other.
+func (c *Config) check() error {
+	switch {
+	case c.Ask != nil && c.Inbox != nil:
+		return errors.New("the configuration has both Ask and Inbox: leave one out")
+	case c.Resume != "" && (c.Fork != "" || c.ID != ""):
+		return errors.New("the configuration has Resume and another session beside it: leave out Fork and ID")
+	case c.Env != nil && len(c.EnvCommand) > 0:
+		return errors.New("the configuration has both Env and EnvCommand: leave one out")
+	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
+		return errors.New("the configuration names a session and no Store that has it")
+	}
+	return nil
+}
+
 // host returns the configuration for the wiring.
 func (c *Config) host() host.Config {
 	h := host.Config{
 		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn,
 		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, AddDirs: c.AddDirs, Limits: c.Limits, Sandbox: c.Sandbox,
-		Sources: c.Load.sources(), TrustProject: c.TrustProject,
-		Mode: c.Mode, Asker: c.Ask, AllowTools: c.Allow, DenyTools: c.Deny, Rules: c.Rules,
+		Sources: c.Load.sources(), TrustProject: c.TrustProject, Embedded: true,
+		Mode: c.Mode, Asker: c.Ask, AllowTools: c.Allow, DenyTools: c.Deny, Rules: c.RuleFiles,
 		Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers,
 		Interactive: c.Ask != nil || c.Inbox != nil,
-		Secrets:     c.Secrets, Getenv: c.Getenv,
+		Secrets:     c.Secrets, MCPWait: host.DefaultMCPWait, Environ: os.Environ(), Getenv: func(name string) string {
+			return cmp.Or(c.Vars[name], os.Getenv(name))
+		},
 	}
 	if provider, model, both := strings.Cut(c.Model, "/"); c.Model != "" {
 		h.Provider = &provider
@@ -144,7 +177,7 @@ func (c *Config) host() host.Config {
 	if c.Native {
 		h.Native = &c.Native
 	}
-	if c.Inbox != nil && c.Ask == nil {
+	if c.Inbox != nil {
 		h.Asker = c.Inbox.Approve
 	}
 	return h

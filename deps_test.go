@@ -17,7 +17,7 @@ const module = "github.com/attractor-go/attractor/"
 // allowed holds the dependency rule: the packages that each package may import, in addition to the standard library. /... stands for a
 // whole tree.
 var allowed = map[string][]string{
-	"":                    {"agent", "env", "env/sandbox", "internal/host", "journal", "mcp", "permit"},
+	"":                    {"agent", "env", "env/sandbox", "internal/host", "journal", "llm/providers", "mcp", "permit"},
 	"internal/endless":    {},
 	"internal/fuzzy":      {},
 	"internal/jsonlines":  {},

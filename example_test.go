@@ -13,7 +13,7 @@ import (
 )
 
 // A program gives an agent a task in a directory, and shows what it does. Here the variables lead to a
-// server with a script in place of the vendor's; a real program leaves out Getenv.
+// server with a script in place of the vendor's; a real program leaves out Vars.
 func Example() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"echo 'Hello, world!' > greet.txt"}`)}}},
@@ -34,7 +34,7 @@ func Example() {
 		Model:  "anthropic/claude-sonnet-5-5",
 		Budget: agent.Budget{USD: 2},
 		Allow:  []string{"Bash(echo:*)", "Edit(./**)"},
-		Getenv: func(name string) string { return vars[name] },
+		Vars:   vars,
 	})
 	if err != nil {
 		log.Fatal(err)

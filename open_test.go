@@ -2,6 +2,7 @@ package attractor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -34,6 +37,11 @@ func newOpened(t *testing.T, turns ...fakellm.Turn) *opened {
 	o := &opened{T: t, dir: t.TempDir(), home: t.TempDir(), server: fakellm.New(fakellm.Script(turns...), fakellm.Options{}), results: map[string]string{}}
 	web := httptest.NewServer(o.server)
 	t.Cleanup(web.Close)
+	for _, kind := range providers.Kinds() {
+		for _, name := range kind.KeyVars {
+			t.Setenv(name, "")
+		}
+	}
 	o.vars = map[string]string{"ANTHROPIC_API_KEY": "the-key-of-this-test", "ANTHROPIC_BASE_URL": web.URL, "HOME": o.home}
 	return o
 }
@@ -55,7 +63,7 @@ func (o *opened) write(name, text string) {
 
 // config returns the least configuration that works here.
 func (o *opened) config() attractor.Config {
-	return attractor.Config{Dir: o.dir, Getenv: func(name string) string { return o.vars[name] }, OnEvent: func(ev agent.Event) {
+	return attractor.Config{Dir: o.dir, Vars: o.vars, OnEvent: func(ev agent.Event) {
 		if e, ok := ev.(*agent.ToolCallEnd); ok {
 			o.results[e.CallID] = e.Output
 		}
@@ -215,6 +223,85 @@ func TestT1_WhatIsLoaded(t *testing.T) {
 	}
 }
 
+// Other hosts' promises hold for programs, too: what a project sets loosens nothing, servers that read
+// build files need trust, tools of servers are there from the first request, and warnings can be read.
+func TestT1_AsInTheCommand(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "done"})
+	o.write(".attractor/config.json", `{"sandbox": "workspace-weak", "limit": "memory=64g", "lsp": "auto"}`)
+	o.write("go.mod", "module example.com/m\n")
+	c := o.config()
+	c.Load, c.TrustProject = attractor.LoadProject, true
+	c.Sandbox.Level, c.Limits.Memory, c.Budget.USD = sandbox.ReadOnly, 1<<30, 3
+	c.Servers = []mcp.Server{{Name: "none", Command: "no-such-program-here"}}
+	var policy agent.Policy
+	c.Options = func(o *agent.Options) { policy = o.Policy }
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Submit(t.Context(), "work"); err != nil {
+		t.Error(err)
+	}
+	if policy.Budget.USD != 3 || policy.Compaction.Threshold == 0 || policy.MaxToolRounds == 0 {
+		t.Errorf("the policy is %+v", policy)
+	}
+	if all := strings.Join(session.Warnings(), "\n"); !strings.Contains(all, "no-such-program-here") {
+		t.Errorf("the warnings are %q", all)
+	}
+	if system := o.server.Requests()[0].System; !strings.Contains(system, "read-only") {
+		t.Errorf("the sandbox is another one: %s", system)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := session.Close(); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+}
+
+// Nothing is started that reads the build files of a project which nobody trusts.
+func TestT2_LanguageServersNeedTrust(t *testing.T) {
+	for trusted, want := range map[bool]bool{false: true, true: false} {
+		o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("write_file", `{"file_path":"main.go","content":"package main\n"}`)}}, fakellm.Turn{Text: "done"})
+		o.write("go.mod", "module example.com/m\n")
+		c := o.config()
+		c.LanguageServers, c.Allow, c.TrustProject = "gopls", []string{"Edit"}, trusted
+		session, err := attractor.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.Submit(t.Context(), "work"); err != nil {
+			t.Error(err)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(strings.Join(session.Warnings(), "\n"), "nobody has said that they trust the project"); got != want {
+			t.Errorf("trusted %v: %q", trusted, session.Warnings())
+		}
+	}
+}
+
+// A session outlives the context with which it was opened.
+func TestT1_ContextOfOpen(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "done"})
+	ctx, cancel := context.WithCancel(t.Context())
+	session, err := attractor.Open(ctx, o.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if result, err := session.Submit(t.Context(), "work"); err != nil || result.Text != "done" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := attractor.Open(ctx, o.config()); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened with a context that has ended: %v", err)
+	}
+}
+
 // A session goes on under the same id, with another mode and model.
 func TestT1_ResumedWithAnotherModel(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
@@ -285,9 +372,15 @@ func TestT1_Mistakes(t *testing.T) {
 	o := newOpened(t)
 	for want, change := range map[string]func(*attractor.Config){
 		"unknown provider":  func(c *attractor.Config) { c.Model = "nobody/x" },
-		"ANTHROPIC_API_KEY": func(c *attractor.Config) { c.Getenv = func(string) string { return "" } },
+		"ANTHROPIC_API_KEY": func(c *attractor.Config) { c.Vars = nil },
 		"cannot work in":    func(c *attractor.Config) { c.Dir = filepath.Join(o.dir, "none") },
 		"there is no mode":  func(c *attractor.Config) { c.Mode = "yolo" },
+		"looks like a list": func(c *attractor.Config) { c.Deny = []string{"Bash(rm:*), Bash(git push:*)"} },
+		"both Ask and Inbox": func(c *attractor.Config) {
+			c.Inbox = permit.NewInbox(nil, nil)
+			c.Ask = c.Inbox.Approve
+		},
+		"no Store": func(c *attractor.Config) { c.Resume = "s" },
 	} {
 		c := o.config()
 		change(&c)

@@ -5,26 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 )
 
 // Session is a session that is wired: with its permissions, secrets, documents, servers and files. It
-// has the methods of [agent.Session], and those of what was wired. They are safe for concurrent use.
+// has the methods of [agent.Session], and those of what was wired. They are safe for concurrent use,
+// and Close may be called more than once.
 type Session struct {
 	*agent.Session
 	setup *host.Setup
+	end   context.CancelFunc // of what starts beside the session
+
+	mu       sync.Mutex
+	warnings []string
 }
 
 // Open begins a session, or resumes or forks one. The caller closes it. An error in the Config says
-// what to change.
+// what to change. If ctx ends while Open runs, there is no session; later it has no effect.
+//
+// A program that has keys in its environment calls [env.Conceal] first, so that commands do not find
+// them in its memory.
 func Open(ctx context.Context, c Config) (*Session, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	h := c.host()
-	if c.ID != "" && c.Store != nil && c.Resume == "" && c.Fork == "" {
+	if c.ID != "" && c.Store != nil && c.Fork == "" {
 		known, err := has(ctx, c.Store, c.ID)
 		if err != nil {
 			return nil, err
@@ -33,23 +47,86 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 			h.ID, h.Resume = "", c.ID
 		}
 	}
-	setup, err := host.Open(ctx, h)
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
+	stop := context.AfterFunc(ctx, end)
+	s := &Session{end: end}
+	err := s.open(life, &c, h)
+	if !stop() { // ctx has ended
+		if err == nil {
+			err = s.Close()
+		}
+		return nil, errors.Join(context.Cause(ctx), err)
+	}
 	if err != nil {
+		end()
 		return nil, err
 	}
-	setup.Options.Policy.Budget, setup.Options.OnEvent = c.Budget, c.OnEvent
-	setup.Gate.HowToAllow = howToAllow
+	return s, nil
+}
+
+// open opens the session.
+func (s *Session) open(ctx context.Context, c *Config, h host.Config) (err error) {
+	if s.setup, err = host.Open(ctx, h); err != nil {
+		return err
+	}
+	o := &s.setup.Options
+	fallbacks := o.Fallbacks
+	o.Policy, o.Limits = host.DefaultPolicy(), host.DefaultLimits()
+	o.Fallbacks, o.Budget = fallbacks, c.Budget
+	s.setup.Gate.HowToAllow = howToAllow
 	if c.Inbox != nil {
-		setup.Options.Questions = &agent.Questions{Answer: c.Inbox.Question}
+		o.Questions = &agent.Questions{Answer: c.Inbox.Question}
 	}
+	o.OnEvent = c.OnEvent
 	if c.Options != nil {
-		c.Options(&setup.Options)
+		kept := *o
+		c.Options(o)
+		o.Client, o.Env, o.Journal, o.State = kept.Client, kept.Env, kept.Journal, kept.State
 	}
-	session, err := setup.Start(ctx)
-	if err != nil {
-		return nil, errors.Join(err, setup.Close())
+	o.OnEvent = s.watch(o.OnEvent)
+	for _, err := range s.setup.Unmasked {
+		s.warn(err.Error())
 	}
-	return &Session{session, setup}, nil
+	for _, text := range s.setup.Rules.Warnings() {
+		s.warn(text)
+	}
+	if s.Session, err = s.setup.Start(ctx); err != nil {
+		return errors.Join(err, s.setup.Close())
+	}
+	return nil
+}
+
+// maxWarnings limits the warnings that a session keeps.
+const maxWarnings = 100
+
+// watch returns an OnEvent that also keeps warnings.
+func (s *Session) watch(show func(agent.Event)) func(agent.Event) {
+	return func(ev agent.Event) {
+		if w, ok := ev.(*agent.Warning); ok {
+			s.warn(w.Text)
+		}
+		if show != nil {
+			show(ev)
+		}
+	}
+}
+
+func (s *Session) warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.warnings) < maxWarnings {
+		s.warnings = append(s.warnings, text)
+	}
+}
+
+// Warnings returns what was wrong so far and did not end the session, such as a server that has not
+// started, rules with mistakes, or secrets that cannot be masked: the first 100. OnEvent gets them as
+// [agent.Warning], as far as they are events; [agent.Session.Run] and Events do not have those of the
+// wiring.
+func (s *Session) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.warnings)
 }
 
 // has reports whether a store has a session with an id that has begun.
@@ -68,7 +145,10 @@ func has(ctx context.Context, store journal.Store, id string) (bool, error) {
 const howToAllow = "The program that runs this session allows such calls by Allow, Mode or Ask of attractor.Config"
 
 // Close ends the session, its subagents, its servers and the processes that it has left running.
-func (s *Session) Close() error { return errors.Join(s.Session.Close(), s.setup.Close()) }
+func (s *Session) Close() error {
+	defer s.end()
+	return errors.Join(s.Session.Close(), s.setup.Close())
+}
 
 // Mode returns the mode, which says what becomes of calls about which the rules ask.
 func (s *Session) Mode() permit.Mode { return s.setup.Mode() }
@@ -84,16 +164,16 @@ func (s *Session) Model() string {
 }
 
 // SetModel changes the model from the next model call on. The name is provider/model, or a model of
-// the session's provider.
+// the session's provider. Programs that use it do not change the model by Set.
 func (s *Session) SetModel(ctx context.Context, name string) error {
 	provider, model, both := strings.Cut(name, "/")
-	if !both {
+	if _, err := providers.Find(provider); !both || err != nil { // the names of some models have a slash
 		provider, model = "", name
 	}
 	return s.setup.SetModel(ctx, provider, model)
 }
 
-// Command is what can be called by /NAME: a skill, a command of a file, or a prompt of a server.
+// Command is what can be called by /NAME: a skill or a command of a file.
 type Command struct {
 	Name        string // without the slash
 	Description string
@@ -108,8 +188,8 @@ func (s *Session) Commands() (list []Command) {
 	return list
 }
 
-// SubmitCommand is Submit with a line that may call a command, such as /review main.go. A single word
-// that is no command is an error; any other line is submitted as it is.
+// SubmitCommand is Submit with a line that may call a command, such as /review main.go, or a prompt of
+// an MCP server. /NAME alone that is no command is an error; any other line is submitted as it is.
 func (s *Session) SubmitCommand(ctx context.Context, line string) (*agent.Result, error) {
 	return s.setup.Submit(ctx, s.Session, line)
 }

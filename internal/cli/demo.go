@@ -113,7 +113,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	}
 	t, live := withLiveLine(t, !f.json, os.Getenv)
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, ID: id, Journal: log,
-		Limits: agent.Limits{Diffs: defaultDiffs}}
+		Limits: agent.Limits{Diffs: host.DefaultLimits().Diffs}}
 	if debug != nil {
 		opts.Logger = debug.Logger(secrets)
 		debuglog.Attach(&opts)

@@ -72,13 +72,6 @@ func (f *startFlags) pictures() (parts []llm.Part, err error) {
 // resumes reports whether the session is an earlier one, or a fork of one.
 func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f.last }
 
-// The defaults of what every session records for those who look at it later: a viewer, an editor, /diff.
-const (
-	defaultDiffs       = 64 << 10 // bytes per call
-	defaultKeepOutputs = 16 << 20 // bytes per journal
-	defaultMaxJournal  = 1 << 30
-)
-
 // sessionFlags holds the flags that every command which runs sessions has: for the provider, the model, permissions and limits.
 type sessionFlags struct {
 	provider, model, profile, baseURL, effort, instructions, onLimit string
@@ -116,9 +109,9 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before the session and its subagents use more than `n` tokens")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
 	flags.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "do not record what is changed: attractor undo cannot take it back")
-	flags.Int64Var(&f.keepOutputs, "keep-outputs", defaultKeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
-	flags.Int64Var(&f.maxJournal, "max-journal", defaultMaxJournal, "end the session before its journal has more than this many `bytes`")
-	flags.IntVar(&f.diffs, "diffs", defaultDiffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
+	flags.Int64Var(&f.keepOutputs, "keep-outputs", host.DefaultLimits().KeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
+	flags.Int64Var(&f.maxJournal, "max-journal", host.DefaultLimits().MaxJournal, "end the session before its journal has more than this many `bytes`")
+	flags.IntVar(&f.diffs, "diffs", host.DefaultLimits().Diffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
 	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(permit.ModeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
 	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
 	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")

@@ -132,7 +132,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	f.viewFlag.register(flags)
 	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
-	flags.DurationVar(&f.mcpWait, "mcp-wait", defaultMCPWait, "wait this `duration` for MCP servers that are still "+
+	flags.DurationVar(&f.mcpWait, "mcp-wait", host.DefaultMCPWait, "wait this `duration` for MCP servers that are still "+
 		"starting, so that the first request has their tools; 0 means not to wait, which is the default with --view")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
@@ -164,9 +164,6 @@ func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag st
 	images, err = f.pictures()
 	return config, images, err
 }
-
-// defaultMCPWait is how long a run waits for MCP servers that are still starting.
-const defaultMCPWait = 10 * time.Second
 
 // unwatchedTimeout is the answer timeout of a page that may not be open.
 const unwatchedTimeout = 10 * time.Minute

@@ -103,6 +103,10 @@ type Config struct {
 	NoHooks, StrictHooks bool
 	// Sources says whose files count, besides those that are named here and the project's documents.
 	Sources Sources
+	// Embedded says that the session belongs to a program that is not attractor. Settings of projects do
+	// not count then, the program is not started on other machines, and all providers that the
+	// environment configures can be chosen.
+	Embedded bool
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 

@@ -59,7 +59,11 @@ func (s *Setup) openProject(c *Config) error {
 		return cannotWork(c.Dir, err)
 	}
 	if c.Sources != AllFiles {
-		s.Project = &Project{Snapshot: &trust.Snapshot{Root: dir}, Trusted: true}
+		root := realPath(dir)
+		if roots := git.Roots(dir); len(roots) > 0 {
+			root = roots[0]
+		}
+		s.Project = unreadProject(c, root)
 		return nil
 	}
 	s.Project, err = OpenProject(dir, c.getenv, c.TrustProject)

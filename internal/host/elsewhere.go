@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/examples/remoteenv"
 	"github.com/attractor-go/attractor/rules"
-	"github.com/attractor-go/attractor/trust"
 )
 
 // elsewhere is the machine of a session that works on another one than this.
@@ -60,9 +59,11 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 	if err := s.openReader(ctx, c, o); err != nil {
 		return unreachable(c.EnvCommand, err)
 	}
-	s.Project = farProject(ctx, f.documents(), cmp.Or(f.top, s.Machine.WorkDir()), s.here)
-	if c.Sources != AllFiles {
-		s.Project = &Project{Snapshot: &trust.Snapshot{Root: s.Project.Root}, Trusted: true, here: s.here}
+	if root := cmp.Or(f.top, s.Machine.WorkDir()); c.Sources == AllFiles {
+		s.Project = farProject(ctx, f.documents(), root, s.here)
+	} else {
+		s.Project = unreadProject(c, root)
+		s.Project.here = s.here
 	}
 	for _, problem := range s.Project.Problems {
 		s.warnings.add("project", "A file of the project on the other machine does not count: "+problem.Error())
@@ -95,7 +96,11 @@ func unreachable(command []string, err error) error {
 
 // reach opens the environment over there. Where no helper can be started, a shell does the work, and the user is told.
 func (s *Setup) reach(ctx context.Context, c *Config, o remote.Options) (far, error) {
-	e, without, err := reach(ctx, c.EnvCommand, remote.DialOptions{Options: o, Log: s.tellReached})
+	dial := remote.DialOptions{Options: o, Log: s.tellReached}
+	if c.Embedded {
+		dial.Helper = separateHelper
+	}
+	e, without, err := reach(ctx, c.EnvCommand, dial)
 	if without == nil {
 		return e, err
 	}
@@ -109,7 +114,9 @@ func (s *Setup) reach(ctx context.Context, c *Config, o remote.Options) (far, er
 
 // reach opens the environment behind a command, by a helper or else by a shell. For a shell, without says why there is no helper.
 func reach(ctx context.Context, command []string, o remote.DialOptions) (_ far, without, err error) {
-	o.Helper = EnvHelper
+	if o.Helper == nil {
+		o.Helper = EnvHelper
+	}
 	e, err := remote.Dial(ctx, command, o)
 	if err == nil {
 		return e, nil, nil

@@ -21,12 +21,22 @@ const EnvHelpers = "ATTRACTOR_ENV_HELPERS"
 
 // EnvHelper returns the path of a helper for a platform, for remote.DialOptions.Helper. Static ones come first. One that needs libraries is
 // returned only for a platform like this one, because it may run there; remote.Dial tries that. The error names those that were found and do not
-// fit, and says how to make one.
+// fit, and says how to make one. This program itself is one: it has to be attractor.
 func EnvHelper(_ context.Context, goos, goarch string) (string, error) {
+	return findHelper(goos, goarch, true)
+}
+
+// separateHelper is EnvHelper for programs that are not attractor.
+func separateHelper(_ context.Context, goos, goarch string) (string, error) {
+	return findHelper(goos, goarch, false)
+}
+
+// findHelper returns the path of a helper. With self, this program can be one.
+func findHelper(goos, goarch string, self bool) (string, error) {
 	name := "attractor-env-" + goos + "-" + goarch
 	var unfit []string
 	dynamic := ""
-	for _, path := range envHelperPaths(name, goos, goarch) {
+	for _, path := range envHelperPaths(name, goos, goarch, self) {
 		err := runsOn(path, goos, goarch)
 		switch {
 		case err == nil:
@@ -47,7 +57,7 @@ func EnvHelper(_ context.Context, goos, goarch string) (string, error) {
 }
 
 // envHelperPaths returns where a helper may be, in order. A program for this platform may be the one that sandboxes use, or attractor itself.
-func envHelperPaths(name, goos, goarch string) (paths []string) {
+func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	if dir := os.Getenv(EnvHelpers); dir != "" {
 		paths = append(paths, filepath.Join(dir, name))
 	}
@@ -65,7 +75,7 @@ func envHelperPaths(name, goos, goarch string) (paths []string) {
 	if helper, err := sandbox.FindHelper(""); err == nil {
 		paths = append(paths, helper)
 	}
-	if err == nil && !strings.HasSuffix(own, ".test") { // whatever it is called, but not the binary of a test
+	if self && err == nil && !strings.HasSuffix(own, ".test") { // whatever it is called, but not the binary of a test
 		paths = append(paths, own)
 	}
 	return paths

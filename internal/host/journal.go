@@ -73,7 +73,7 @@ func (s *Setup) discard() error {
 	}
 	empty := log.Len() == 0
 	err := log.Close()
-	if empty {
+	if empty && s.store != nil {
 		err = errors.Join(err, s.store.Remove(context.Background(), s.Options.ID))
 	}
 	return err

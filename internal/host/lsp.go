@@ -127,6 +127,8 @@ func (s *Setup) refuseLanguageServer(c *Config, server *lsp.Server) string {
 	switch {
 	case s.boxed() || c.TrustProject:
 		return ""
+	case s.Project.unread:
+		return "it reads the project's build files without a sandbox, and nobody has said that they trust the project: confine commands by a sandbox, or trust it"
 	case !s.Project.Trusted:
 		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.because(), remedy, decide)
 	case server.RunsProject && s.Project.Empty():

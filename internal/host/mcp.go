@@ -40,6 +40,11 @@ func UserServers(getenv func(string) string) (string, error) {
 // OpenServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
 // a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
 func OpenServers(dir string, project *Project, given []mcp.Server, files []string, getenv func(string) string) (*Servers, error) {
+	return openServers(dir, project, given, files, getenv, true)
+}
+
+// openServers is OpenServers, with the servers of the user's own file or without.
+func openServers(dir string, project *Project, given []mcp.Server, files []string, getenv func(string) string, users bool) (*Servers, error) {
 	s := &Servers{}
 	r := serverReader{Servers: s, dir: dir, project: project, getenv: getenv}
 	lists := [][]mcp.Server{r.given(given)}
@@ -54,7 +59,10 @@ func OpenServers(dir string, project *Project, given []mcp.Server, files []strin
 		}
 		lists = append(lists, list)
 	}
-	lists = append(lists, r.users(), r.projects())
+	if users {
+		lists = append(lists, r.users())
+	}
+	lists = append(lists, r.projects())
 	var shadowed []error
 	s.List, shadowed = mcp.Merge(lists...)
 	s.Problems = append(s.Problems, shadowed...)

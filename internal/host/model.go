@@ -139,7 +139,7 @@ func (s *Setup) openChoice(c *Config, was *agent.State) {
 	if was != nil && c.Effort == nil {
 		s.chosen.effort = was.Effort
 	}
-	if !c.Interactive {
+	if !c.Interactive && !c.Embedded {
 		return
 	}
 	for _, kind := range providers.Kinds() {

@@ -23,6 +23,7 @@ type Project struct {
 	Unknown error
 
 	here   string // the directory of this machine for what runs here, if the project is on another machine
+	unread bool   // what it brings was not looked at, so nobody knows whether it has something to trust
 	chosen bool   // the user has said that the project is trusted, so it is not just that it has nothing to trust
 }
 
@@ -63,6 +64,11 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 	p.chosen = trusted || err == nil && p.Decision.State == trust.Trusted && !p.Decision.Since.IsZero()
 	p.Trusted = p.chosen || files.Empty()
 	return p, nil
+}
+
+// unreadProject returns a project whose files do not count.
+func unreadProject(c *Config, root string) *Project {
+	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, chosen: c.TrustProject, unread: true}
 }
 
 // Untrusted returns a line that says which files have no effect and why, or "" if all have the effect that their user has decided on.

@@ -23,7 +23,7 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 		}
 		return nil
 	}
-	if s.Configured, err = OpenServers(s.here, s.Project, c.Servers, c.MCP, c.usersEnv); err != nil {
+	if s.Configured, err = openServers(s.here, s.Project, c.Servers, c.MCP, c.getenv, c.Sources != NoFiles); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {
@@ -64,9 +64,11 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 		Warn:   warn, Log: s.serversLog()}
 	if state, err := StateDir(c.getenv); err == nil {
 		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")
-		o.Tokens = tokensIn(state)
-		pins := newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
-		o.Pins, o.Definitions = pins, definitions{pins}
+		if c.Sources != NoFiles { // else what the user has accepted and where they are logged in does not count
+			o.Tokens = tokensIn(state)
+			pins := newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
+			o.Pins, o.Definitions = pins, definitions{pins}
+		}
 	}
 	s.Servers = mcp.Start(ctx, o)
 }

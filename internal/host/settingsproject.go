@@ -165,6 +165,9 @@ func looserLimits(text, was string) string {
 // useProjectSettings puts the settings of the project into the configuration, as far as they count.
 func (s *Setup) useProjectSettings(c *Config) {
 	s.settings = c.Settings.clone()
+	if c.Embedded {
+		return
+	}
 	for _, problem := range s.settings.UseProject(s.Project) {
 		s.warnings.add("config", problem.Error())
 	}

@@ -121,6 +121,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 			s, err = nil, errors.Join(err, s.Close())
 		}
 	}()
+	if err := c.checkToolRules(); err != nil {
+		return s, err
+	}
 	was, err := s.openSession(ctx, &c)
 	if err != nil {
 		return s, err
