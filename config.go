@@ -69,6 +69,9 @@ type Config struct {
 
 	// Effort is the level of effort. Empty means the provider's default.
 	Effort string
+	// ContextWindow is the window of the Model in tokens, for models that the catalog does not have, such
+	// as those of a local server: the conversation is compacted before it is full. 0 means the catalog's.
+	ContextWindow int
 	// Fallbacks are used, in order, when calls of the model fail for good.
 	Fallbacks []agent.FallbackModel
 	// BaseURL is that of the provider's API. Empty means the environment's, or the vendor's.
@@ -170,6 +173,9 @@ func (c *Config) host() host.Config {
 		if both {
 			h.Model = &model
 		}
+	}
+	if c.ContextWindow > 0 {
+		h.ContextWindow = &host.Window{Tokens: c.ContextWindow}
 	}
 	if c.Effort != "" {
 		h.Effort = &c.Effort

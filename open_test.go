@@ -248,6 +248,9 @@ func TestT1_AsInTheCommand(t *testing.T) {
 	if all := strings.Join(session.Warnings(), "\n"); !strings.Contains(all, "no-such-program-here") {
 		t.Errorf("the warnings are %q", all)
 	}
+	if list := session.Servers(); len(list) != 1 || list[0].Server.Name != "none" || list[0].Err == nil {
+		t.Errorf("the servers are %+v", list)
+	}
 	if system := o.server.Requests()[0].System; !strings.Contains(system, "read-only") {
 		t.Errorf("the sandbox is another one: %s", system)
 	}
@@ -319,6 +322,9 @@ func TestT1_ResumedWithAnotherModel(t *testing.T) {
 	}
 	if err := session.SetModel(t.Context(), "haiku"); err != nil {
 		t.Error(err)
+	}
+	if err := session.SetEffort(t.Context(), "nonsense"); err == nil {
+		t.Error("an effort that the model does not have")
 	}
 	if err := session.SetMode(t.Context(), permit.ModeFull); err != nil {
 		t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 )
 
@@ -171,6 +172,20 @@ func (s *Session) SetModel(ctx context.Context, name string) error {
 		provider, model = "", name
 	}
 	return s.setup.SetModel(ctx, provider, model)
+}
+
+// SetEffort changes the level of effort from the next model call on. Empty means the provider's
+// default.
+func (s *Session) SetEffort(ctx context.Context, effort string) error {
+	return s.setup.SetEffort(ctx, effort)
+}
+
+// Servers returns the state of each MCP server.
+func (s *Session) Servers() []mcp.Status {
+	if s.setup.Servers == nil {
+		return nil
+	}
+	return s.setup.Servers.Status()
 }
 
 // Command is what can be called by /NAME: a skill or a command of a file.
