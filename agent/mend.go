@@ -46,18 +46,25 @@ type mended struct {
 
 // accepted describes the newest request that a model has answered.
 type accepted struct {
+	By    ModelName
 	Turn  int // the number of its last turn
 	Tools []llm.ToolDefinition
 }
 
 // acceptAll notes that the current model has answered to all turns so far.
 func (s *State) acceptAll() {
-	now := accepted{s.turnCount, s.tools}
-	s.accepted = maps.Clone(s.accepted)
-	if s.accepted == nil {
-		s.accepted = map[ModelName]accepted{}
+	now := accepted{s.askedModel(), s.turnCount, s.tools}
+	others := slices.DeleteFunc(slices.Clone(s.accepted), func(a accepted) bool { return a.By == now.By })
+	s.accepted = append(others, now)
+}
+
+// acceptedBy returns the newest request that a model has answered, if there is one.
+func (s *State) acceptedBy(model ModelName) (last accepted, had bool) {
+	i := slices.IndexFunc(s.accepted, func(a accepted) bool { return a.By == model })
+	if i < 0 {
+		return accepted{}, false
 	}
-	s.accepted[s.askedModel()] = now
+	return s.accepted[i], true
 }
 
 // mendStep returns the step that leaves out what the provider has rejected. Ok is false if it is
@@ -94,7 +101,7 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 	case r.Message > 0 && r.Message <= len(s.Turns): // the system prompt is the first message
 		return s.placesAt(r.Message-1, r.Part), nil
 	}
-	before := s.accepted[s.askedModel()]
+	before, _ := s.acceptedBy(s.askedModel())
 	places = s.mediaSince(before.Turn)
 	if len(places) == 0 && r.Media { // which it had accepted
 		places = s.mediaSince(0)
@@ -195,7 +202,7 @@ func (s *State) foldMend(r mendRecord) {
 	if now.Places == nil {
 		now = mended{map[mendedPlace]bool{}, map[string]bool{}, nil}
 	}
-	before, had := s.accepted[name]
+	before, had := s.acceptedBy(name)
 	changed := had && (len(r.Tools) > 0 || r.Quirk != "")
 	if r.Quirk != "" {
 		now.Quirks = append(slices.Clone(now.Quirks), r.Quirk)

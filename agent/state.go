@@ -53,8 +53,8 @@ type State struct {
 	recent     []callMark         // the newest calls, for the detection of loops
 	loopWarned *Loop              // the model was warned of it, and it goes on
 
-	mended             map[ModelName]mended   // what requests to a model leave out; replaced, never changed
-	accepted           map[ModelName]accepted // what a model has answered to last; replaced, never changed
+	mended             map[ModelName]mended // what requests to a model leave out; replaced, never changed
+	accepted           []accepted           // what each model has answered to last; replaced, never changed
 	tools              []llm.ToolDefinition
 	pending            *string               // the effort that holds from the next input on
 	kept               map[string]keptOutput // outputs in the journal, by id

@@ -98,8 +98,9 @@ type run struct {
 	dirs   []string // in which nothing may be left
 	events atomic.Int64
 
-	mu      sync.Mutex
-	running map[int]bool // processes that run trials of their own
+	mu       sync.Mutex
+	running  map[int]bool // processes that run trials of their own
+	starting sync.Mutex   // held while a process starts, and while one is killed
 }
 
 // until runs trials until the time, several at once, and in any case leastTrials and leastProcesses, so that runs without a time are the same.
@@ -156,10 +157,15 @@ func (r *run) killed(n int) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	r.starting.Lock() // so that nobody kills it before it is marked
+	err = cmd.Start()
+	if err == nil {
+		r.mark(cmd.Process.Pid, true)
+	}
+	r.starting.Unlock()
+	if err != nil {
 		return err
 	}
-	r.mark(cmd.Process.Pid, true)
 	defer r.mark(cmd.Process.Pid, false)
 	events := (&models{seed: r.Seed}).dice("process", "kill", n).IntN(400)
 	read := bufio.NewReader(out)
@@ -209,14 +215,16 @@ func (r *run) mark(pid int, runs bool) {
 }
 
 // children returns the processes that run trials of their own, which are killed by the plan alone.
-func (r *run) children() map[int]bool {
+// None starts before release is called.
+func (r *run) children() (except map[int]bool, release func()) {
+	r.starting.Lock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := map[int]bool{}
 	for pid, runs := range r.running {
 		all[pid] = runs
 	}
-	return all
+	return all, r.starting.Unlock
 }
 
 // Child runs trials for ever if this process was started by Run to be killed. Otherwise it returns at once.
@@ -231,7 +239,7 @@ func Child(open Open) {
 		panic(err)
 	}
 	var out sync.Mutex
-	s := &state{open: open, seed: seed, url: args[1], except: func() map[int]bool { return nil }, event: func() {
+	s := &state{open: open, seed: seed, url: args[1], except: func() (map[int]bool, func()) { return nil, func() {} }, event: func() {
 		out.Lock()
 		defer out.Unlock()
 		_, _ = os.Stdout.Write([]byte{'.'}) // the process that reads it is about to kill this one

@@ -50,8 +50,8 @@ type state struct {
 	check   func(dir string) error // looks at the files of a trial at its end
 	seed    uint64
 	url     string
-	except  func() map[int]bool // processes that must not be killed
-	event   func()              // called for each event
+	except  func() (pids map[int]bool, release func()) // processes that must not be killed
+	event   func()                                     // called for each event
 	tally
 }
 
@@ -309,7 +309,10 @@ func (p *plan) do(what string, n int) {
 		if p.killAny {
 			dir = ""
 		}
-		if killOne(p.trial.dice("kill", n), dir, p.except()) {
+		except, release := p.except()
+		killed := killOne(p.trial.dice("kill", n), dir, except)
+		release()
+		if killed {
 			p.kills.Add(1)
 		} else { // nothing runs now
 			p.mu.Lock()
