@@ -249,3 +249,22 @@ func killNowDoesNotWait(t *testing.T, level string) {
 		t.Errorf("process %d survived: %q", child, left)
 	}
 }
+
+// What a kill has left, because a busy machine took longer to end it than a kill waits, is no error of Close if it has ended by then.
+func TestD4_CloseLooksAgain(t *testing.T) {
+	atLevels(t, func(t *testing.T, level string) {
+		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: 1})
+		env.SetSettle(l, 0)
+		for range 5 {
+			out := watch()
+			p := start(t, l, env.Command{Script: `trap '' TERM; echo ready; sleep 1000; :`, Output: out.Write})
+			out.until(t, "ready")
+			if err := p.Kill(t.Context()); err != nil && !strings.Contains(err.Error(), "still running after SIGKILL") {
+				t.Error(err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

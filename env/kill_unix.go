@@ -19,7 +19,8 @@ const closeTime = 10 * time.Second
 
 // Kill ends the command and everything it started that the containment finds: TERM, the grace time, KILL. All callers wait for the
 // same kill. The context ends a caller's waiting, not the kill. Kill returns an error if something is left half a second after
-// KILL, which happens with processes stuck in the kernel and, at ContainGroup, with those of another user.
+// KILL, which happens with processes stuck in the kernel, on a busy machine, and, at ContainGroup, with those of another user. Then the
+// Close of the environment looks again.
 func (p *process) Kill(ctx context.Context) error {
 	p.kill.Do(func() {
 		p.killing.Store(true)
@@ -27,10 +28,13 @@ func (p *process) Kill(ctx context.Context) error {
 	})
 	select {
 	case <-p.killed:
-		return p.killErr
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	if p.killErr != nil && p.table.isClosed() {
+		return p.closing()
+	}
+	return p.killErr
 }
 
 // leftTime limits how long a kill waits for the list of what runs.
@@ -67,17 +71,27 @@ func (p *process) end() {
 	if p.table.isClosed() {
 		settle = max(settle, closeTime)
 	}
-	if err := contain.End(p.tree, p.reaped, p.grace, settle); err != nil {
-		p.killErr = fmt.Errorf("%s: %w", p.id, err)
-	}
+	err := contain.End(p.tree, p.reaped, p.grace, settle)
 	close(p.treeGone)
+	p.killErr = p.finish(err)
+}
+
+// endAgain gives what a kill has left some more time.
+func (p *process) endAgain() error { return p.finish(contain.End(p.tree, p.reaped, 0, closeTime)) }
+
+// finish waits for the end of a process whose tree was ended with this error, and releases everything that belongs to it. It may be
+// called again after an error.
+func (p *process) finish(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", p.id, err)
+	}
 	select {
 	case <-p.reaped:
 	default: // stuck in the kernel: it exits when the kernel lets it
-		return
+		return err
 	}
 	<-p.done
-	p.killErr = errors.Join(p.killErr, p.output.close())
+	err = errors.Join(err, p.output.close())
 	<-p.output.dropped
-	p.killErr = errors.Join(p.killErr, p.release())
+	return errors.Join(err, p.release())
 }

@@ -63,6 +63,7 @@ type process struct {
 	treeGone chan struct{} // closed when a kill has finished with the tree
 	killed   chan struct{} // closed when a kill is over and killErr is set
 	killErr  error
+	closing  func() error // calls endAgain once
 }
 
 // command returns the exec.Cmd of a command, and the function to call when it has ended. The caller closes its ExtraFiles.
@@ -138,6 +139,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 		table: &l.table, limits: l.limits,
 		shell: commandLine(shellArgs(l.shell, c.Script)),
 	}
+	p.closing = sync.OnceValue(p.endAgain)
 	if cmd.Args[0] != l.shell {
 		p.around = commandLine(cmd.Args)
 	}
