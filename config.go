@@ -49,9 +49,8 @@ type Config struct {
 	Allow, Deny []string
 	RuleFiles   []string
 
-	// Load says whose files count: rules, hooks, MCP and language servers, skills, commands, agents, and
-	// the user's documents. The project's documents, such as AGENTS.md, are read in any case. Settings in
-	// files are those of the command, and do not count.
+	// Load says whose files count: settings, rules, hooks, MCP and language servers, skills, commands,
+	// agents, and the user's documents. The project's documents, such as AGENTS.md, are read in any case.
 	Load Load
 	// TrustProject trusts what the project's files start and allow, whatever the user has decided.
 	TrustProject bool
@@ -118,26 +117,18 @@ type Config struct {
 	Options func(*agent.Options)
 }
 
-// Load says whose files count.
+// Load says whose files count. Zero means nobody's; LoadUser | LoadProject means all.
 type Load uint8
 
 // What can be loaded.
 const (
-	LoadNone    Load = iota
-	LoadUser         // the user's files
-	LoadProject      // the user's files and the project's, which start and allow something only if the user has trusted them
+	// LoadUser loads the user's files, and the variables ATTRACTOR_*. What they set counts where the
+	// Config says nothing, the mode full included.
+	LoadUser Load = 1 << iota
+	// LoadProject loads the project's files, which start and allow something only if the user has trusted
+	// them, or with TrustProject. Their settings can do little more than make it stricter.
+	LoadProject
 )
-
-// sources returns the same for package host.
-func (l Load) sources() host.Sources {
-	switch l {
-	case LoadUser:
-		return host.UsersFiles
-	case LoadProject:
-		return host.AllFiles
-	}
-	return host.NoFiles
-}
 
 // check returns an error if fields contradict each other.
 func (c *Config) check() error {
@@ -159,7 +150,7 @@ func (c *Config) host() host.Config {
 	h := host.Config{
 		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn,
 		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, AddDirs: c.AddDirs, Limits: c.Limits, Sandbox: c.Sandbox,
-		Sources: c.Load.sources(), TrustProject: c.TrustProject, Embedded: true,
+		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject, Embedded: true,
 		Mode: c.Mode, Asker: c.Ask, AllowTools: c.Allow, DenyTools: c.Deny, Rules: c.RuleFiles,
 		Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers,

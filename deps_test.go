@@ -17,7 +17,7 @@ const module = "github.com/attractor-go/attractor/"
 // allowed holds the dependency rule: the packages that each package may import, in addition to the standard library. /... stands for a
 // whole tree.
 var allowed = map[string][]string{
-	"":                    {"agent", "env", "env/sandbox", "internal/host", "journal", "llm/providers", "mcp", "permit"},
+	"":                    {"agent", "env", "env/sandbox", "internal/host", "internal/settings", "journal", "llm/providers", "mcp", "permit"},
 	"internal/endless":    {},
 	"internal/fuzzy":      {},
 	"internal/jsonlines":  {},
@@ -64,6 +64,8 @@ var allowed = map[string][]string{
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "env/capture", "profile", "search", "tool", "tool/coding"},
 	"profile/openai":      {"env", "internal/shquote", "llm", "patch", "profile", "tool", "tool/coding"},
+	"profile/profiles":    {"profile", "profile/anthropic", "profile/gemini", "profile/openai"},
+	"internal/userfiles":  {},
 	"patch":               {"internal/fuzzy", "internal/names", "internal/textfile"},
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
@@ -71,7 +73,7 @@ var allowed = map[string][]string{
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
-	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/settings", "internal/userfiles", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
@@ -110,7 +112,8 @@ var rooms = map[string][]string{
 	"check":                    {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
 	"acp":                      {"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"},
 	"web":                      {"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"},
-	"internal/host":            {"sanitize", "internal/git", "internal/jsonlines", "internal/names", "internal/shquote", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "internal/debuglog", "examples/remoteenv"},
+	"internal/host":            {"sanitize", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "internal/debuglog", "examples/remoteenv"},
+	"internal/settings":        {"agent", "env", "env/sandbox", "internal/jsonlines", "internal/names", "internal/userfiles", "llm/providers", "permit", "profile/profiles"},
 	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "permit", "sanitize", "tool"},
 	"internal/debuglog":        {"agent", "env", "llm", "secret", "tool"},
 	"internal/dialog":          {"internal/render", "permit", "tool"},

@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -193,10 +194,11 @@ func TestT1_WhatIsLoaded(t *testing.T) {
 		trusted bool
 		want    string
 	}{
-		"none":                   {attractor.LoadNone, true, ""},
+		"none":                   {0, true, ""},
 		"the user's":             {attractor.LoadUser, true, "mine"},
-		"an untrusted project's": {attractor.LoadProject, false, "mine"},
-		"a trusted project's":    {attractor.LoadProject, true, "its mine"},
+		"an untrusted project's": {attractor.LoadUser | attractor.LoadProject, false, "mine"},
+		"all":                    {attractor.LoadUser | attractor.LoadProject, true, "its mine"},
+		"a trusted project's":    {attractor.LoadProject, true, "its"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOpened(t)
@@ -223,6 +225,64 @@ func TestT1_WhatIsLoaded(t *testing.T) {
 	}
 }
 
+// Settings of the user count where the program says nothing, and those of a trusted project only make
+// it stricter.
+func TestT1_Settings(t *testing.T) {
+	const users = `{"max_rounds": 30, "budget_usd": 5, "sandbox": "workspace", "limit": "memory=4g,processes=900", "mode": "accept-edits", "keep_outputs": 7}`
+	const projects = `{"max_rounds": 20, "budget_usd": 50, "sandbox": "read-only", "limit": "memory=64g", "effort": "low"}`
+	for name, c := range map[string]struct {
+		load           attractor.Load
+		budget         float64
+		level          sandbox.Level
+		rounds, kept   int
+		usd            float64
+		confined, mode string
+	}{
+		"nobody's":                            {0, 0, "", settings.DefaultRounds, 16 << 20, 0, "", "ask"},
+		"the user's":                          {attractor.LoadUser, 0, "", 30, 7, 5, "workspace", "accept-edits"},
+		"all":                                 {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5, "read-only", "accept-edits"},
+		"the project's, beside the program's": {attractor.LoadProject, 3, sandbox.Workspace, 20, 16 << 20, 3, "workspace", "ask"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOpened(t, fakellm.Turn{Text: "done"})
+			o.write("~/.config/attractor/config.json", users)
+			o.write(".attractor/config.json", projects)
+			config := o.config()
+			config.Load, config.TrustProject, config.Budget.USD, config.Sandbox.Level = c.load, true, c.budget, c.level
+			var got agent.Options
+			config.Options = func(o *agent.Options) { got = *o }
+			session, err := attractor.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Policy.MaxToolRounds != c.rounds || got.Policy.Budget.USD != c.usd || int(got.Limits.KeepOutputs) != c.kept || string(session.Mode()) != c.mode {
+				t.Errorf("the options are %+v, %+v, the mode is %s", got.Policy, got.Limits, session.Mode())
+			}
+			if _, err := session.Submit(t.Context(), "work"); err != nil {
+				t.Error(err)
+			}
+			_, level, _ := strings.Cut(o.server.Requests()[0].System, "\nSandbox: ")
+			if level, _, _ = strings.Cut(level, " "); level != c.confined {
+				t.Errorf("the prompt is about the sandbox %q, want %q", level, c.confined)
+			}
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is wrong in the user's settings is an error that names the file and the line.
+func TestT1_WrongSettings(t *testing.T) {
+	o := newOpened(t)
+	o.write("~/.config/attractor/config.json", "{\n\"mode\": \"yolo\"}")
+	c := o.config()
+	c.Load = attractor.LoadUser
+	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "config.json, line 2: mode must be") {
+		t.Error(err)
+	}
+}
+
 // Other hosts' promises hold for programs, too: what a project sets loosens nothing, servers that read
 // build files need trust, tools of servers are there from the first request, and warnings can be read.
 func TestT1_AsInTheCommand(t *testing.T) {
@@ -230,7 +290,7 @@ func TestT1_AsInTheCommand(t *testing.T) {
 	o.write(".attractor/config.json", `{"sandbox": "workspace-weak", "limit": "memory=64g", "lsp": "auto"}`)
 	o.write("go.mod", "module example.com/m\n")
 	c := o.config()
-	c.Load, c.TrustProject = attractor.LoadProject, true
+	c.Load, c.TrustProject = attractor.LoadUser|attractor.LoadProject, true
 	c.Sandbox.Level, c.Limits.Memory, c.Budget.USD = sandbox.ReadOnly, 1<<30, 3
 	c.Servers = []mcp.Server{{Name: "none", Command: "no-such-program-here"}}
 	var policy agent.Policy

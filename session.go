@@ -39,6 +39,10 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 		return nil, err
 	}
 	h := c.host()
+	var err error
+	if h.Settings, err = c.settings(h.Getenv); err != nil {
+		return nil, err
+	}
 	if c.ID != "" && c.Store != nil && c.Fork == "" {
 		known, err := has(ctx, c.Store, c.ID)
 		if err != nil {
@@ -51,7 +55,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
 	s := &Session{end: end}
-	err := s.open(life, &c, h)
+	err = s.open(life, &c, h)
 	if !stop() { // ctx has ended
 		if err == nil {
 			err = s.Close()
@@ -74,6 +78,7 @@ func (s *Session) open(ctx context.Context, c *Config, h host.Config) (err error
 	fallbacks := o.Fallbacks
 	o.Policy, o.Limits = host.DefaultPolicy(), host.DefaultLimits()
 	o.Fallbacks, o.Budget = fallbacks, c.Budget
+	s.setup.Limit(o)
 	s.setup.Gate.HowToAllow = howToAllow
 	if c.Inbox != nil {
 		o.Questions = &agent.Questions{Answer: c.Inbox.Question}

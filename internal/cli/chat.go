@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/chat"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
@@ -161,7 +162,7 @@ func historyFile() string {
 	if v := os.Getenv("ATTRACTOR_HISTORY"); v == "off" || v == "0" {
 		return ""
 	}
-	dir, err := host.StateDir(os.Getenv)
+	dir, err := userfiles.StateDir(os.Getenv)
 	if err != nil {
 		return ""
 	}

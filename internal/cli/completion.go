@@ -12,9 +12,11 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 func newCompletion(t terminal) *cobra.Command {
@@ -67,12 +69,12 @@ func complete(cmd *cobra.Command, flags map[string]completions) {
 func flagValues(cmd *cobra.Command) map[string]completions {
 	return map[string]completions{
 		"provider": func() []cobra.Completion { return providers.Names() },
-		"profile":  func() []cobra.Completion { return host.ProfileNames() },
+		"profile":  func() []cobra.Completion { return profiles.Names() },
 		"effort":   func() []cobra.Completion { return knownEfforts() },
 		"sandbox":  func() []cobra.Completion { return sandbox.Levels() },
 		"mode":     func() []cobra.Completion { return permit.ModeNames() },
 		"input":    func() []cobra.Completion { return []string{inputText, inputJSON} },
-		"on-limit": func() []cobra.Completion { return host.LimitActionNames() },
+		"on-limit": func() []cobra.Completion { return settings.LimitActionNames() },
 		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"fork":     func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"model": func() []cobra.Completion {

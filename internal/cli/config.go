@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/settings"
 )
 
 func newConfig(t terminal) *cobra.Command {
@@ -68,26 +69,26 @@ type settingsReport struct {
 
 // shownSetting is a setting with its value. A list has several values, also from several places.
 type shownSetting struct {
-	Setting string        `json:"setting"`
-	Value   []string      `json:"value"` // as a flag takes it; empty for a default that depends on other settings
-	Origin  host.Place    `json:"origin"`
-	From    []string      `json:"from"` // the flags, variables and lines
-	Unused  []unusedValue `json:"unused,omitempty"`
+	Setting string         `json:"setting"`
+	Value   []string       `json:"value"` // as a flag takes it; empty for a default that depends on other settings
+	Origin  settings.Place `json:"origin"`
+	From    []string       `json:"from"` // the flags, variables and lines
+	Unused  []unusedValue  `json:"unused,omitempty"`
 }
 
 // unusedValue is a value that does not count.
 type unusedValue struct {
-	Value  []string   `json:"value"`
-	Origin host.Place `json:"origin"`
-	From   string     `json:"from"`
-	Why    string     `json:"why"`
+	Value  []string       `json:"value"`
+	Origin settings.Place `json:"origin"`
+	From   string         `json:"from"`
+	Why    string         `json:"why"`
 }
 
 // settingsFile is a file of settings that may exist.
 type settingsFile struct {
-	Name  string     `json:"name"`
-	Whose host.Place `json:"whose"`
-	State string     `json:"state"`
+	Name  string         `json:"name"`
+	Whose settings.Place `json:"whose"`
+	State string         `json:"state"`
 }
 
 // report returns the settings of sessions in a directory, with those of its project.
@@ -97,27 +98,27 @@ func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport
 		return nil, hostError(err)
 	}
 	r := &settingsReport{Problems: []string{}}
-	for _, problem := range f.settings.UseProject(p) {
+	for _, problem := range f.settings.UseProject(p.SettingsFile()) {
 		r.Problems = append(r.Problems, problem.Error())
 	}
-	r.Problems = append(r.Problems, host.StrayVariables(os.Environ())...)
-	for _, s := range host.AllSettings() {
+	r.Problems = append(r.Problems, settings.StrayVariables(os.Environ())...)
+	for _, s := range settings.All() {
 		r.Settings = append(r.Settings, f.show(&s, flags.Lookup(s.Flag())))
 	}
-	if name, err := host.SettingsFile(os.Getenv); err == nil {
+	if name, err := settings.File(os.Getenv); err == nil {
 		state := "used"
 		if _, err := os.Stat(name); err != nil {
 			state = "not there"
 		}
-		r.Files = append(r.Files, settingsFile{name, host.PlaceUser, state})
+		r.Files = append(r.Files, settingsFile{name, settings.PlaceUser, state})
 	}
-	r.Files = append(r.Files, settingsFile{p.SettingsFile(), host.PlaceProject, p.SettingsState()})
+	r.Files = append(r.Files, settingsFile{p.SettingsFile().Name, settings.PlaceProject, p.SettingsState()})
 	r.Other = host.OtherSettings(p, os.Getenv)
 	return r, nil
 }
 
 // show describes a setting.
-func (f *sessionFlags) show(s *host.Setting, flag *pflag.Flag) shownSetting {
+func (f *sessionFlags) show(s *settings.Setting, flag *pflag.Flag) shownSetting {
 	shown := shownSetting{Setting: s.Key, Value: []string{}, From: []string{}}
 	for _, v := range f.settings.All(s.Key) {
 		if v.Unused != "" {
@@ -139,7 +140,7 @@ func (r *settingsReport) print(t terminal) error {
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
 	for _, s := range r.Settings {
 		from := strings.Join(s.From, "; ")
-		if s.Origin == host.PlaceDefault {
+		if s.Origin == settings.PlaceDefault {
 			from = "default"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, cmp.Or(render.Shorten(strings.Join(s.Value, ", "), 80), "-"), render.OneLine(from))
@@ -154,7 +155,7 @@ func (r *settingsReport) print(t terminal) error {
 		}
 	}
 	for _, f := range r.Files {
-		fmt.Fprintf(t.out, "%s (%s): %s\n", render.OneLine(f.Name), map[host.Place]string{host.PlaceUser: "yours", host.PlaceProject: "the project's"}[f.Whose], render.OneLine(f.State))
+		fmt.Fprintf(t.out, "%s (%s): %s\n", render.OneLine(f.Name), map[settings.Place]string{settings.PlaceUser: "yours", settings.PlaceProject: "the project's"}[f.Whose], render.OneLine(f.State))
 	}
 	for _, other := range r.Other {
 		fmt.Fprintln(t.out, render.OneLine(other))

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -300,7 +300,7 @@ func TestN8_ConfigShows(t *testing.T) {
 	if !slices.Equal(lines, want) {
 		t.Errorf("config shows\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if len(got.Settings) != len(host.AllSettings()) || len(got.Files) != 2 || got.Files[1].State != "used" || len(got.Problems) != 2 || !strings.Contains(got.Problems[1], "ATTRACTOR_MAX_TURNS") {
+	if len(got.Settings) != len(settings.All()) || len(got.Files) != 2 || got.Files[1].State != "used" || len(got.Problems) != 2 || !strings.Contains(got.Problems[1], "ATTRACTOR_MAX_TURNS") {
 		t.Errorf("%d settings, files %v, problems %v", len(got.Settings), got.Files, got.Problems)
 	}
 	text := h.run(0, "config").stdout
@@ -378,16 +378,16 @@ func TestN8_ConfigHasAllFlags(t *testing.T) {
 	oneRun := []string{"yes", "ask", "read-only", "debug", "trust-project", "env-command", "check", "check-rounds", "check-timeout"}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(sessionFlags).register(flags)
-	var settings []string
-	for _, s := range host.AllSettings() {
-		settings = append(settings, s.Flag())
+	var names []string
+	for _, s := range settings.All() {
+		names = append(names, s.Flag())
 		if flags.Lookup(s.Flag()) == nil {
 			t.Errorf("there is no flag for the setting %s", s.Key)
 		}
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(settings, f.Name) == slices.Contains(oneRun, f.Name) {
-			t.Errorf("the flag %s is a setting: %v", f.Name, slices.Contains(settings, f.Name))
+		if slices.Contains(names, f.Name) == slices.Contains(oneRun, f.Name) {
+			t.Errorf("the flag %s is a setting: %v", f.Name, slices.Contains(names, f.Name))
 		}
 	})
 }
@@ -400,14 +400,14 @@ func TestN8_ConfigFlagsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	newRun(terminal{}).Flags().VisitAll(func(f *pflag.Flag) {
-		if slices.ContainsFunc(host.AllSettings(), func(s host.Setting) bool { return s.Flag() == f.Name }) {
+		if slices.ContainsFunc(settings.All(), func(s settings.Setting) bool { return s.Flag() == f.Name }) {
 			return
 		}
 		key := strings.ReplaceAll(f.Name, "-", "_")
 		if err := os.WriteFile(file, fmt.Appendf(nil, `{%q: "x"}`, key), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := host.UserSettings(func(name string) string { return map[string]string{"HOME": home}[name] })
+		_, err := settings.Users(func(name string) string { return map[string]string{"HOME": home}[name] })
 		if err == nil || !strings.Contains(err.Error(), key+" cannot be set here") {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -432,12 +432,12 @@ func TestN8_ConfigDocs(t *testing.T) {
 	new(sessionFlags).register(flags)
 	var table strings.Builder
 	table.WriteString("| setting | value | default | of a project |\n|---|---|---|---|\n")
-	for _, s := range host.AllSettings() {
+	for _, s := range settings.All() {
 		byDefault, project := flags.Lookup(s.Flag()).DefValue, string(s.Project)
 		if byDefault == "[]" || byDefault == "" {
 			byDefault = "-"
 		}
-		if s.Project == host.RightNone {
+		if s.Project == settings.RightNone {
 			project = "no: " + s.Why
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", s.Key, s.Kind, byDefault, project)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 // lines returns the lines of a text, with one space between words.
@@ -31,7 +31,7 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var dialects [][]string
-	for _, family := range host.ProfileNames() {
+	for _, family := range profiles.Names() {
 		dialects = append(dialects, []string{"--profile", family}, []string{"--profile", family, "--native"})
 	}
 	const untrusted = "because the project is not trusted: skills: release, sql-migrations; "

@@ -6,6 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 )
 
 // apply adds what the flags say about limits and budgets to the options of a session.
@@ -13,14 +14,14 @@ func (f *sessionFlags) apply(s *host.Setup) {
 	o := &s.Options
 	fallbacks := o.Fallbacks
 	o.Policy = f.policy()
-	s.Limit(&o.Policy)
 	o.Fallbacks = fallbacks
 	o.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
+	s.Limit(o)
 }
 
 // policy returns what the flags say about limits and budgets.
 func (f *sessionFlags) policy() agent.Policy {
-	return agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: host.LimitActions()[f.onLimit],
+	return agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: settings.LimitActions()[f.onLimit],
 		Budget:     agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
 		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
 }
@@ -69,8 +70,10 @@ func (f *sessionFlags) check() (err error) {
 	if err := f.checkValues(); err != nil {
 		return err
 	}
-	f.instructions, err = readInstructions(f.instructions)
-	return err
+	if f.instructions, err = settings.Prompt(f.instructions); err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	return nil
 }
 
 // checkValues returns an error if a flag has a value that it cannot have, or that another flag excludes.
@@ -95,10 +98,10 @@ func (f *sessionFlags) checkValues() error {
 	if err := errors.Join(f.checkMode(), f.checkChecks()); err != nil {
 		return err
 	}
-	if _, ok := host.LimitActions()[f.onLimit]; !ok {
-		return fail(exitUsage, "--on-limit must be %s, not %q", orList(host.LimitActionNames()), f.onLimit)
+	if _, ok := settings.LimitActions()[f.onLimit]; !ok {
+		return fail(exitUsage, "--on-limit must be %s, not %q", orList(settings.LimitActionNames()), f.onLimit)
 	}
-	if err := host.CheckURL(f.baseURL); f.baseURL != "" && err != nil {
+	if err := settings.CheckURL(f.baseURL); f.baseURL != "" && err != nil {
 		return fail(exitUsage, "--base-url %w", err)
 	}
 	return nil

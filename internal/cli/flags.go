@@ -6,9 +6,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 // startFlags holds the flags of commands that start one session: where it works, and which one it continues.
@@ -88,7 +90,7 @@ type sessionFlags struct {
 	limits                                                           limitsFlag
 	sandbox                                                          sandboxFlags
 	checks                                                           host.Checks
-	settings                                                         *host.Settings // of the user; nil before readSettings
+	settings                                                         *settings.Values // of the user; nil before readSettings
 }
 
 // register adds the flags.
@@ -96,13 +98,13 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
 	flags.StringVar(&f.model, "model", "", "choose the model by `name`; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
 	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
-	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(host.ProfileNames())+" (default: the provider's)")
+	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(profiles.Names())+" (default: the provider's)")
 	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
 	flags.BoolVar(&f.web, "web", false, "offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
 	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
 	flags.StringVar(&f.effort, "effort", "", "reason with this `level` of effort, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
-	flags.IntVar(&f.maxRounds, "max-rounds", host.DefaultRounds, "stop after `n` rounds of tool calls; 0 means no limit")
+	flags.IntVar(&f.maxRounds, "max-rounds", settings.DefaultRounds, "stop after `n` rounds of tool calls; 0 means no limit")
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
 	flags.StringVar(&f.onLimit, "on-limit", "stop", "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
 	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before the session and its subagents spend more than this `amount` of US dollars")

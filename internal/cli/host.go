@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -29,9 +29,9 @@ func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err 
 			return c, fail(exitUsage, "--env-command: %w", err)
 		}
 	}
-	fallbacks, err := f.fallbackModels()
+	fallbacks, err := settings.ParseFallbacks(f.fallbacks)
 	if err != nil {
-		return c, err
+		return c, fail(exitUsage, "--fallback %w", err)
 	}
 	d := &c.Defaults
 	choose := func(flag string, chosen func(), or func()) {
@@ -41,7 +41,7 @@ func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err 
 			or()
 		}
 	}
-	if mode := f.settings.Get("mode"); mode != nil && mode.Origin.Place != host.PlaceFlag {
+	if mode := f.settings.Get("mode"); mode != nil && mode.Origin.Place != settings.PlaceFlag {
 		d.Mode = f.chosenMode()
 	} else {
 		c.Mode = f.chosenMode()
@@ -80,18 +80,6 @@ func (f *sessionFlags) windowFlag(given func(flag string) bool) string {
 		return ""
 	}
 	return " --context-window " + strconv.Itoa(f.contextWindow)
-}
-
-// fallbackModels returns the models that --fallback names, nil where it is not given.
-func (f *sessionFlags) fallbackModels() (models []agent.FallbackModel, err error) {
-	for _, name := range f.fallbacks {
-		m, err := host.ParseFallback(name)
-		if err != nil {
-			return nil, fail(exitUsage, "--fallback %w", err)
-		}
-		models = append(models, m)
-	}
-	return models, nil
 }
 
 // forkPoint parses id or id@turn. Without a turn it returns 0.

@@ -16,9 +16,11 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
@@ -33,8 +35,11 @@ type inspectFlags struct {
 
 // find returns the chosen profile, with the skills and the agents of the directory.
 func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
-	p, err := host.FindProfile(f.profile, f.native)
-	if err == nil && f.web {
+	p, err := profiles.Find(f.profile, f.native)
+	if err != nil {
+		return p, fail(exitUsage, "%w", err)
+	}
+	if f.web {
 		p, err = host.WithWeb(p)
 	}
 	var problems []error
@@ -51,7 +56,7 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 }
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(host.ProfileNames()))
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(profiles.Names()))
 	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
 	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
 	cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
@@ -252,9 +257,9 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 			if err != nil {
 				return err
 			}
-			text, err := readInstructions(instructions)
+			text, err := settings.Prompt(instructions)
 			if err != nil {
-				return err
+				return fail(exitUsage, "%w", err)
 			}
 			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(permit.Gate).Approve},
 				Subagents: &agent.Subagents{}, Documents: host.Documents(cmd.Context(), p.Name, os.Getenv)}

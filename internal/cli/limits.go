@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 )
 
 // limitsFlag is the value of --limit.
@@ -18,10 +18,10 @@ func (l *limitsFlag) register(flags *pflag.FlagSet) {
 }
 
 // Set implements [pflag.Value].
-func (l *limitsFlag) Set(text string) error { return host.ParseLimits(&l.Limits, text) }
+func (l *limitsFlag) Set(text string) error { return settings.ParseLimits(&l.Limits, text) }
 
 // String implements [pflag.Value].
-func (l *limitsFlag) String() string { return host.FormatLimits(l.Limits) }
+func (l *limitsFlag) String() string { return settings.FormatLimits(l.Limits) }
 
 // add replaces those limits that the other ones set.
 func (l *limitsFlag) add(o env.Limits) {

@@ -7,19 +7,6 @@ import (
 	"strings"
 )
 
-// readInstructions returns the text, or the content of the file in @file.
-func readInstructions(value string) (string, error) {
-	name, isFile := strings.CutPrefix(value, "@")
-	if !isFile {
-		return value, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return "", fail(exitUsage, "cannot read the instructions: %w", err)
-	}
-	return string(data), nil
-}
-
 // readSchema returns the content of the file of --output-schema, or nil without a name.
 func readSchema(name string) (json.RawMessage, error) {
 	if name == "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/refdocs"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -80,13 +81,13 @@ func TestQ4_Environment(t *testing.T) {
 			}
 		}
 	}
-	var settings []string
-	for _, s := range host.AllSettings() {
-		settings = append(settings, s.Variable())
+	var chosen []string
+	for _, s := range settings.All() {
+		chosen = append(chosen, s.Variable())
 	}
 	variables := src.Variables()
 	for _, name := range variables {
-		if !slices.Contains(documented, name) && !slices.Contains(settings, name) {
+		if !slices.Contains(documented, name) && !slices.Contains(chosen, name) {
 			t.Errorf("environment.md does not describe %s", name)
 		}
 	}

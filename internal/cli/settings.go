@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/permit"
 )
 
@@ -29,23 +30,23 @@ func fromSettings(cmd *cobra.Command, keys ...string) {
 }
 
 // setFlags sets the flags that are not on the command line to the values of settings with these keys, or of all.
-func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*host.Settings, error) {
-	values, err := host.UserSettings(os.Getenv)
+func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*settings.Values, error) {
+	values, err := settings.Users(os.Getenv)
 	if err != nil {
-		return nil, hostError(err)
+		return nil, hostError(&host.Error{Kind: host.ErrConfig, Err: err})
 	}
-	settings := host.ChooseSettings(append(givenValues(flags), values...), resumes)
-	for _, s := range host.AllSettings() {
+	chosen := settings.Choose(append(givenValues(flags), values...), resumes)
+	for _, s := range settings.All() {
 		flag := flags.Lookup(s.Flag())
 		if flag == nil || keys != nil && !slices.Contains(keys, s.Key) {
 			continue
 		}
-		values := settings.Counting(s.Key)
+		values := chosen.Counting(s.Key)
 		if s.Key == "limit" { // the last one that sets a limit counts
 			slices.Reverse(values)
 		}
 		for _, v := range values {
-			if v.Origin.Place == host.PlaceFlag {
+			if v.Origin.Place == settings.PlaceFlag {
 				continue
 			}
 			for _, text := range v.Text {
@@ -55,12 +56,12 @@ func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*host.Settings
 			}
 		}
 	}
-	return settings, nil
+	return chosen, nil
 }
 
 // givenValues returns the settings that flags on the command line choose.
-func givenValues(flags *pflag.FlagSet) (values []host.Value) {
-	for _, s := range host.AllSettings() {
+func givenValues(flags *pflag.FlagSet) (values []settings.Value) {
+	for _, s := range settings.All() {
 		flag := flags.Lookup(s.Flag())
 		if flag == nil || !flag.Changed {
 			continue
@@ -69,11 +70,11 @@ func givenValues(flags *pflag.FlagSet) (values []host.Value) {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			text = list.GetSlice()
 		}
-		values = append(values, host.Value{Key: s.Key, Text: text, Origin: host.Origin{Place: host.PlaceFlag, Name: "--" + s.Flag()}})
+		values = append(values, settings.Value{Key: s.Key, Text: text, Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + s.Flag()}})
 	}
 	for flag, mode := range map[string]permit.Mode{"yes": permit.ModeFull, "ask": permit.ModeAsk, "read-only": permit.ModeReadOnly} {
 		if f := flags.Lookup(flag); f != nil && f.Value.String() == "true" {
-			values = append(values, host.Value{Key: "mode", Text: []string{string(mode)}, Origin: host.Origin{Place: host.PlaceFlag, Name: "--" + flag}})
+			values = append(values, settings.Value{Key: "mode", Text: []string{string(mode)}, Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + flag}})
 		}
 	}
 	return values

@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -168,7 +169,7 @@ func showProject(t terminal, p *host.Project) {
 // hasNoEffect returns why a setting of the project has no effect, in parentheses, or "".
 func hasNoEffect(e trust.Effect) string {
 	key, is := strings.CutPrefix(e.What, "sets ")
-	for _, s := range host.AllSettings() {
+	for _, s := range settings.All() {
 		if is && s.Key == key && s.Why != "" {
 			return " (no effect: " + s.Why + ")"
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // AgentFiles holds the definitions of agents that can be used in a directory.
@@ -28,7 +29,7 @@ const maxAgents = 100
 func OpenAgents(project *Project, getenv func(string) string) *AgentFiles {
 	a := &AgentFiles{}
 	places := []string{".attractor/agents", ".agents/agents", ".claude/agents"}
-	for _, dir := range userPlaces(places, getenv) {
+	for _, dir := range userfiles.Dirs(places, getenv) {
 		for _, f := range userFiles(dir, func(err error) { a.Problems = append(a.Problems, err) }) {
 			a.add(f)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -25,7 +26,7 @@ import (
 // UserCheckpoints returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
 // ~/.local/state/attractor/checkpoints.
 func UserCheckpoints(getenv func(string) string) (string, error) {
-	state, err := StateDir(getenv)
+	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return "", fail(ErrNoStore, "there is no directory to keep checkpoints in: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // CommandFiles holds the commands that can be used in a directory.
@@ -57,12 +58,12 @@ func OpenCommands(project *Project, getenv func(string) string) *CommandFiles {
 	c := &CommandFiles{ProblemsOf: map[string][]error{}}
 	places := commandPlaces()
 	problem := func(err error) { c.Problems = append(c.Problems, err) }
-	for _, dir := range userPlaces(places, getenv) {
+	for _, dir := range userfiles.Dirs(places, getenv) {
 		for _, f := range userFiles(dir, problem) {
 			c.add(f, ext.ParseCommand, "")
 		}
 	}
-	if codex := codexDir(getenv); codex != "" {
+	if codex := userfiles.CodexDir(getenv); codex != "" {
 		for _, f := range userFiles(filepath.Join(codex, codexPrompts), problem) {
 			c.add(f, ext.ParsePrompt, codexPrompts+":")
 		}
@@ -141,7 +142,7 @@ func userFiles(dir string, problem func(error)) (files []extFile) {
 			return
 		}
 		var err error
-		if f.Data, err = readRegular(f.Name, ext.MaxFile+1); err != nil {
+		if f.Data, err = userfiles.Read(f.Name, ext.MaxFile+1); err != nil {
 			problem(ext.Mistake{File: f.Name, Text: "it cannot be read: " + names.Error(err)})
 			return
 		}
@@ -176,7 +177,7 @@ func (p *Project) extFiles(places []string, getenv func(string) string) (files [
 	if p == nil {
 		return nil
 	}
-	own := userPlaces(places, getenv)
+	own := userfiles.Dirs(places, getenv)
 	for _, place := range places {
 		dir := filepath.Join(p.Root, filepath.FromSlash(place))
 		if slices.ContainsFunc(own, func(o string) bool { return p.isOwn(o, dir) }) {

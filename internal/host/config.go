@@ -12,10 +12,12 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/debuglog"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -52,7 +54,7 @@ type Config struct {
 	Fallbacks []agent.FallbackModel
 	// Settings holds what the user has set, by flags and otherwise. The settings of the project are added to it. Defaults has what files and
 	// variables choose of the fields below: a resumed session keeps its own.
-	Settings *Settings
+	Settings *settings.Values
 	Defaults Defaults
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
@@ -101,11 +103,12 @@ type Config struct {
 	LanguageServers string
 	// NoHooks runs no hooks. StrictHooks makes hooks block what they could prevent if they fail.
 	NoHooks, StrictHooks bool
-	// Sources says whose files count, besides those that are named here and the project's documents.
-	Sources Sources
-	// Embedded says that the session belongs to a program that is not attractor. Settings of projects do
-	// not count then, the program is not started on other machines, and all providers that the
-	// environment configures can be chosen.
+	// WithoutUser and WithoutProject say that files of the user, or of the project, do not count, besides those that are named here and the
+	// project's documents.
+	WithoutUser, WithoutProject bool
+	// Embedded says that the session belongs to a program that is not attractor. The values of Settings that are not a program's own are put
+	// into the configuration then, the program is not started on other machines, and all providers that the environment configures can
+	// be chosen.
 	Embedded bool
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
@@ -136,21 +139,11 @@ type Config struct {
 	continued, inUse string       // the directory of Continue, and which newer session of it another process has open
 }
 
-// Sources says whose files count.
-type Sources uint8
-
-// The sources of files.
-const (
-	AllFiles   Sources = iota // the user's, and the project's as far as the user trusts it
-	UsersFiles                // the user's
-	NoFiles
-)
-
 // usersEnv returns a variable of the environment by which files of the user's are found.
 func (c *Config) usersEnv(name string) string {
 	switch name {
 	case "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME":
-		if c.Sources == NoFiles {
+		if c.WithoutUser {
 			return ""
 		}
 	}
@@ -178,7 +171,7 @@ type Defaults struct {
 // Check returns an error if a provider, profile, session or directory does not exist. It opens nothing. It chooses the session to continue.
 func (c *Config) Check(ctx context.Context) error {
 	if c.Profile != "" {
-		if _, err := findFamily(c.Profile); err != nil {
+		if _, err := findProfile(c.Profile, false); err != nil {
 			return err
 		}
 	}
@@ -289,7 +282,7 @@ func (c *Config) fillIn(was *agent.State) error {
 		c.Profile = was.Header.Profile
 	}
 	if c.Native == nil {
-		native := was.Header.Dialect == nativeDialect
+		native := was.Header.Dialect == profiles.Native
 		c.Native = &native
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/settings"
 )
 
 // DefaultMCPWait is how long a session that nobody looks at waits for MCP servers that are still
@@ -19,5 +20,5 @@ func DefaultLimits() agent.Limits {
 // DefaultPolicy returns the policy of a session for which nobody has said anything else: with a limit
 // of rounds, and with compaction.
 func DefaultPolicy() agent.Policy {
-	return agent.Policy{MaxToolRounds: DefaultRounds, Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
+	return agent.Policy{MaxToolRounds: settings.DefaultRounds, Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
 }

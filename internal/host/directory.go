@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -58,7 +59,7 @@ func (s *Setup) openProject(c *Config) error {
 	if err != nil {
 		return cannotWork(c.Dir, err)
 	}
-	if c.Sources != AllFiles {
+	if c.WithoutProject {
 		root := realPath(dir)
 		if roots := git.Roots(dir); len(roots) > 0 {
 			root = roots[0]
@@ -84,10 +85,10 @@ func (s *Setup) openDir(c *Config) (err error) {
 	} else {
 		s.far.protect(&protection)
 	}
-	if state, err := StateDir(c.getenv); err == nil { // a session must not trust its own project
+	if state, err := userfiles.StateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}
-	if dir, err := configDir(c.getenv); err == nil { // nor choose what later sessions may do
+	if dir, err := userfiles.ConfigDir(c.getenv); err == nil { // nor choose what later sessions may do
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
 		protection.Ask = append(protection.Ask, filepath.ToSlash(dir))
 	}

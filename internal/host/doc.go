@@ -10,7 +10,7 @@
 // (mode.go), so no mode changes what was sent; exit_plan_mode is exclusive, so the calls beside it
 // wait for the mode that follows.
 //
-// Settings (settings.go has the table) come from flags, variables, the project's file and the user's. The command gives its flags the values
+// Settings (package settings) come from flags, variables, the project's file and the user's. The command gives its flags the values
 // of variables and of the user's file before it checks them. Open adds what the snapshot of the session's own project may choose, so a host
 // with sessions in many projects gets it too.
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -20,7 +21,7 @@ import (
 // imported.
 func Documents(ctx context.Context, profile string, getenv func(string) string) instructions.Options {
 	o := instructions.Options{Refuse: secretDocument}
-	o.User, o.UserMistakes = instructions.ReadUser(ctx, homeDir(getenv), userDocuments(profile, getenv)...)
+	o.User, o.UserMistakes = instructions.ReadUser(ctx, userfiles.HomeDir(getenv), userDocuments(profile, getenv)...)
 	return o
 }
 
@@ -35,16 +36,16 @@ func userDocuments(profile string, getenv func(string) string) (groups [][]strin
 		}
 		groups = append(groups, names)
 	}
-	if config, err := configDir(getenv); err == nil { // without a home directory there is none
+	if config, err := userfiles.ConfigDir(getenv); err == nil { // without a home directory there is none
 		add(config, "AGENTS.md")
 	}
 	switch profile {
 	case "anthropic":
-		add(claudeDir(getenv), "CLAUDE.md")
+		add(userfiles.ClaudeDir(getenv), "CLAUDE.md")
 	case "openai":
-		add(codexDir(getenv), "AGENTS.override.md", "AGENTS.md")
+		add(userfiles.CodexDir(getenv), "AGENTS.override.md", "AGENTS.md")
 	case "gemini":
-		if home := homeDir(getenv); home != "" {
+		if home := userfiles.HomeDir(getenv); home != "" {
 			add(filepath.Join(home, ".gemini"), "GEMINI.md")
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 // metered serves a script behind a meter of what the vendor's cache could keep.
@@ -49,7 +49,7 @@ func later(r *fakellm.Request) (texts []string) {
 // there. Nothing that was sent changes.
 func TestM10_DocumentsInAllProfiles(t *testing.T) {
 	of := map[string][2]string{"anthropic": {".claude/CLAUDE.md", "CLAUDE.md"}, "openai": {".codex/AGENTS.md", ".codex/instructions.md"}, "gemini": {".gemini/GEMINI.md", "GEMINI.md"}}
-	for _, family := range host.ProfileNames() {
+	for _, family := range profiles.Names() {
 		for _, native := range []bool{false, true} {
 			name := family + map[bool]string{true: " native"}[native]
 			t.Run(name, func(t *testing.T) {

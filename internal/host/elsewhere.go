@@ -59,7 +59,7 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 	if err := s.openReader(ctx, c, o); err != nil {
 		return unreachable(c.EnvCommand, err)
 	}
-	if root := cmp.Or(f.top, s.Machine.WorkDir()); c.Sources == AllFiles {
+	if root := cmp.Or(f.top, s.Machine.WorkDir()); !c.WithoutProject {
 		s.Project = farProject(ctx, f.documents(), root, s.here)
 	} else {
 		s.Project = unreadProject(c, root)
@@ -68,7 +68,9 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 	for _, problem := range s.Project.Problems {
 		s.warnings.add("project", "A file of the project on the other machine does not count: "+problem.Error())
 	}
-	s.useProjectSettings(c)
+	if err := s.useSettings(c); err != nil {
+		return err
+	}
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -40,11 +41,11 @@ func projectHooks() []string {
 
 // userHooks lists the user's files that may have hooks: their own, and those for Claude Code and codex.
 func userHooks(getenv func(string) string) (files []string) {
-	config, err := configDir(getenv)
+	config, err := userfiles.ConfigDir(getenv)
 	if err != nil {
 		config = "" // without a home directory there is none
 	}
-	for _, place := range [][2]string{{config, "hooks.json"}, {claudeDir(getenv), "settings.json"}, {codexDir(getenv), "hooks.json"}} {
+	for _, place := range [][2]string{{config, "hooks.json"}, {userfiles.ClaudeDir(getenv), "settings.json"}, {userfiles.CodexDir(getenv), "hooks.json"}} {
 		if dir, name := place[0], place[1]; dir != "" {
 			files = append(files, filepath.Join(dir, name))
 		}
@@ -58,7 +59,7 @@ func OpenHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 	var own []string
 	off := false
 	for _, name := range userHooks(getenv) {
-		data, err := readRegular(name, ext.MaxFile+1)
+		data, err := userfiles.Read(name, ext.MaxFile+1)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -373,9 +374,9 @@ func TestJ12_ProfileByProvider(t *testing.T) {
 
 // The names that are known without a profile are the profiles' own.
 func TestK1_ProfileNames(t *testing.T) {
-	for _, name := range host.ProfileNames() {
+	for _, name := range profiles.Names() {
 		for _, native := range []bool{false, true} {
-			p, err := host.FindProfile(name, native)
+			p, err := profiles.Find(name, native)
 			if err != nil || p.Name != name || native != (p.Dialect == "native") {
 				t.Errorf("FindProfile(%s, %v) is %s %q, %v", name, native, p.Name, p.Dialect, err)
 			}

@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // ReadImage reads an image file of the user's for a message: PNG, JPEG, GIF or WebP, of at most 32 MiB.
 func ReadImage(name string) (llm.Media, error) {
-	data, err := readRegular(name, coding.MaxImage+1)
+	data, err := userfiles.Read(name, coding.MaxImage+1)
 	if err != nil {
 		return llm.Media{}, fail(ErrConfig, "cannot read the image: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/longsession"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -90,10 +91,10 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 // The store of sessions is in the home directory that the program names, not in that of the process.
 func TestN8_StateOfTheNamedHome(t *testing.T) {
 	home := t.TempDir()
-	if state, err := host.StateDir(variables("HOME", home)); err != nil || state != filepath.Join(home, ".local", "state") {
+	if state, err := userfiles.StateDir(variables("HOME", home)); err != nil || state != filepath.Join(home, ".local", "state") {
 		t.Errorf("%s, %v", state, err)
 	}
-	if state, err := host.StateDir(variables()); err == nil || err.Error() != "set XDG_STATE_HOME or HOME" {
+	if state, err := userfiles.StateDir(variables()); err == nil || err.Error() != "set XDG_STATE_HOME or HOME" {
 		t.Errorf("%s, %v", state, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -25,7 +27,7 @@ const projectLanguageServers = ".attractor/lsp.json"
 // UserLanguageServers returns the file of the user's language servers: $XDG_CONFIG_HOME/attractor/lsp.json, else
 // ~/.config/attractor/lsp.json.
 func UserLanguageServers(getenv func(string) string) (string, error) {
-	dir, err := configDir(getenv)
+	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "lsp.json"), err
 }
 
@@ -65,7 +67,7 @@ func (s *Setup) languageServers(c *Config) ([]lsp.Server, error) {
 	}
 	own, err := UserLanguageServers(c.usersEnv)
 	if err == nil { // without a home directory there is no file
-		data, err := readRegular(own, lsp.MaxConfig+1)
+		data, err := userfiles.Read(own, lsp.MaxConfig+1)
 		if err == nil {
 			read(own, data, lsp.User)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +90,7 @@ func (s *Setup) languageServers(c *Config) ([]lsp.Server, error) {
 	list, shadowed := lsp.Merge(append(lists, lsp.Defaults())...)
 	s.warnAll("lsp_config", shadowed)
 	chosen, err := chooseLanguageServers(list, c.LanguageServers)
-	if v := s.settings.Get("lsp"); err != nil && v != nil && v.Origin.Place != PlaceFlag {
+	if v := s.settings.Get("lsp"); err != nil && v != nil && v.Origin.Place != settings.PlaceFlag {
 		return nil, fmt.Errorf("%s: %w", v.Origin, err)
 	}
 	return chosen, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -33,7 +34,7 @@ const maxServerFile = 16 << 20
 
 // UserServers returns the file of the user's servers: $XDG_CONFIG_HOME/attractor/mcp.json, else ~/.config/attractor/mcp.json.
 func UserServers(getenv func(string) string) (string, error) {
-	dir, err := configDir(getenv)
+	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "mcp.json"), err
 }
 
@@ -49,7 +50,7 @@ func openServers(dir string, project *Project, given []mcp.Server, files []strin
 	r := serverReader{Servers: s, dir: dir, project: project, getenv: getenv}
 	lists := [][]mcp.Server{r.given(given)}
 	for _, name := range files {
-		data, err := readRegular(name, maxServerFile+1)
+		data, err := userfiles.Read(name, maxServerFile+1)
 		if err != nil {
 			return nil, fail(ErrConfig, "cannot read the MCP servers: %w", err)
 		}
@@ -118,7 +119,7 @@ func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
 // made when it starts. One of the project stays in the project.
 func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
 	if s.Origin != mcp.Project {
-		home := homeDir(r.getenv)
+		home := userfiles.HomeDir(r.getenv)
 		switch rest, below := strings.CutPrefix(s.Dir, "~/"); {
 		case s.Dir == "" && r.project != nil && !r.project.chosen:
 			return "", nil // an empty one that is made when it starts
@@ -174,7 +175,7 @@ func (r *serverReader) users() []mcp.Server {
 	if err != nil {
 		return nil // without a home directory there is no file
 	}
-	data, err := readRegular(name, maxServerFile+1)
+	data, err := userfiles.Read(name, maxServerFile+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

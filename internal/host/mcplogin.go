@@ -11,12 +11,13 @@ import (
 	"runtime"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/mcp"
 )
 
 // MCPTokens returns the user's logins at MCP servers: $XDG_STATE_HOME/attractor/mcp/tokens, else ~/.local/state/attractor/mcp/tokens.
 func MCPTokens(getenv func(string) string) (*mcp.FileTokens, error) {
-	state, err := StateDir(getenv)
+	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return nil, fail(ErrConfig, "there is no directory to keep logins in: %w", err)
 	}

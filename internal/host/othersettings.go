@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // otherMembers returns, by the names of members of Claude Code's settings that have no effect, what takes their place here.
@@ -28,9 +29,9 @@ func OtherSettings(project *Project, getenv func(string) string) (lines []string
 			lines = append(lines, fmt.Sprintf("%s: of its settings, these have no effect here: %s", name, strings.Join(unused, "; ")))
 		}
 	}
-	own := claudeSettings(getenv)
+	own := userfiles.ClaudeSettings(getenv)
 	if own != "" {
-		if data, err := readRegular(own, ext.MaxFile+1); err == nil {
+		if data, err := userfiles.Read(own, ext.MaxFile+1); err == nil {
 			add(own, data, otherMembers())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -29,7 +30,7 @@ type Project struct {
 
 // TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
 func TrustStore(getenv func(string) string) (*trust.Store, error) {
-	state, err := StateDir(getenv)
+	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return nil, fail(ErrConfig, "there is no directory to keep decisions in: %w", err)
 	}

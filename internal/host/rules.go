@@ -10,13 +10,14 @@ import (
 	"slices"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/rules"
 )
 
 // UserRules returns the file of the rules that a person has kept: $XDG_STATE_HOME/attractor/rules.json, else
 // ~/.local/state/attractor/rules.json.
 func UserRules(getenv func(string) string) (string, error) {
-	state, err := StateDir(getenv)
+	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +93,7 @@ func (s *Setup) ruleDirs(c *Config) rules.Dirs {
 
 // ruleDirs returns what the patterns of rules are about on this machine.
 func ruleDirs(local *env.Local, getenv func(string) string, readable []string) rules.Dirs {
-	home := filepath.ToSlash(homeDir(getenv)) // without one, patterns that begin with ~ are mistakes, which are told
+	home := filepath.ToSlash(userfiles.HomeDir(getenv)) // without one, patterns that begin with ~ are mistakes, which are told
 	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()}, env.ConfinementOf(local).Writable, slashed(readable)), Resolve: rules.RealPath,
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 }
@@ -103,7 +104,7 @@ func ownRuleFiles(getenv func(string) string) []string {
 	if err != nil {
 		kept = "" // without a state directory nothing was kept
 	}
-	return slices.DeleteFunc([]string{kept, claudeSettings(getenv)}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{kept, userfiles.ClaudeSettings(getenv)}, func(name string) bool { return name == "" })
 }
 
 // ownRules returns the user's own files, as far as they exist.
@@ -116,7 +117,7 @@ func ownRules(getenv func(string) string) (sources []rules.Source, err error) {
 		if err != nil {
 			return nil, fail(ErrConfig, "cannot read the rules: %w", err)
 		}
-		if name == claudeSettings(getenv) {
+		if name == userfiles.ClaudeSettings(getenv) {
 			source.Foreign, source.Dir = true, filepath.ToSlash(filepath.Dir(filepath.Dir(name)))
 		} else {
 			source.Dir = ""
@@ -134,7 +135,7 @@ func outside(_ context.Context, name string) ([]byte, error) {
 
 // ruleFile reads a file of the user's. Patterns that begin with / start at its directory.
 func ruleFile(name string) (source rules.Source, err error) {
-	data, err := readRegular(name, rules.MaxFile+1)
+	data, err := userfiles.Read(name, rules.MaxFile+1)
 	if err != nil {
 		return source, err
 	}
@@ -177,4 +178,9 @@ func sameFile(a, b string) bool {
 	}
 	second, err := os.Stat(b)
 	return err == nil && os.SameFile(first, second)
+}
+
+// projectClaudeSettings lists the files of a project with settings for Claude Code.
+func projectClaudeSettings() []string {
+	return []string{".claude/settings.json", ".claude/settings.local.json"}
 }

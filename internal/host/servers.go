@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -23,7 +24,7 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 		}
 		return nil
 	}
-	if s.Configured, err = openServers(s.here, s.Project, c.Servers, c.MCP, c.getenv, c.Sources != NoFiles); err != nil {
+	if s.Configured, err = openServers(s.here, s.Project, c.Servers, c.MCP, c.getenv, !c.WithoutUser); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {
@@ -62,9 +63,9 @@ func (s *Setup) startServers(ctx context.Context, c *Config, list []mcp.Server, 
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
 		Warn:   warn, Log: s.serversLog()}
-	if state, err := StateDir(c.getenv); err == nil {
+	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")
-		if c.Sources != NoFiles { // else what the user has accepted and where they are logged in does not count
+		if !c.WithoutUser { // else what the user has accepted and where they are logged in does not count
 			o.Tokens = tokensIn(state)
 			pins := newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
 			o.Pins, o.Definitions = pins, definitions{pins}

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 )
 
 // UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
 func UserStore(getenv func(string) string) (*journal.Dir, error) {
-	state, err := StateDir(getenv)
+	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return nil, fail(ErrNoStore, "there is no directory to keep sessions in: %w", err)
 	}

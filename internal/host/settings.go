@@ -1,170 +1,180 @@
 package host
 
 import (
-	"fmt"
-	"strings"
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/permit"
 )
 
-// Setting describes what a flag chooses and what files of configuration and a variable of the environment can choose, too.
-type Setting struct {
-	// Key is the name in files. The flag has hyphens instead of underscores.
-	Key string
-	// Kind says which values there are.
-	Kind Kind
-	// Project says what a file of the project can do. Why says why, if it can do nothing.
-	Project Right
-	Why     string
-	// Joins reports that the values of all places count together: items of lists, and limits, of which the highest place has each. Otherwise
-	// only the value of the highest place counts.
-	Joins bool
-
-	check func(text string) error // of a value, or of each item of a list; nil allows everything
+// SettingsFile returns the file of the project's settings, whether or not it exists.
+func (p *Project) SettingsFile() settings.ProjectFile {
+	file := settings.ProjectFile{Name: filepath.Join(p.Root, filepath.FromSlash(settings.OfProject))}
+	if f := p.File(settings.OfProject); f != nil && (f.Link == "" || f.Data != nil) {
+		file.Data = append([]byte{}, f.Data...)
+	}
+	if !p.Trusted {
+		file.Unused = p.because()
+	}
+	return file
 }
 
-// Flag returns the name of the setting's flag.
-func (s *Setting) Flag() string { return strings.ReplaceAll(s.Key, "_", "-") }
+// useSettings puts the settings of the project into the configuration, as far as they count. Those of the user are there already, but in a
+// program that is not attractor.
+func (s *Setup) useSettings(c *Config) error {
+	s.settings = c.Settings.Clone()
+	for _, problem := range s.settings.UseProject(s.Project.SettingsFile()) {
+		s.warnings.add("config", problem.Error())
+	}
+	s.unused.add("settings", s.settings.Without(s.Project.because()), s.Project.because())
+	if c.Embedded {
+		for _, place := range []settings.Place{settings.PlaceEnvironment, settings.PlaceUser} {
+			for _, v := range s.settings.Of(place) {
+				if err := c.setUsers(s.settings, v); err != nil {
+					return fail(ErrConfig, "%s: %s %w", v.Origin, v.Key, err)
+				}
+			}
+		}
+	}
+	for _, v := range s.settings.Of(settings.PlaceProject) {
+		if err := c.set(v.Key, v.One()); err != nil {
+			s.warnings.add("config", err.Error())
+		}
+	}
+	return nil
+}
 
-// Variable returns the name of the setting's variable.
-func (s *Setting) Variable() string { return "ATTRACTOR_" + strings.ToUpper(s.Key) }
+// set puts a setting that a project may choose into the configuration. Those of the policy are put there by [Setup.Limit].
+func (c *Config) set(key, text string) error {
+	switch key {
+	case "effort":
+		c.Defaults.Effort = text
+	case "native":
+		c.Defaults.Native = text == "true"
+	case "lsp":
+		c.LanguageServers = text
+	case "web":
+		c.Web = text == "true"
+	case "strict_hooks":
+		c.StrictHooks = text == "true"
+	case "sandbox":
+		c.Sandbox.Level = sandbox.Level(text)
+	case "limit":
+		return settings.ParseLimits(&c.Limits, text)
+	}
+	return nil
+}
 
-// Kind says which values a setting has.
-type Kind string
+// setUsers puts a setting of the user's into the configuration of a program, which has nothing there or, in lists, more.
+func (c *Config) setUsers(all *settings.Values, v settings.Value) (err error) {
+	d, text := &c.Defaults, v.One()
+	switch v.Key {
+	case "provider":
+		d.Provider = text
+	case "model":
+		d.Model = text
+	case "profile":
+		d.Profile = text
+	case "base_url":
+		d.BaseURL = text
+	case "mode":
+		d.Mode = permit.Mode(text)
+	case "fallback":
+		d.Fallbacks, err = settings.ParseFallbacks(v.Text)
+	case "context_window":
+		d.ContextWindow = Window{Provider: all.Get("provider").One(), Model: all.Get("model").One()}
+		d.ContextWindow.Tokens, err = strconv.Atoi(text)
+	case "idle_timeout":
+		c.IdleTimeout, err = time.ParseDuration(text)
+	case "instructions":
+		c.Instructions, err = settings.Prompt(text)
+	case "limit":
+		var l env.Limits
+		err = settings.ParseLimits(&l, text)
+		c.Limits = orLimits(c.Limits, l)
+	case "network":
+		c.Sandbox.Network = text == "true"
+	case "allow_host":
+		c.Sandbox.AllowHosts = v.Text
+	case "allow_socket":
+		c.Sandbox.AllowSockets = v.Text
+	case "no_mcp":
+		c.NoMCP = text == "true"
+	case "no_hooks":
+		c.NoHooks = text == "true"
+	case "mcp":
+		c.MCP = append(c.MCP, v.Text...)
+	case "allow_tool":
+		c.AllowTools = append(c.AllowTools, v.Text...)
+	case "deny_tool":
+		c.DenyTools = append(c.DenyTools, v.Text...)
+	case "add_dir":
+		c.AddDirs = append(c.AddDirs, v.Text...)
+	case "rules":
+		c.Rules = append(c.Rules, v.Text...)
+	default:
+		err = c.set(v.Key, text)
+	}
+	return err
+}
 
-// The kinds of settings, as a person reads them.
-const (
-	KindText     Kind = "a string"
-	KindNumber   Kind = "a whole number from 0 on"
-	KindAmount   Kind = "a number from 0 on"
-	KindSwitch   Kind = "true or false"
-	KindDuration Kind = `a duration such as "90s" or "10m"`
-	KindList     Kind = "a list of strings"
-	KindFiles    Kind = "a list of paths"
-	KindPrompt   Kind = "a string, or @ and a file" // whose text it is
-)
+// orLimits returns limits, with others in place of those that are not set.
+func orLimits(l, or env.Limits) env.Limits {
+	return env.Limits{Processes: cmp.Or(l.Processes, or.Processes), Memory: cmp.Or(l.Memory, or.Memory),
+		FileSize: cmp.Or(l.FileSize, or.FileSize), OpenFiles: cmp.Or(l.OpenFiles, or.OpenFiles)}
+}
 
-// Right says what the file of a trusted project can do with a setting.
-type Right string
-
-// The rights of projects, as a person reads them.
-const (
-	RightNone Right = ""
-	RightAny  Right = "yes"
-	// RightStricter allows values that permit less or end the session earlier than those of the user.
-	RightStricter Right = "only stricter"
-)
-
-// The reasons why a project cannot choose something.
-const (
-	sendsAway    = "it decides who gets your conversation and your key"
-	costs        = "it decides what a session costs"
-	yourFiles    = "it is about your own files and sessions"
-	permits      = "only you decide what is permitted"
-	ownRulesFile = "the rules of a project are in .attractor/rules.json"
-	yourGuards   = "only you decide whether your hooks and servers run"
-)
-
-// AllSettings returns all settings in the order in which they are shown.
-func AllSettings() []Setting {
-	return []Setting{
-		{Key: "provider", Kind: KindText, Why: sendsAway, check: isProvider},
-		{Key: "model", Kind: KindText, Why: costs},
-		{Key: "effort", Kind: KindText, Project: RightAny},
-		{Key: "fallback", Kind: KindList, Why: sendsAway, check: isFallback},
-		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL},
-		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider"},
-		{Key: "idle_timeout", Kind: KindDuration, Why: "it depends on your provider"},
-		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: isProfile},
-		{Key: "native", Kind: KindSwitch, Project: RightAny},
-		{Key: "instructions", Kind: KindPrompt, Why: "instructions of a project are in AGENTS.md"},
-		{Key: "web", Kind: KindSwitch, Project: RightStricter},
-		{Key: "lsp", Kind: KindText, Project: RightAny},
-		{Key: "mcp", Kind: KindFiles, Why: "the servers of a project are in .mcp.json", Joins: true},
-		{Key: "no_mcp", Kind: KindSwitch, Why: yourGuards},
-		{Key: "no_hooks", Kind: KindSwitch, Why: yourGuards},
-		{Key: "strict_hooks", Kind: KindSwitch, Project: RightStricter},
-		{Key: "mode", Kind: KindText, Why: permits, check: isMode},
-		{Key: "allow_tool", Kind: KindList, Why: permits, Joins: true},
-		{Key: "deny_tool", Kind: KindList, Why: ownRulesFile, Joins: true},
-		{Key: "add_dir", Kind: KindFiles, Why: permits, Joins: true},
-		{Key: "rules", Kind: KindFiles, Why: ownRulesFile, Joins: true},
-		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: isLevel},
-		{Key: "network", Kind: KindSwitch, Why: permits},
-		{Key: "allow_host", Kind: KindList, Why: permits},
-		{Key: "allow_socket", Kind: KindList, Why: permits},
-		{Key: "limit", Kind: KindText, Project: RightStricter, Joins: true, check: isLimit},
-		{Key: "max_rounds", Kind: KindNumber, Project: RightStricter},
-		{Key: "max_turns", Kind: KindNumber, Project: RightStricter},
-		{Key: "on_limit", Kind: KindText, Project: RightAny, check: isOnLimit},
-		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter},
-		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter},
-		{Key: "no_journal", Kind: KindSwitch, Why: yourFiles},
-		{Key: "no_checkpoints", Kind: KindSwitch, Why: yourFiles},
-		{Key: "keep_outputs", Kind: KindNumber, Why: yourFiles},
-		{Key: "max_journal", Kind: KindNumber, Why: yourFiles, check: isPositive},
-		{Key: "diffs", Kind: KindNumber, Why: yourFiles},
+// Limit puts the limits that the project sets into the options, and in a program that is not attractor those of the user.
+func (s *Setup) Limit(o *agent.Options) {
+	values := s.settings.Of(settings.PlaceProject)
+	if s.embedded {
+		values = slices.Concat(values, s.settings.Of(settings.PlaceEnvironment), s.settings.Of(settings.PlaceUser))
+	}
+	for _, v := range values {
+		n, err := strconv.ParseFloat(v.One(), 64)
+		if err != nil && v.Key != "on_limit" {
+			continue // it is a setting of another kind
+		}
+		switch v.Key {
+		case "max_rounds":
+			o.Policy.MaxToolRounds = int(n)
+		case "max_turns":
+			o.Policy.MaxTurns = int(n)
+		case "budget_tokens":
+			o.Policy.Budget.Tokens = int(n)
+		case "budget_usd":
+			o.Policy.Budget.USD = n
+		case "on_limit":
+			o.Policy.OnLimit = settings.LimitActions()[v.One()]
+		case "max_journal":
+			o.Limits.MaxJournal = int64(n)
+		case "keep_outputs":
+			o.Limits.KeepOutputs = int64(n)
+		case "diffs":
+			o.Limits.Diffs = int(n)
+		}
 	}
 }
 
-// onlyFlags says of names that are no settings what to do instead.
-func onlyFlags() map[string]string {
-	const flagOnly = "it can only be a flag"
-	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly, "image": flagOnly, "debug": flagOnly, "dir": flagOnly, "env_command": flagOnly, "resume": flagOnly, "fork": flagOnly,
-		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "check": flagOnly, "check_rounds": flagOnly,
-		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly, "mcp_wait": flagOnly,
-		"trust_project": flagOnly + ", because with it any project that you open could start programs",
-		"api_key":       "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
-		"hooks":         "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",
-		"mcp_servers":   "servers have files of their own: mcp.json beside this file, or .mcp.json in a project (attractor mcp --help)",
-		"permissions":   "rules have files of their own (attractor rules --help)"}
+// HasSettings reports whether files or variables have chosen something for the session.
+func (s *Setup) HasSettings() bool {
+	return slices.ContainsFunc([]settings.Place{settings.PlaceUser, settings.PlaceProject, settings.PlaceEnvironment}, func(p settings.Place) bool { return len(s.settings.Of(p)) > 0 })
 }
 
-// Place says where a value comes from. A higher place takes precedence over a lower one.
-type Place uint8
-
-// The places, from the lowest on.
-const (
-	PlaceDefault Place = iota
-	PlaceUser
-	PlaceProject
-	PlaceEnvironment
-	PlaceFlag
-)
-
-// String returns the name of the place in JSON.
-func (p Place) String() string {
-	return [...]string{"default", "user", "project", "environment", "flag"}[p]
-}
-
-// MarshalText implements [encoding.TextMarshaler].
-func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// Origin says where a value comes from.
-type Origin struct {
-	Place Place
-	Name  string // of the flag, the variable or the file
-	Line  int    // in the file
-}
-
-// String returns the origin as a person needs it to change the value.
-func (o Origin) String() string {
+// SettingsState says whether the project's settings count, for a person.
+func (p *Project) SettingsState() string {
 	switch {
-	case o.Place == PlaceDefault:
-		return "default"
-	case o.Line > 0:
-		return fmt.Sprintf("%s, line %d", o.Name, o.Line)
+	case p.File(settings.OfProject) == nil && p.Err(settings.OfProject) == nil:
+		return "not there"
+	case p.Trusted:
+		return "used"
 	}
-	return o.Name
+	return "not used, because " + p.because()
 }
-
-// Value is a value of a setting.
-type Value struct {
-	Key string
-	// Text has the value as a flag takes it. Only lists have other than one.
-	Text   []string
-	Origin Origin
-	// Unused says why the value has no effect. It is empty if it has.
-	Unused string
-}
-
-// one returns the value of a setting that is no list.
-func (v *Value) one() string { return strings.Join(v.Text, ",") }

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/debuglog"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
@@ -33,7 +34,7 @@ type Setup struct {
 	Local *env.Local
 	// Project holds what the directory brings that may start or allow something.
 	Project  *Project
-	settings *Settings // also those of the project
+	settings *settings.Values // also those of the project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
 	// Gate decides about the session's tool calls. A program adds its hooks before it starts the session.
@@ -71,6 +72,7 @@ type Setup struct {
 
 	log      *slog.Logger // of what is not the session's; nil without --debug
 	named    string       // the directory as the user has named it
+	embedded bool         // Config.Embedded
 	moved    bool         // the resumed session works in another directory than before
 	place    placeNote    // the machine, as the session notes it
 	far      *elsewhere   // the other machine; nil if the session works on this one
@@ -115,7 +117,7 @@ type Setup struct {
 // Open prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
 // kinds.
 func Open(ctx context.Context, c Config) (s *Setup, err error) {
-	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, wantedChecks: c.Checks, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, wantedChecks: c.Checks, embedded: c.Embedded, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
 	defer func() {
 		if err != nil {
 			s, err = nil, errors.Join(err, s.Close())
@@ -185,7 +187,9 @@ func (s *Setup) openSession(ctx context.Context, c *Config) (was *agent.State, e
 	if err := s.openProject(c); err != nil {
 		return nil, err
 	}
-	s.useProjectSettings(c)
+	if err := s.useSettings(c); err != nil {
+		return nil, err
+	}
 	if err := c.fillIn(was); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -46,7 +47,7 @@ const (
 // OpenSkills reads the user's skills, and those of a project if its user trusts it. What is wrong with one is among the Problems.
 func OpenSkills(project *Project, getenv func(string) string) *Skills {
 	r := skillReader{Skills: &Skills{}}
-	for _, dir := range userPlaces(skillPlaces(), getenv) {
+	for _, dir := range userfiles.Dirs(skillPlaces(), getenv) {
 		r.users(dir)
 	}
 	if project != nil {

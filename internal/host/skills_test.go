@@ -21,6 +21,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 // skillful is a bench with a home directory, for sessions with skills.
@@ -86,7 +87,7 @@ func TestM6_SkillsInAllProfiles(t *testing.T) {
 	expected := map[string]string{"anthropic": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "anthropic native": "Bash(git diff:*), Write, mcp__x__y",
 		"openai": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "openai native": "exec_command for Bash(git diff:*), apply_patch for Write, mcp__x__y",
 		"gemini": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "gemini native": "run_shell_command for Bash(git diff:*), write_file for Write, mcp__x__y"}
-	for _, family := range host.ProfileNames() {
+	for _, family := range profiles.Names() {
 		for _, native := range []bool{false, true} {
 			name := family + map[bool]string{true: " native"}[native]
 			t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/tool/webfetch"
 )
 
@@ -14,7 +15,7 @@ func WithWeb(p profile.Profile) (profile.Profile, error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Name == "anthropic" && p.Dialect == nativeDialect {
+	if p.Name == "anthropic" && p.Dialect == profiles.Native {
 		t = anthropic.NativeWebFetch(t)
 	}
 	p.Tools = append(slices.Clip(p.Tools), t)

@@ -1,4 +1,4 @@
-package host
+package settings
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// Settings holds the values of all places and knows which of them count.
-type Settings struct{ values []Value }
+// Values holds the values of all places and knows which of them count.
+type Values struct{ values []Value }
 
-// ChooseSettings decides which values count: of a setting, those of the highest place. The values of flags are among them. Resumes says that
+// Choose decides which values count: of a setting, those of the highest place. The values of flags are among them. Resumes says that
 // the session is an earlier one or a fork.
-func ChooseSettings(values []Value, resumes bool) *Settings {
-	s := &Settings{slices.Clone(values)}
+func Choose(values []Value, resumes bool) *Values {
+	s := &Values{slices.Clone(values)}
 	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
 	for i := range s.values {
 		v := &s.values[i]
-		if set, err := findSetting(v.Key); err == nil && set.Joins {
+		if set, err := find(v.Key); err == nil && set.Joins {
 			continue
 		}
 		if higher := s.Get(v.Key); higher != v {
@@ -31,7 +31,7 @@ func ChooseSettings(values []Value, resumes bool) *Settings {
 }
 
 // Get returns the value of a setting that counts, or the first of several. It returns nil for the default.
-func (s *Settings) Get(key string) *Value {
+func (s *Values) Get(key string) *Value {
 	if s == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (s *Settings) Get(key string) *Value {
 }
 
 // Counting returns the values of a setting that count, those of the highest place first.
-func (s *Settings) Counting(key string) (all []Value) {
+func (s *Values) Counting(key string) (all []Value) {
 	for _, v := range s.All(key) {
 		if v.Unused == "" {
 			all = append(all, v)
@@ -54,7 +54,7 @@ func (s *Settings) Counting(key string) (all []Value) {
 }
 
 // All returns the values of a setting, those of the highest place first.
-func (s *Settings) All(key string) (all []Value) {
+func (s *Values) All(key string) (all []Value) {
 	if s == nil {
 		return nil
 	}
@@ -66,13 +66,26 @@ func (s *Settings) All(key string) (all []Value) {
 	return all
 }
 
+// Of returns the values of a place that count.
+func (s *Values) Of(place Place) (all []Value) {
+	if s == nil {
+		return nil
+	}
+	for _, v := range s.values {
+		if v.Origin.Place == place && v.Unused == "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 // add adds a value of a project, which may displace one of the user's.
-func (s *Settings) add(v Value) {
+func (s *Values) add(v Value) {
 	i := slices.IndexFunc(s.values, func(o Value) bool { return o.Origin.Place < v.Origin.Place })
 	if i < 0 {
 		i = len(s.values)
 	}
-	if set, err := findSetting(v.Key); err == nil && !set.Joins && v.Unused == "" {
+	if set, err := find(v.Key); err == nil && !set.Joins && v.Unused == "" {
 		for j := range s.values {
 			if o := &s.values[j]; o.Key == v.Key && o.Unused == "" {
 				o.Unused = v.Origin.String() + " counts"
@@ -84,9 +97,9 @@ func (s *Settings) add(v Value) {
 
 // dropOfOtherProviders drops models, profiles, URLs and windows that stand in a lower place than the provider, unless the provider there is the same:
 // they belong to another one, whose requests must not go there.
-func (s *Settings) dropOfOtherProviders() {
+func (s *Values) dropOfOtherProviders() {
 	s.dropBelow("provider", func(beside *Value, chosen Value) string {
-		if beside == nil || beside.one() != chosen.one() {
+		if beside == nil || beside.One() != chosen.One() {
 			return "no provider or another one stands beside this value"
 		}
 		return ""
@@ -95,9 +108,9 @@ func (s *Settings) dropOfOtherProviders() {
 
 // dropOfOtherModels drops windows that stand in a lower place than the model, beside another model. Without a model beside it, a window is that of every
 // model of the server.
-func (s *Settings) dropOfOtherModels() {
+func (s *Values) dropOfOtherModels() {
 	s.dropBelow("model", func(beside *Value, chosen Value) string {
-		if beside != nil && beside.one() != chosen.one() {
+		if beside != nil && beside.One() != chosen.One() {
 			return "another one stands beside this value"
 		}
 		return ""
@@ -106,7 +119,7 @@ func (s *Settings) dropOfOtherModels() {
 
 // dropBelow drops values of the dependent settings that stand in a lower place than the value that counts for a key, where because returns a reason for
 // what stands beside them for that key. That is nil if there is nothing.
-func (s *Settings) dropBelow(key string, because func(beside *Value, chosen Value) string, dependent ...string) {
+func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value) string, dependent ...string) {
 	chosen := s.Get(key)
 	if chosen == nil {
 		return
@@ -127,7 +140,7 @@ func (s *Settings) dropBelow(key string, because func(beside *Value, chosen Valu
 }
 
 // dropContradicted drops what files and variables choose where it cannot be used together with what counts. A flag is kept: its user is told.
-func (s *Settings) dropContradicted(resumes bool) {
+func (s *Values) dropContradicted(resumes bool) {
 	drop := func(why string, keys ...string) {
 		for i := range s.values {
 			if v := &s.values[i]; slices.Contains(keys, v.Key) && v.Origin.Place != PlaceFlag && v.Unused == "" {
@@ -135,7 +148,7 @@ func (s *Settings) dropContradicted(resumes bool) {
 			}
 		}
 	}
-	if level := s.Get("sandbox"); level == nil || level.one() == string(sandbox.Off) {
+	if level := s.Get("sandbox"); level == nil || level.One() == string(sandbox.Off) {
 		drop("commands run without a sandbox", "network", "allow_host", "allow_socket")
 	}
 	if resumes {
@@ -144,7 +157,7 @@ func (s *Settings) dropContradicted(resumes bool) {
 	if kept := s.Get("keep_outputs"); kept != nil && kept.Origin.Place == PlaceFlag {
 		drop(kept.Origin.Name+" keeps the session", "no_journal")
 	}
-	if gone := s.Get("no_journal"); gone != nil && gone.one() == "true" {
+	if gone := s.Get("no_journal"); gone != nil && gone.One() == "true" {
 		drop("the session is not kept", "keep_outputs")
 	}
 }

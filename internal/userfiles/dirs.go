@@ -1,4 +1,4 @@
-package host
+package userfiles
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ func StateDir(getenv func(string) string) (string, error) {
 	return xdgDir(getenv, "XDG_STATE_HOME", ".local", "state")
 }
 
-// configDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else ~/.config/attractor.
-func configDir(getenv func(string) string) (string, error) {
+// ConfigDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else ~/.config/attractor.
+func ConfigDir(getenv func(string) string) (string, error) {
 	dir, err := xdgDir(getenv, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(dir, "attractor"), err
 }
@@ -23,36 +23,31 @@ func xdgDir(getenv func(string) string, variable string, below ...string) (strin
 	if dir := getenv(variable); filepath.IsAbs(dir) { // the specification requires an absolute path
 		return dir, nil
 	}
-	home := homeDir(getenv)
+	home := HomeDir(getenv)
 	if home == "" {
 		return "", errors.New("set " + variable + " or HOME")
 	}
 	return filepath.Join(append([]string{home}, below...)...), nil
 }
 
-// homeDir returns the user's home directory, or "" if no variable names it.
-func homeDir(getenv func(string) string) string { return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) }
+// HomeDir returns the user's home directory, or "" if no variable names it.
+func HomeDir(getenv func(string) string) string { return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) }
 
-// claudeDir returns the user's directory for Claude Code: $CLAUDE_CONFIG_DIR, else ~/.claude. It returns "" without a home directory.
-func claudeDir(getenv func(string) string) string {
+// ClaudeDir returns the user's directory for Claude Code: $CLAUDE_CONFIG_DIR, else ~/.claude. It returns "" without a home directory.
+func ClaudeDir(getenv func(string) string) string {
 	return vendorDir(getenv, "CLAUDE_CONFIG_DIR", ".claude")
 }
 
-// claudeSettings returns the file of the user's settings for Claude Code, or "" without a home directory.
-func claudeSettings(getenv func(string) string) string {
-	if dir := claudeDir(getenv); dir != "" {
+// ClaudeSettings returns the file of the user's settings for Claude Code, or "" without a home directory.
+func ClaudeSettings(getenv func(string) string) string {
+	if dir := ClaudeDir(getenv); dir != "" {
 		return filepath.Join(dir, "settings.json")
 	}
 	return ""
 }
 
-// projectClaudeSettings lists the files of a project with settings for Claude Code.
-func projectClaudeSettings() []string {
-	return []string{".claude/settings.json", ".claude/settings.local.json"}
-}
-
-// codexDir returns the user's directory for codex: $CODEX_HOME, else ~/.codex. It returns "" without a home directory.
-func codexDir(getenv func(string) string) string { return vendorDir(getenv, "CODEX_HOME", ".codex") }
+// CodexDir returns the user's directory for codex: $CODEX_HOME, else ~/.codex. It returns "" without a home directory.
+func CodexDir(getenv func(string) string) string { return vendorDir(getenv, "CODEX_HOME", ".codex") }
 
 // vendorDir returns the absolute path that a variable names, else a directory in the home directory, or "". A relative path does not count, because
 // it would make files of a project the user's.
@@ -60,18 +55,18 @@ func vendorDir(getenv func(string) string, variable, below string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}
-	if home := homeDir(getenv); filepath.IsAbs(home) {
+	if home := HomeDir(getenv); filepath.IsAbs(home) {
 		return filepath.Join(home, below)
 	}
 	return ""
 }
 
-// userPlaces returns the user's directories for places of a project, such as .claude/commands.
-func userPlaces(places []string, getenv func(string) string) (dirs []string) {
-	home := homeDir(getenv)
+// Dirs returns the user's directories for places of a project, such as .claude/commands.
+func Dirs(places []string, getenv func(string) string) (dirs []string) {
+	home := HomeDir(getenv)
 	for _, place := range places {
 		below, claudes := strings.CutPrefix(place, ".claude/")
-		switch dir := claudeDir(getenv); {
+		switch dir := ClaudeDir(getenv); {
 		case claudes && dir != "":
 			dirs = append(dirs, filepath.Join(dir, below))
 		case !claudes && home != "":

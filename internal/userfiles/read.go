@@ -1,4 +1,4 @@
-package host
+package userfiles
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// readRegular reads at most limit bytes of a file of the user's. What is no regular file, such as a pipe, is an error, so that nobody waits.
-func readRegular(name string, limit int64) (data []byte, err error) {
+// Read reads at most limit bytes of a file of the user's. What is no regular file, such as a pipe, is an error, so that nobody waits.
+func Read(name string, limit int64) (data []byte, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package host
+package settings
 
 import (
 	"encoding/json"
@@ -14,10 +14,8 @@ import (
 
 	"github.com/attractor-go/attractor/internal/jsonlines"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
-
-// projectSettings is the file of a project's settings.
-const projectSettings = ".attractor/config.json"
 
 // The limits of a file of settings.
 const (
@@ -26,27 +24,27 @@ const (
 	maxMistakes     = 20    // that are told
 )
 
-// SettingsFile returns the file of the user's settings: $XDG_CONFIG_HOME/attractor/config.json, else ~/.config/attractor/config.json.
-func SettingsFile(getenv func(string) string) (string, error) {
-	dir, err := configDir(getenv)
+// File returns the file of the user's settings: $XDG_CONFIG_HOME/attractor/config.json, else ~/.config/attractor/config.json.
+func File(getenv func(string) string) (string, error) {
+	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "config.json"), err
 }
 
-// UserSettings returns the values in the user's file and in variables of the environment. The error names every mistake.
-func UserSettings(getenv func(string) string) ([]Value, error) {
-	home := homeDir(getenv)
+// Users returns the values in the user's file and in variables of the environment. The error names every mistake.
+func Users(getenv func(string) string) ([]Value, error) {
+	home := userfiles.HomeDir(getenv)
 	var values []Value
 	var mistakes []error
-	if name, err := SettingsFile(getenv); err == nil { // without a home directory there is no file
-		data, err := readRegular(name, maxSettingsFile+1)
+	if name, err := File(getenv); err == nil { // without a home directory there is no file
+		data, err := userfiles.Read(name, maxSettingsFile+1)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fail(ErrConfig, "cannot read your settings: %w", err)
+			return nil, fmt.Errorf("cannot read your settings: %w", err)
 		}
 		if err == nil {
-			values, mistakes = parseSettings(name, data, PlaceUser, home)
+			values, mistakes = parse(name, data, PlaceUser, home)
 		}
 	}
-	all := AllSettings()
+	all := All()
 	for i := range all {
 		s := &all[i]
 		text := getenv(s.Variable())
@@ -61,13 +59,13 @@ func UserSettings(getenv func(string) string) ([]Value, error) {
 	}
 	mistakes = append(mistakes, lonelyURL(values)...)
 	if len(mistakes) > 0 {
-		return nil, fail(ErrConfig, "%w", errors.Join(mistakes...))
+		return nil, errors.Join(mistakes...)
 	}
 	return values, nil
 }
 
-// parseSettings returns the values in a file. Each mistake names the file and the line; a value with a mistake is left out.
-func parseSettings(name string, data []byte, place Place, home string) (values []Value, mistakes []error) {
+// parse returns the values in a file. Each mistake names the file and the line; a value with a mistake is left out.
+func parse(name string, data []byte, place Place, home string) (values []Value, mistakes []error) {
 	wrong := func(line int, err error) {
 		if len(mistakes) < maxMistakes {
 			mistakes = append(mistakes, fmt.Errorf("%s, line %d: %w", names.Shown(name), line, err))
@@ -90,7 +88,7 @@ func parseSettings(name string, data []byte, place Place, home string) (values [
 		if m.Name == "$schema" {
 			continue
 		}
-		s, err := findSetting(m.Name)
+		s, err := find(m.Name)
 		switch {
 		case err != nil:
 		case seen[m.Name]:
@@ -239,7 +237,7 @@ func lonelyURL(values []Value) (mistakes []error) {
 		case "base_url":
 			urls[v.Origin.Place] = v.Origin.String()
 		case "provider":
-			names[v.Origin.Place] = v.one()
+			names[v.Origin.Place] = v.One()
 		}
 	}
 	for place, origin := range urls {
@@ -253,7 +251,7 @@ func lonelyURL(values []Value) (mistakes []error) {
 // StrayVariables returns a line for each variable whose name resembles that of a setting, or of a flag that is none.
 func StrayVariables(environ []string) (lines []string) {
 	var known []string
-	for _, s := range AllSettings() {
+	for _, s := range All() {
 		known = append(known, s.Variable())
 	}
 	for _, entry := range environ {

@@ -1,11 +1,11 @@
-package host_test
+package settings_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/settings"
 )
 
 func TestL6_LimitsAreParsed(t *testing.T) {
@@ -23,7 +23,7 @@ func TestL6_LimitsAreParsed(t *testing.T) {
 		"processes=4096,memory=8388607t": {Processes: 4096, Memory: 8388607 << 40},
 	} {
 		var got env.Limits
-		if err := host.ParseLimits(&got, text); err != nil || got != want {
+		if err := settings.ParseLimits(&got, text); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestL6_LimitsAreParsed(t *testing.T) {
 		"memory=8388608t":             "a size, such as 512m",
 		"memory=99999999999999999999": "a size, such as 512m",
 	} {
-		if err := host.ParseLimits(new(env.Limits), text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := settings.ParseLimits(new(env.Limits), text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

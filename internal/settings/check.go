@@ -1,9 +1,10 @@
-package host
+package settings
 
 import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 // oneOf returns an error unless a text is one of the choices.
@@ -26,7 +28,7 @@ func oneOf(text string, choices []string) error {
 
 func isProvider(text string) error { return oneOf(text, providers.Names()) }
 
-func isProfile(text string) error { return oneOf(text, ProfileNames()) }
+func isProfile(text string) error { return oneOf(text, profiles.Names()) }
 
 func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
 
@@ -78,9 +80,34 @@ func ParseFallback(text string) (agent.FallbackModel, error) {
 	return agent.FallbackModel{Provider: provider, Model: model}, nil
 }
 
-// findSetting returns the setting of a key, or an error that says what else may be meant.
-func findSetting(key string) (*Setting, error) {
-	all := AllSettings()
+// ParseFallbacks returns the models that texts name, each as ParseFallback does.
+func ParseFallbacks(texts []string) (models []agent.FallbackModel, err error) {
+	for _, text := range texts {
+		m, err := ParseFallback(text)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// Prompt returns a text of the user's, or for @ and a name the text of that file.
+func Prompt(text string) (string, error) {
+	name, isFile := strings.CutPrefix(text, "@")
+	if !isFile {
+		return text, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the instructions: %w", err)
+	}
+	return string(data), nil
+}
+
+// find returns the setting of a key, or an error that says what else may be meant.
+func find(key string) (*Setting, error) {
+	all := All()
 	var keys []string
 	for i := range all {
 		if all[i].Key == key {

@@ -1,11 +1,9 @@
-package host
+package settings
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/attractor-go/attractor/trust"
 )
 
 // FuzzN8_Settings reads arbitrary files. Each value is one that a flag takes, and every mistake names the file.
@@ -16,9 +14,9 @@ func FuzzN8_Settings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, place := range []Place{PlaceUser, PlaceProject} {
-			values, mistakes := parseSettings("/home/me/config.json", data, place, "/home/me")
+			values, mistakes := parse("/home/me/config.json", data, place, "/home/me")
 			for _, v := range values {
-				s, err := findSetting(v.Key)
+				s, err := find(v.Key)
 				if err != nil || v.Origin.Line < 1 || len(v.Text) > maxItems || s.checkAll(v.Text) != nil {
 					t.Errorf("%+v, %v", v, err)
 				}
@@ -35,12 +33,9 @@ func FuzzN8_Settings(f *testing.F) {
 	})
 }
 
-// project returns a trusted project with a file of settings.
-func project(t *testing.T, text string) *Project {
-	t.Helper()
-	p := &Project{Snapshot: &trust.Snapshot{Root: t.TempDir(), Files: []trust.File{{Name: projectSettings, Kind: trust.Settings, Data: []byte(text)}}}, Trusted: true}
-	p.Decision.State = trust.Trusted
-	return p
+// project returns a file of a trusted project.
+func project(text string) ProjectFile {
+	return ProjectFile{Name: "/project/.attractor/config.json", Data: []byte(text)}
 }
 
 // A trusted project chooses nothing that sends requests elsewhere, permits more, costs more or concerns the user's own files, whatever stands
@@ -61,8 +56,8 @@ func TestN8_ConfigProjectCannot(t *testing.T) {
 	}
 	for key, values := range cannot {
 		for _, value := range values {
-			s := ChooseSettings(users, false)
-			problems := s.UseProject(project(t, `{"`+key+`": `+value+`}`))
+			s := Choose(users, false)
+			problems := s.UseProject(project(`{"` + key + `": ` + value + `}`))
 			if len(problems) != 1 || !strings.Contains(problems[0].Error(), ", line 1: "+key+" has no effect") {
 				t.Errorf("%s %s: told was %v", key, value, problems)
 			}
@@ -71,27 +66,20 @@ func TestN8_ConfigProjectCannot(t *testing.T) {
 					t.Errorf("a project sets %s to %s", key, value)
 				}
 			}
-			c := Config{Settings: ChooseSettings(users, false)}
-			var setup Setup
-			setup.Project = project(t, `{"`+key+`": `+value+`}`)
-			before := c.Sandbox.Level
-			if setup.useProjectSettings(&c); c.Web || c.StrictHooks || c.Limits != (Config{}.Limits) || c.Sandbox.Level != before {
-				t.Errorf("%s %s changes the configuration to %+v", key, value, c)
-			}
 		}
 	}
 	can := map[string]string{"effort": `"high"`, "native": "true", "lsp": `"auto"`, "web": "false", "strict_hooks": "true", "sandbox": `"read-only"`, "limit": `"processes=100,memory=1g,open-files=50"`,
 		"max_rounds": "299", "max_turns": "1", "on_limit": `"summarize"`, "budget_usd": "4.99", "budget_tokens": "999"}
 	for key, value := range can {
-		s := ChooseSettings(users, false)
-		if problems := s.UseProject(project(t, `{"`+key+`": `+value+`}`)); problems != nil {
+		s := Choose(users, false)
+		if problems := s.UseProject(project(`{"` + key + `": ` + value + `}`)); problems != nil {
 			t.Errorf("%s %s: %v", key, value, problems)
 		}
 		if v := s.Counting(key); len(v) == 0 || v[0].Origin.Place != PlaceProject {
 			t.Errorf("%s %s does not count: %+v", key, value, s.All(key))
 		}
 	}
-	for _, s := range AllSettings() {
+	for _, s := range All() {
 		if cannot[s.Key] == nil && can[s.Key] == "" {
 			t.Errorf("decide whether a project can choose %s", s.Key)
 		}
@@ -104,19 +92,19 @@ func TestN8_ConfigProjectCannot(t *testing.T) {
 // What the user has said on the command line or by a variable counts more than the project.
 func TestN8_ConfigAboveProject(t *testing.T) {
 	for _, place := range []Place{PlaceUser, PlaceEnvironment, PlaceFlag} {
-		s := ChooseSettings([]Value{{Key: "max_rounds", Text: []string{"500"}, Origin: Origin{Place: place, Name: "there"}}}, false)
-		problems := s.UseProject(project(t, `{"max_rounds": 50}`))
+		s := Choose([]Value{{Key: "max_rounds", Text: []string{"500"}, Origin: Origin{Place: place, Name: "there"}}}, false)
+		problems := s.UseProject(project(`{"max_rounds": 50}`))
 		if got := s.Get("max_rounds"); len(problems) > 0 || (got.Origin.Place == PlaceProject) != (place == PlaceUser) {
 			t.Errorf("with a value of %s counts %+v, %v", place, got, problems)
 		}
 	}
-	untrusted := project(t, `{"max_rounds": 50, "model": "m", "nonsense": 1}`)
-	untrusted.Trusted, untrusted.Decision.State = false, trust.Undecided
-	s := ChooseSettings(nil, false)
+	untrusted := project(`{"max_rounds": 50, "model": "m", "nonsense": 1}`)
+	untrusted.Unused = "nobody trusts it"
+	s := Choose(nil, false)
 	if problems := s.UseProject(untrusted); len(problems) != 1 || s.Get("max_rounds") != nil || s.Get("model") != nil {
 		t.Errorf("an untrusted project: %v, %+v", problems, s)
 	}
-	if keys := s.untrusted(untrusted); !slices.Equal(keys, []string{"max_rounds"}) {
+	if keys := s.Without(untrusted.Unused); !slices.Equal(keys, []string{"max_rounds"}) {
 		t.Errorf("not used for want of trust are %v", keys)
 	}
 }
@@ -156,9 +144,9 @@ func TestN8_ConfigChooses(t *testing.T) {
 		{"rules of all places", append(file(PlaceUser, "rules", "/b"), file(PlaceFlag, "rules", "/a")...), false, "rules=/a rules=/b"},
 	} {
 		var got []string
-		for _, v := range ChooseSettings(c.values, c.resumes).values {
+		for _, v := range Choose(c.values, c.resumes).values {
 			if v.Unused == "" {
-				got = append(got, v.Key+"="+v.one())
+				got = append(got, v.Key+"="+v.One())
 			}
 		}
 		if strings.Join(got, " ") != c.want {

@@ -1,0 +1,2 @@
+// Package profiles finds profiles by their names.
+package profiles
