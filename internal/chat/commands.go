@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // command is one of the conversation's own.
@@ -272,7 +273,7 @@ func (p *program) resume(arguments string) {
 // find looks for a session by the beginning of its id, before the open one is closed.
 func (p *program) find(prefix string, then func(id string)) {
 	p.start(&task{what: "looking for the session"}, func(ctx context.Context) func() {
-		id, err := host.Find(ctx, p.Config.Store, prefix)
+		id, err := sessions.Find(ctx, p.Config.Store, prefix)
 		return func() {
 			if err != nil {
 				p.warn(err.Error() + "; /resume lists the sessions of this directory")
@@ -285,7 +286,7 @@ func (p *program) find(prefix string, then func(id string)) {
 
 // list returns the sessions of the directory.
 func (p *program) list(ctx context.Context) (string, error) {
-	all, err := host.List(ctx, p.Config.Store, 0)
+	all, err := sessions.List(ctx, p.Config.Store, 0)
 	if err != nil {
 		return "", err
 	}

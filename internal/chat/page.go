@@ -18,7 +18,7 @@ import (
 // viewed is a session that a page shows and steers, too. A nil one is shown on the terminal only.
 type viewed struct {
 	*program
-	asks  *host.Asks
+	asks  *protocol.Asks
 	setup *host.Setup
 	page  *protocol.Page
 }
@@ -26,7 +26,7 @@ type viewed struct {
 // newViewed returns what asks both the person at the terminal and the page.
 func (p *program) newViewed() *viewed {
 	v := &viewed{program: p}
-	v.asks = host.NewAsks(func(ev host.Event) { v.setup.Tell(ev) }, render.Question)
+	v.asks = protocol.NewAsks(func(ev host.Event) { v.setup.Tell(ev) }, render.Question)
 	v.asks.Beside(p.approve, p.reply)
 	return v
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // read reads the session's journal beside what runs, and shows the text that read returns.
@@ -53,7 +54,7 @@ func (p *program) diff(string) {
 		text, dir := "", setup.Machine.WorkDir()
 		diff, err := setup.Diff(ctx, r, checkpoint.DiffOptions{MaxBytes: maxDiffs})
 		switch {
-		case errors.Is(err, host.ErrNothing):
+		case errors.Is(err, undo.ErrNothing):
 			text, dir = oneLine(err.Error())+"; the calls say:\n", ""
 		case err != nil:
 			return "", err

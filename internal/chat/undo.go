@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // mostPlanned limits the paths of each kind that /undo shows.
@@ -15,7 +16,7 @@ const mostPlanned = 15
 
 // undo implements /undo.
 func (p *program) undo(arguments string) {
-	var c host.UndoConfig
+	var c undo.Options
 	if arguments != "" {
 		turn, err := strconv.Atoi(arguments)
 		if err != nil || turn < 0 {
@@ -28,10 +29,10 @@ func (p *program) undo(arguments string) {
 }
 
 // redo implements /redo.
-func (p *program) redo(string) { p.takeBack(host.UndoConfig{Redo: true}) }
+func (p *program) redo(string) { p.takeBack(undo.Options{Redo: true}) }
 
 // takeBack shows what an undo would do, asks, and does it.
-func (p *program) takeBack(c host.UndoConfig) {
+func (p *program) takeBack(c undo.Options) {
 	setup := p.current.setup
 	p.start(&task{what: "taking changes back"}, func(ctx context.Context) func() {
 		said, err := p.undone(ctx, setup, c)
@@ -42,7 +43,7 @@ func (p *program) takeBack(c host.UndoConfig) {
 				p.note("nothing more is put back; /undo goes on if it was interrupted")
 			case errors.As(err, &used):
 				p.warn(err.Error() + "; an undo needs the directory alone")
-			case errors.Is(err, host.ErrNothing):
+			case errors.Is(err, undo.ErrNothing):
 				p.note(err.Error())
 			case err != nil:
 				p.warn(err.Error())
@@ -53,7 +54,7 @@ func (p *program) takeBack(c host.UndoConfig) {
 }
 
 // undone plans an undo, asks about it and carries it out. It returns what it did.
-func (p *program) undone(ctx context.Context, setup *host.Setup, c host.UndoConfig) (said string, err error) {
+func (p *program) undone(ctx context.Context, setup *host.Setup, c undo.Options) (said string, err error) {
 	undo, err := setup.PlanUndo(ctx, c)
 	if err != nil {
 		return "", err
@@ -84,5 +85,5 @@ func (p *program) undone(ctx context.Context, setup *host.Setup, c host.UndoConf
 	if undo.Redo {
 		back = "/undo"
 	}
-	return host.UndoReport(&result, mostPlanned) + back + " takes this back; the agent is told with your next message", nil
+	return undo.Report(&result, mostPlanned) + back + " takes this back; the agent is told with your next message", nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 func newACP(t terminal) *cobra.Command {
@@ -175,7 +176,7 @@ func editorError(err error) error {
 	switch {
 	case errors.Is(err, host.ErrNoKey), errors.Is(err, host.ErrNoProvider), errors.Is(err, host.ErrNoServer), errors.Is(err, host.ErrFallback):
 		code = acp.CodeAuthRequired
-	case errors.Is(err, host.ErrNoSession):
+	case errors.Is(err, sessions.ErrNotFound):
 		code = acp.CodeNotFound
 	case errors.Is(err, host.ErrConfig), errors.Is(err, host.ErrNoModel):
 		code = acp.CodeInvalidParams

@@ -23,6 +23,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -296,11 +297,11 @@ func (e *editor) list(ctx context.Context, dir, cursor string) (page []acp.Liste
 	if err != nil {
 		return nil, "", err
 	}
-	all, err := host.List(ctx, e.config.Store, 0)
+	all, err := sessions.List(ctx, e.config.Store, 0)
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(all, func(a, b host.Summary) int {
+	slices.SortFunc(all, func(a, b sessions.Summary) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
 	})
 	for _, s := range all {
@@ -355,7 +356,7 @@ func (e *editor) remove(ctx context.Context, id string) error {
 
 // known returns an error if there is no session with the id, which is not shortened here as a person may elsewhere.
 func (e *editor) known(ctx context.Context, id string) error {
-	if found, err := host.Find(ctx, e.config.Store, id); err != nil || found != id {
+	if found, err := sessions.Find(ctx, e.config.Store, id); err != nil || found != id {
 		return acp.Errorf(acp.CodeNotFound, "there is no session %q", render.Shorten(id, 100))
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // chatFlags holds the flags of chat.
@@ -130,7 +131,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 		return hostError(err)
 	}
 	if ended.Session != "" {
-		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n", host.ShortID(ended.Session), f.serverFlag(flags.Changed))
+		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n", sessions.ShortID(ended.Session), f.serverFlag(flags.Changed))
 	}
 	if ended.Signal != nil {
 		return &exitError{code: signalCode(ended.Signal), err: errors.New("stopped by a signal")}

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 func newCompletion(t terminal) *cobra.Command {
@@ -114,7 +115,7 @@ func sessionIDs(ctx context.Context) []cobra.Completion {
 	if err != nil {
 		return nil
 	}
-	sessions, err := host.List(ctx, dir, 50)
+	sessions, err := sessions.List(ctx, dir, 50)
 	if err != nil {
 		return nil
 	}

@@ -10,7 +10,10 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // config returns the configuration that the flags choose, and what was chosen elsewhere for those that are not given.
@@ -18,7 +21,7 @@ func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err 
 	c = host.Config{AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
 		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits,
 		Settings: f.settings, Checks: f.chosenChecks(), NoCheckpoints: f.noCheckpoints}
-	if c.Checkpoints, err = host.UserCheckpoints(os.Getenv); err != nil {
+	if c.Checkpoints, err = undo.UserStore(os.Getenv); err != nil {
 		c.Checkpoints = "" // as without a place for sessions
 	}
 	if c.Sandbox, err = f.sandbox.options(); err != nil {
@@ -71,7 +74,7 @@ func (f *sessionFlags) serverFlag(given func(flag string) bool) string {
 	if u, err := url.Parse(f.baseURL); err != nil || u.User != nil {
 		return " --base-url URL"
 	}
-	return " --base-url " + host.ShellWord(f.baseURL)
+	return " --base-url " + shquote.Shown(f.baseURL)
 }
 
 // windowFlag returns --context-window as it was given, with a space in front, or "". A session keeps the window of a model that the catalog lacks only.
@@ -106,8 +109,8 @@ func hostError(err error) error {
 		{host.ErrNoServer, exitAccess, ", or pass --base-url"},
 		{host.ErrNoProvider, exitAccess, "; pass one with --provider"},
 		{host.ErrNoModel, exitUsage, "; pass one with --model"},
-		{host.ErrNoSession, exitUsage, "; to list sessions, run: attractor sessions list"},
-		{host.ErrNoStore, exitUsage, ", or pass --no-journal"},
+		{sessions.ErrNotFound, exitUsage, "; to list sessions, run: attractor sessions list"},
+		{sessions.ErrNoStore, exitUsage, ", or pass --no-journal"},
 		{host.ErrUnreachable, exitFailed, ""},
 		{host.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
 		{host.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
@@ -122,7 +125,7 @@ func hostError(err error) error {
 
 // sessionStore returns the store of the user's sessions.
 func sessionStore() (*journal.Dir, error) {
-	dir, err := host.UserStore(os.Getenv)
+	dir, err := sessions.Users(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -131,7 +134,7 @@ func sessionStore() (*journal.Dir, error) {
 
 // findSession returns the id of the session for an id, or the beginning of one, that a user has given.
 func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
-	id, err := host.Find(ctx, dir, prefix)
+	id, err := sessions.Find(ctx, dir, prefix)
 	if err != nil {
 		return "", hostError(err)
 	}

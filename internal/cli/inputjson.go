@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // The values of --input.
@@ -21,7 +22,7 @@ const (
 
 // client is what sends lines of JSON: the program at standard input, the viewer's page, or both.
 type client struct {
-	asks         *host.Asks
+	asks         *protocol.Asks
 	conversation *protocol.Conversation
 	tell         func(host.Event) // of the Setup, once there is one
 	program      bool             // there is one at standard input
@@ -31,7 +32,7 @@ type client struct {
 // newClient returns a client that answers within a time, or 0 for any.
 func newClient(program bool, limit time.Duration) *client {
 	c := &client{program: program}
-	c.asks = host.NewAsks(func(ev host.Event) { c.tell(ev) }, render.Question)
+	c.asks = protocol.NewAsks(func(ev host.Event) { c.tell(ev) }, render.Question)
 	c.asks.SetLimit(limit)
 	return c
 }
@@ -77,7 +78,7 @@ func (c *client) run(ctx context.Context, session *agent.Session, t terminal, pr
 // ended says where the session can be seen when the page has ended with it.
 func (c *client) ended(t terminal, id string) {
 	if c != nil && c.viewer != nil {
-		fmt.Fprintf(t.err, "To see the session in a browser again, run: attractor view %s\n", host.ShortID(id))
+		fmt.Fprintf(t.err, "To see the session in a browser again, run: attractor view %s\n", sessions.ShortID(id))
 	}
 }
 

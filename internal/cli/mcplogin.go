@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -54,7 +55,7 @@ func newMCPLogout(t terminal) *cobra.Command {
 			}
 			err = mcp.LogOut(cmd.Context(), s, mcp.LoginOptions{Tokens: tokens})
 			if errors.Is(err, mcp.ErrNoLogin) {
-				return fail(exitFailed, "%w; to log in, run: attractor mcp login %s", err, host.ShellWord(s.Name))
+				return fail(exitFailed, "%w; to log in, run: attractor mcp login %s", err, shquote.Shown(s.Name))
 			}
 			if err != nil {
 				return fail(exitFailed, "%w", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // runFlags holds the flags of run.
@@ -409,7 +410,7 @@ func (r *runner) howToGoOn() string {
 	if r.Options.Journal == nil {
 		return ""
 	}
-	return "\nTo continue the session, run: attractor run --resume " + host.ShortID(r.Options.ID) + r.server
+	return "\nTo continue the session, run: attractor run --resume " + sessions.ShortID(r.Options.ID) + r.server
 }
 
 // outcome returns the session's error with its exit code.

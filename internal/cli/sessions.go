@@ -19,6 +19,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/sessions"
+	"github.com/attractor-go/attractor/undo"
 )
 
 func newSessions(t terminal) *cobra.Command {
@@ -83,7 +85,7 @@ func newSessionsList(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sessions, err := host.List(cmd.Context(), dir, 0)
+			sessions, err := sessions.List(cmd.Context(), dir, 0)
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
@@ -97,7 +99,7 @@ func newSessionsList(t terminal) *cobra.Command {
 	return cmd
 }
 
-func printSessions(t terminal, sessions []host.Summary) error {
+func printSessions(t terminal, sessions []sessions.Summary) error {
 	if len(sessions) == 0 {
 		fmt.Fprintln(t.err, "There are no sessions yet. To start one, run: attractor run \"<task>\"")
 		return nil
@@ -113,9 +115,9 @@ func printSessions(t terminal, sessions []host.Summary) error {
 		case s.Locked:
 			task = fmt.Sprintf("(running, process %d) %s", s.PID, task)
 		case s.Parent != "":
-			task = "(subagent of " + host.ShortID(s.Parent) + ") " + task
+			task = "(subagent of " + sessions.ShortID(s.Parent) + ") " + task
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(host.ShortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Where()), task)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(sessions.ShortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Where()), task)
 	}
 	return errors.Join(w.Flush(), out.Flush())
 }
@@ -146,7 +148,7 @@ func newSessionsRm(t terminal) *cobra.Command {
 			} else if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			if err := host.ReleaseCheckpoints(cmd.Context(), os.Getenv, dir); err != nil {
+			if err := undo.Release(cmd.Context(), os.Getenv, dir); err != nil {
 				warn(t.err, "what was recorded of the changes of removed sessions is still there: "+err.Error())
 			}
 			return nil
@@ -174,7 +176,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	}
 	row("session", h.ID)
 	row("directory", state.Dir())
-	if place := host.WorkplaceOf(state.Notes); place != nil {
+	if place := sessions.PlaceOf(state.Notes); place != nil {
 		row("environment", place.String())
 	}
 	row("model", state.Model+" ("+state.Provider+")")
@@ -224,7 +226,7 @@ func stateWord(s *agent.State, writer string) string {
 	case writer != "":
 		return "running in " + writer
 	case s.Input != nil:
-		return "interrupted; to continue it, run: attractor run --resume " + host.ShortID(s.Header.ID)
+		return "interrupted; to continue it, run: attractor run --resume " + sessions.ShortID(s.Header.ID)
 	case s.Last == nil:
 		return "no input yet"
 	}

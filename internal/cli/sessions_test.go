@@ -17,6 +17,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // home holds a user's home directory with sessions, a working directory, and the URL of a model.
@@ -49,9 +50,9 @@ func (h *home) command(args ...string) *exec.Cmd {
 }
 
 // sessions returns the sessions that sessions list prints, the newest first.
-func (h *home) sessions() []host.Summary {
+func (h *home) sessions() []sessions.Summary {
 	h.Helper()
-	var list []host.Summary
+	var list []sessions.Summary
 	if err := json.Unmarshal([]byte(h.run(0, "sessions", "list", "--json").stdout), &list); err != nil {
 		h.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -51,7 +52,7 @@ func tellAbandoned(t terminal, abandoned func() ([]string, error)) {
 // tellElsewhere tells a person that a resumed session works on another machine, which no flag may say.
 func tellElsewhere(t terminal, setup *host.Setup) {
 	if command := setup.EnvCommand(); setup.Resumed && len(command) > 0 {
-		fmt.Fprintln(t.err, "attractor: the session works behind "+sanitize.Text(host.ShellWords(command)))
+		fmt.Fprintln(t.err, "attractor: the session works behind "+sanitize.Text(shquote.Shown(command...)))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -70,7 +71,7 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 func tellUntrusted(t terminal, s *host.Setup) {
 	p := s.Project
 	if line := p.Untrusted(); line != "" && !s.TellsUnused() {
-		warn(t.err, render.OneLine(line)+"; to see it and decide, run: attractor trust "+render.OneLine(host.ShellWord(p.Root)))
+		warn(t.err, render.OneLine(line)+"; to see it and decide, run: attractor trust "+render.OneLine(shquote.Shown(p.Root)))
 	}
 }
 
@@ -130,7 +131,7 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 		return fail(exitFailed, "the project cannot be trusted: %w", p.Problems[0])
 	case decided:
 		fmt.Fprintf(t.out, "\nYou have trusted this project since %s. To end that, run: attractor trust --revoke %s\n",
-			p.Decision.Since.Local().Format(time.DateTime), render.OneLine(host.ShellWord(p.Root)))
+			p.Decision.Since.Local().Format(time.DateTime), render.OneLine(shquote.Shown(p.Root)))
 		return nil
 	}
 	return askTrust(ctx, t, store, p)

@@ -18,6 +18,8 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // undoFlags holds the flags of undo.
@@ -101,7 +103,7 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 		return fail(exitFailed, "%w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	place, closeIt, err := points.Open(ctx, func(text string) { warn(t.err, text) })
+	place, closeIt, err := host.OpenPoints(ctx, points, func(text string) { warn(t.err, text) })
 	if err != nil {
 		return hostError(err)
 	}
@@ -117,17 +119,17 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 }
 
 // points returns the points of the session that the arguments choose.
-func (f *undoFlags) points(ctx context.Context, store *journal.Dir, args []string) (*host.Points, error) {
+func (f *undoFlags) points(ctx context.Context, store *journal.Dir, args []string) (*undo.Points, error) {
 	if len(args) == 0 {
-		points, err := host.NewestChanged(ctx, store, f.dir)
+		points, err := undo.Newest(ctx, store, f.dir)
 		if err != nil {
 			return nil, hostError(err)
 		}
 		return points, nil
 	}
-	var points *host.Points
+	var points *undo.Points
 	err := readSession(ctx, args[0], func(r journal.Reader) (err error) {
-		if points, err = host.ReadPoints(ctx, r); err != nil {
+		if points, err = undo.Read(ctx, r); err != nil {
 			return fail(exitFailed, "%w", err)
 		}
 		return nil
@@ -136,12 +138,12 @@ func (f *undoFlags) points(ctx context.Context, store *journal.Dir, args []strin
 }
 
 // plan plans the undo that the flags and arguments choose.
-func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *host.Points, args []string) (*host.Undo, error) {
-	dir, err := host.UserCheckpoints(os.Getenv)
+func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Points, args []string) (*undo.Undo, error) {
+	dir, err := undo.UserStore(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}
-	c := host.UndoConfig{Checkpoints: dir, Points: points, Env: e, Redo: f.redo, Force: f.force, Git: f.git}
+	c := undo.Options{Checkpoints: dir, Points: points, Env: e, Redo: f.redo, Force: f.force, Git: f.git}
 	if len(args) > 1 {
 		turn, err := turnOf(args[1])
 		if err != nil {
@@ -149,7 +151,7 @@ func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *host.Po
 		}
 		c.Turn = &turn
 	}
-	undo, err := host.PlanUndo(ctx, c)
+	undo, err := undo.New(ctx, c)
 	if used := (*checkpoint.InUseError)(nil); errors.As(err, &used) {
 		return nil, fail(exitFailed, "%w; an undo needs the directory alone: end that first", err)
 	} else if err != nil {
@@ -179,7 +181,7 @@ type undone struct {
 const mostPlanned = 20
 
 // carryOut shows the plan, asks, carries it out and reports what it did.
-func (f *undoFlags) carryOut(ctx context.Context, t terminal, undo *host.Undo, points *host.Points, note noteFunc) error {
+func (f *undoFlags) carryOut(ctx context.Context, t terminal, undo *undo.Undo, points *undo.Points, note noteFunc) error {
 	report := undone{Session: points.Session, Since: undo.Since, Plan: undo.Plan}
 	if !f.asJSON {
 		fmt.Fprint(t.out, undo.Text(mostPlanned))
@@ -197,18 +199,18 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, undo *host.Undo, p
 	}
 	result, err := undo.Run(ctx, note)
 	if err != nil {
-		return fail(exitFailed, "%w\nTo go on, run: attractor undo %s", err, host.ShortID(points.Session))
+		return fail(exitFailed, "%w\nTo go on, run: attractor undo %s", err, sessions.ShortID(points.Session))
 	}
 	if f.asJSON {
 		report.Result = &result
 		return printJSON(t, report)
 	}
-	fmt.Fprint(t.out, host.UndoReport(&result, mostPlanned))
+	fmt.Fprint(t.out, undo.Report(&result, mostPlanned))
 	back := " --redo"
 	if undo.Redo {
 		back = ""
 	}
-	fmt.Fprintf(t.out, "To take this back, run: attractor undo %s%s\n", host.ShortID(points.Session), back)
+	fmt.Fprintf(t.out, "To take this back, run: attractor undo %s%s\n", sessions.ShortID(points.Session), back)
 	return nil
 }
 
@@ -262,7 +264,7 @@ has changed, too. attractor undo takes changes back.`,
 				fmt.Fprintln(t.err, "The session has changed nothing that is recorded.")
 				return nil
 			case stat:
-				return printText(t, host.DiffStat(diff))
+				return printText(t, undo.Stat(diff))
 			}
 			return printText(t, render.UnifiedDiff(styleOf(t.out, os.Getenv), environmentSecrets().String(diff.Text())))
 		},
@@ -287,7 +289,7 @@ func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err erro
 			return nil, err
 		}
 	}
-	dir, err := host.UserCheckpoints(os.Getenv)
+	dir, err := undo.UserStore(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -296,7 +298,7 @@ func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err erro
 		return nil, fail(exitFailed, "%w", err)
 	}
 	err = readSession(ctx, args[0], func(r journal.Reader) error {
-		points, err := host.ReadPoints(ctx, r)
+		points, err := undo.Read(ctx, r)
 		if err == nil {
 			diff, err = points.Diff(ctx, store, turn, checkpoint.DiffOptions{})
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // treeOf returns a line for each file, link and directory below dir but .git, with its permissions and content.
@@ -345,7 +346,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	t.Parallel()
 	h, before, _ := messyHome(t)
 	state := filepath.Join(h.home, ".local/state/attractor")
-	points, err := host.NewestChanged(t.Context(), journal.NewDir(filepath.Join(state, "sessions")), h.dir)
+	points, err := undo.Newest(t.Context(), journal.NewDir(filepath.Join(state, "sessions")), h.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +354,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo, err := host.PlanUndo(t.Context(), host.UndoConfig{Checkpoints: filepath.Join(state, "checkpoints"), Points: points, Env: e})
+	undo, err := undo.New(t.Context(), undo.Options{Checkpoints: filepath.Join(state, "checkpoints"), Points: points, Env: e})
 	if err != nil {
 		t.Fatal(err)
 	}

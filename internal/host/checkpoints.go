@@ -20,18 +20,10 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/undo"
 )
-
-// UserCheckpoints returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
-// ~/.local/state/attractor/checkpoints.
-func UserCheckpoints(getenv func(string) string) (string, error) {
-	state, err := userfiles.StateDir(getenv)
-	if err != nil {
-		return "", fail(ErrNoStore, "there is no directory to keep checkpoints in: %w", err)
-	}
-	return filepath.Join(state, "attractor", "checkpoints"), nil
-}
 
 // checkpoints records the workspace of a session.
 type checkpoints struct {
@@ -50,10 +42,10 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *Config, was *agent.State
 	if c.Checkpoints == "" {
 		return nil
 	}
-	workspace := workspaceName(s.EnvCommand(), s.Machine.WorkDir())
+	workspace := undo.Workspace(s.EnvCommand(), s.Machine.WorkDir())
 	owner := cmp.Or(s.Options.ID, "a session that is not kept")
 	points, err := enterWorkspace(ctx, c.Checkpoints, workspace, owner, func(owner string) {
-		s.warnings.add("checkpoints", "the store of checkpoints was full, so the changes of the session "+ShortID(owner)+" can no longer be taken back")
+		s.warnings.add("checkpoints", "the store of checkpoints was full, so the changes of the session "+sessions.ShortID(owner)+" can no longer be taken back")
 	})
 	var used *checkpoint.InUseError
 	switch {
@@ -64,13 +56,13 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *Config, was *agent.State
 		return nil
 	}
 	s.checkpoints = points
-	if len(unfinished(c.Checkpoints, workspace)) > 0 {
+	if len(undo.Unfinished(c.Checkpoints, workspace)) > 0 {
 		s.warnings.add("checkpoints", "an undo in this directory was interrupted; to finish it, end the session and run: attractor undo")
 	}
 	if c.NoCheckpoints || c.Store == nil || c.Mode == permit.ModeReadOnly {
 		return nil
 	}
-	points.recorder = newRecorder(points.store, c.Checkpoints, workspace, s.Options.ID)
+	points.recorder = undo.NewRecorder(points.store, c.Checkpoints, workspace, s.Options.ID)
 	o := checkpoint.TrackerOptions{Recorder: points.recorder, Env: s.Machine, Note: points.note,
 		Warn: func(err error) { s.warnings.add("checkpoints", err.Error()) }, Git: s.repository(points.recorder),
 		Whole: s.hooks != nil || c.Here.Files != nil}
@@ -82,14 +74,6 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *Config, was *agent.State
 	points.tracker = checkpoint.NewTracker(o)
 	s.Options.Middleware = append([]tool.Middleware{points.tracker.Middleware}, s.Options.Middleware...)
 	return nil
-}
-
-// workspaceName returns how the store names a directory, given the command that leads to its machine.
-func workspaceName(command []string, dir string) string {
-	if len(command) == 0 {
-		return dir
-	}
-	return ShellWords(command) + ":" + dir
 }
 
 // repository returns a function that returns the state of the repository, nil if that cannot be read, which is said once.
@@ -120,38 +104,6 @@ func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted f
 	return &checkpoints{store: store, dir: dir, workspace: workspace, owner: owner, release: release}, nil
 }
 
-// newRecorder returns a recorder of a workspace for a session.
-func newRecorder(store checkpoint.Store, dir, workspace, owner string) *checkpoint.Recorder {
-	index := filepath.Join(dir, "index", workspaceKey(workspace))
-	if os.MkdirAll(filepath.Dir(index), 0o700) != nil {
-		index = "" // without it, more is read
-	}
-	return checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: owner, Index: index, Skip: ownFiles(filepath.Dir(dir), workspace)})
-}
-
-// ownFiles returns the names of this program's directory in a workspace. Either may be named through symbolic links.
-func ownFiles(dir, workspace string) []string {
-	list := []string{filepath.ToSlash(dir)}
-	realDir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return list
-	}
-	realTop, err := filepath.EvalSymlinks(workspace) // there is none if it is on another machine
-	if err != nil {
-		return list
-	}
-	if rel, err := filepath.Rel(realTop, realDir); err == nil && filepath.IsLocal(rel) {
-		list = append(list, filepath.ToSlash(filepath.Join(workspace, rel)))
-	}
-	return list
-}
-
-// workspaceKey returns a name for files about a workspace.
-func workspaceKey(workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
-	return hex.EncodeToString(sum[:16])
-}
-
 // goOn continues what a resumed session has recorded. A fork becomes an owner of the trees that the beginning of its session has.
 func (p *checkpoints) goOn(ctx context.Context, c *Config, was *agent.State, o *checkpoint.TrackerOptions) error {
 	note, ok := was.Notes[checkpoint.NoteKind]
@@ -168,11 +120,11 @@ func (p *checkpoints) goOn(ctx context.Context, c *Config, was *agent.State, o *
 	if c.Fork == "" {
 		return nil
 	}
-	trees, err := pointsOf(ctx, c.Store, p.owner)
+	trees, err := undo.Of(ctx, c.Store, p.owner)
 	if err != nil {
 		return err
 	}
-	return p.keep(ctx, trees.roots())
+	return p.keep(ctx, trees.Roots())
 }
 
 // noteKilled notes in the session that a kill has ended one of its calls. The journal does not show that once the call has a result.
@@ -237,40 +189,4 @@ func (p *checkpoints) close() error {
 		return fmt.Errorf("checkpoints: %w", err)
 	}
 	return nil
-}
-
-// ReleaseCheckpoints removes what the store of checkpoints keeps for sessions that a store of sessions does not have any more.
-func ReleaseCheckpoints(ctx context.Context, getenv func(string) string, sessions journal.Store) error {
-	dir, err := UserCheckpoints(getenv)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{})
-	if err != nil {
-		return err
-	}
-	owners, err := store.Owners(ctx)
-	if err != nil {
-		return err
-	}
-	entries, err := sessions.List(ctx)
-	if err != nil {
-		return err
-	}
-	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.ID] = true
-	}
-	gone := slices.DeleteFunc(owners, func(owner string) bool { return there[owner] })
-	if len(gone) == 0 {
-		return nil
-	}
-	if err := store.Release(ctx, gone...); err != nil {
-		return err
-	}
-	_, err = store.Collect(ctx)
-	return err
 }

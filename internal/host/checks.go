@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // Checks says which commands decide whether an input is done. Only the user chooses them.
@@ -50,7 +51,7 @@ func (s *Setup) placeChecks() (err error) {
 	c := &sessionChecks{store: points.store, recorder: points.recorder}
 	if c.recorder == nil {
 		c.owner = "checks of " + points.owner + " " + rand.Text() // sessions that are not kept have no id of their own
-		c.recorder = newRecorder(points.store, points.dir, points.workspace, c.owner)
+		c.recorder = undo.NewRecorder(points.store, points.dir, points.workspace, c.owner)
 	}
 	if c.Checks, err = check.New(s.checkOptions(c)); err != nil {
 		return fail(ErrConfig, "%w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // Config holds a user's choices for a session. Other settings come from the session that is resumed or forked, else from the environment and
@@ -113,7 +114,7 @@ type Config struct {
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 
-	// Checkpoints is the directory of the user's checkpoints, see [UserCheckpoints]: the session's changes can be taken back. Empty means none,
+	// Checkpoints is the directory of the user's checkpoints, see [undo.UserStore]: the session's changes can be taken back. Empty means none,
 	// and that others do not know of the session. NoCheckpoints records nothing, and only says that the session uses its directory.
 	Checkpoints   string
 	NoCheckpoints bool

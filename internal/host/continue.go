@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // lastSession makes a configuration with Continue one that resumes the newest session of its directory, or of its directory on another
@@ -38,10 +39,10 @@ func (c *Config) lastSession(ctx context.Context) error {
 // ofDir returns the directory whose newest session is to be continued, and a function that reports whether a session belongs to it. With an
 // EnvCommand, the sessions behind it do, and with a Dir only those in that directory. Without a command, a session on another machine belongs to the
 // directory of this machine in which it began.
-func (c *Config) ofDir() (dir string, is func(*Summary) bool, err error) {
+func (c *Config) ofDir() (dir string, is func(*sessions.Summary) bool, err error) {
 	if c.elsewhere() {
-		place := Workplace{Command: c.EnvCommand, Dir: c.Dir}
-		return place.String(), func(s *Summary) bool {
+		place := sessions.Place{Command: c.EnvCommand, Dir: c.Dir}
+		return place.String(), func(s *sessions.Summary) bool {
 			return s.Environment != nil && slices.Equal(s.Environment.Command, c.EnvCommand) && (c.Dir == "" || path.Clean(c.Dir) == path.Clean(s.Dir))
 		}, nil
 	}
@@ -52,7 +53,7 @@ func (c *Config) ofDir() (dir string, is func(*Summary) bool, err error) {
 		return "", nil, err
 	}
 	want, real := realPath(dir), map[string]string{}
-	return dir, func(s *Summary) bool {
+	return dir, func(s *sessions.Summary) bool {
 		home := s.Home()
 		if _, known := real[home]; !known {
 			real[home] = realPath(home)
@@ -63,9 +64,9 @@ func (c *Config) ofDir() (dir string, is func(*Summary) bool, err error) {
 
 // newest returns the newest session of a directory that has an input and that nobody has open. Subagents do not count. Busy is the newest
 // session that somebody has open, if it is newer than that. It reads only the beginnings of journals, the newest first.
-func newest(ctx context.Context, store journal.Store, dir string, is func(*Summary) bool) (found Summary, busy *Summary, err error) {
+func newest(ctx context.Context, store journal.Store, dir string, is func(*sessions.Summary) bool) (found sessions.Summary, busy *sessions.Summary, err error) {
 	if store == nil {
-		return found, nil, fail(ErrNoStore, "there is no session to continue: sessions are not kept")
+		return found, nil, fail(sessions.ErrNoStore, "there is no session to continue: sessions are not kept")
 	}
 	entries, err := store.List(ctx)
 	if err != nil {
@@ -76,7 +77,7 @@ func newest(ctx context.Context, store journal.Store, dir string, is func(*Summa
 		if err := ctx.Err(); err != nil {
 			return found, nil, err
 		}
-		s := summarize(ctx, store, e)
+		s := sessions.Summarize(ctx, store, e)
 		if s.Parent != "" || s.Task == "" || s.Dir == "" { // those of a damaged journal are not known
 			continue
 		}
@@ -89,13 +90,13 @@ func newest(ctx context.Context, store journal.Store, dir string, is func(*Summa
 		}
 	}
 	if busy != nil {
-		return found, nil, fail(ErrNoSession, "the session %s of %s cannot be continued: %s has it open, and there is no other", busy.ID, dir, writer(busy))
+		return found, nil, fail(sessions.ErrNotFound, "the session %s of %s cannot be continued: %s has it open, and there is no other", busy.ID, dir, writer(busy))
 	}
-	return found, nil, fail(ErrNoSession, "there is no session of %s to continue", dir)
+	return found, nil, fail(sessions.ErrNotFound, "there is no session of %s to continue", dir)
 }
 
 // writer returns who has a session open, for a person.
-func writer(s *Summary) string {
+func writer(s *sessions.Summary) string {
 	if s.PID == 0 {
 		return "another process"
 	}
@@ -112,7 +113,7 @@ func realPath(name string) string {
 
 // checkContinued returns an error if the session to continue has been moved to another directory since it began.
 func (c *Config) checkContinued(was *agent.State) error {
-	if c.continued == "" || was == nil || c.elsewhere() || WorkplaceOf(was.Notes) != nil || realPath(was.Dir()) == realPath(c.continued) {
+	if c.continued == "" || was == nil || c.elsewhere() || sessions.PlaceOf(was.Notes) != nil || realPath(was.Dir()) == realPath(c.continued) {
 		return nil
 	}
 	return fail(ErrConfig, "the newest session of %s is %s, which works in %s now; to continue it there, resume it by its id", c.continued, c.Resume, was.Dir())

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // touch makes a session the newest one.
@@ -33,7 +34,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	b := newBench(t, calls(t, "spawn_agent", object{"task": "count"}, "wait", object{"agent_id": "agent-1"}), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c := b.config()
 	id, _ := b.submit(c, "the task")
-	list, err := host.List(t.Context(), b.store, 0)
+	list, err := sessions.List(t.Context(), b.store, 0)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("the list has %+v, %v", list, err)
 	}
@@ -93,7 +94,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	if err := b.store.Remove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Open(t.Context(), again); !errors.Is(err, host.ErrNoSession) || !strings.Contains(err.Error(), session.ID()) {
+	if _, err := host.Open(t.Context(), again); !errors.Is(err, sessions.ErrNotFound) || !strings.Contains(err.Error(), session.ID()) {
 		t.Errorf("with nothing but an open session: %v", err)
 	}
 	end()
@@ -113,7 +114,7 @@ func TestN8_ContinueOfMovedSession(t *testing.T) {
 	}
 	moved.Dir = ""
 	b.submit(moved, "nobody has it open")
-	if _, err := host.Open(t.Context(), host.Config{Dir: b.dir, Continue: true, Getenv: c.Getenv}); !errors.Is(err, host.ErrNoStore) {
+	if _, err := host.Open(t.Context(), host.Config{Dir: b.dir, Continue: true, Getenv: c.Getenv}); !errors.Is(err, sessions.ErrNoStore) {
 		t.Errorf("without a store: %v", err)
 	}
 }
@@ -159,7 +160,7 @@ func BenchmarkN8_Continue(b *testing.B) {
 			b.Fatal(err, c.Resume)
 		}
 		middle := time.Now()
-		if _, err := host.List(b.Context(), store, 0); err != nil {
+		if _, err := sessions.List(b.Context(), store, 0); err != nil {
 			b.Fatal(err)
 		}
 		find, all = find+middle.Sub(begin), all+time.Since(middle)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
@@ -178,7 +179,7 @@ func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 			}
 			const want = "untrusted: These parts of the project are not used, because the project is not trusted: skills: release, sql-migrations; commands: explain, git:commit, review; " +
 				"agents: migrator, reviewer; hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh check.sh). To see the files and decide, run: attractor trust "
-			if got := s.warned(); len(got) != 1 || got[0] != want+host.ShellWord(s.dir) {
+			if got := s.warned(); len(got) != 1 || got[0] != want+shquote.Shown(s.dir) {
 				t.Errorf("warnings: %q", got)
 			}
 		})

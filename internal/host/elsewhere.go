@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/remote"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/rules"
 )
 
@@ -42,7 +43,7 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session has an environment of its own: confine commands there", level)
 	default:
 		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session's commands run behind %s; pass --sandbox off, and let the "+
-			"container or the other machine confine them", level, ShellWords(c.EnvCommand))
+			"container or the other machine confine them", level, shquote.Shown(c.EnvCommand...))
 	}
 	f := &elsewhere{command: c.EnvCommand}
 	s.far = f
@@ -93,7 +94,7 @@ func unreachable(command []string, err error) error {
 	if len(command) == 0 {
 		return fail(ErrUnreachable, "the environment of the session cannot be used: %w", err)
 	}
-	return fail(ErrUnreachable, "the environment behind %s cannot be used: %w", ShellWords(command), err)
+	return fail(ErrUnreachable, "the environment behind %s cannot be used: %w", shquote.Shown(command...), err)
 }
 
 // reach opens the environment over there. Where no helper can be started, a shell does the work, and the user is told.
@@ -226,7 +227,7 @@ func (f *elsewhere) killNow() error {
 	case err := <-ended:
 		return err
 	case <-time.After(closeTime):
-		return fmt.Errorf("commands behind %s may still be running", ShellWords(f.command))
+		return fmt.Errorf("commands behind %s may still be running", shquote.Shown(f.command...))
 	}
 }
 

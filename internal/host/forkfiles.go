@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // writesFiles reports whether a fork behind a turn begins with the files of that turn in a directory of its own.
@@ -39,11 +40,11 @@ func (s *Setup) writeFiles(ctx context.Context, c *Config) (err error) {
 	if err != nil {
 		return err
 	}
-	points, err := pointsOf(ctx, c.Store, id)
+	points, err := undo.Of(ctx, c.Store, id)
 	if err != nil {
 		return err
 	}
-	if points.Place.elsewhere() {
+	if points.Place.Elsewhere() {
 		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; leave out --dir", points.Place)
 	}
 	root, err := points.TreeAt(c.Turn)
@@ -55,7 +56,7 @@ func (s *Setup) writeFiles(ctx context.Context, c *Config) (err error) {
 		return err
 	}
 	if r, err := store.Open(ctx, root); err != nil { // before anything is made
-		return points.gone(err)
+		return points.Gone(err)
 	} else if err := r.Close(); err != nil {
 		return err
 	}
@@ -69,10 +70,10 @@ func (s *Setup) writeFiles(ctx context.Context, c *Config) (err error) {
 	defer func() { err = errors.Join(err, closeIt()) }()
 	made, err := checkpoint.Write(ctx, store, root, local)
 	if err != nil {
-		return fmt.Errorf("the files of turn %d are not all in %s: %w", c.Turn, names.Shown(c.Dir), points.gone(err))
+		return fmt.Errorf("the files of turn %d are not all in %s: %w", c.Turn, names.Shown(c.Dir), points.Gone(err))
 	}
 	text := fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), c.Turn, local.WorkDir())
-	if ignored := points.ignored(); ignored.Count > 0 {
+	if ignored := points.Ignored(); ignored.Count > 0 {
 		text += " and what .gitignore names (" + someNames(ignored) + ")"
 	}
 	s.warnings.add("checkpoints", text)

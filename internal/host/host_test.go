@@ -21,6 +21,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
+	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -157,7 +158,7 @@ func TestJ12_OpenAndResume(t *testing.T) {
 	if !strings.Contains(b.lastRequest(), `"model":"claude-other"`) {
 		t.Errorf("the model was not changed: %s", b.lastRequest())
 	}
-	list, err := host.List(t.Context(), b.store, 0)
+	list, err := sessions.List(t.Context(), b.store, 0)
 	if err != nil || len(list) != 1 || list[0].ID != id || list[0].Dir != b.dir || list[0].Task != "the task" {
 		t.Errorf("the list has %+v, %v", list, err)
 	}
@@ -273,8 +274,8 @@ func TestJ12_ErrorKinds(t *testing.T) {
 		"an unknown provider":      {func(c *host.Config) { c.Provider = ptr("nobody") }, host.ErrConfig, "anthropic"},
 		"an unknown profile":       {func(c *host.Config) { c.Profile = "nobody" }, host.ErrConfig, "anthropic, openai, gemini"},
 		"no directory":             {func(c *host.Config) { c.Dir = filepath.Join(b.dir, "none") }, host.ErrConfig, "cannot work in"},
-		"an unknown session":       {func(c *host.Config) { c.Resume = "zzz" }, host.ErrNoSession, `"zzz"`},
-		"no store":                 {func(c *host.Config) { c.Store, c.Resume = nil, ids[0] }, host.ErrNoStore, "not kept"},
+		"an unknown session":       {func(c *host.Config) { c.Resume = "zzz" }, sessions.ErrNotFound, `"zzz"`},
+		"no store":                 {func(c *host.Config) { c.Store, c.Resume = nil, ids[0] }, sessions.ErrNoStore, "not kept"},
 		"another provider":         {func(c *host.Config) { c.Resume, c.Provider = ids[0], ptr("openai") }, host.ErrNoModel, "openai needs a model"},
 		"no default model": {func(c *host.Config) { c.Provider, c.BaseURL = ptr("openai-compatible"), b.url }, host.ErrNoModel,
 			"openai-compatible"},
@@ -304,8 +305,8 @@ func TestJ12_FindByPrefix(t *testing.T) {
 		}
 	}
 	for prefix, want := range map[string]string{"abc": "abc", "abcd": "abcd", "b": "b", "bc": "", "ab": "", "": "", "c": ""} {
-		got, err := host.Find(t.Context(), b.store, prefix)
-		if got != want || (want == "") != errors.Is(err, host.ErrNoSession) {
+		got, err := sessions.Find(t.Context(), b.store, prefix)
+		if got != want || (want == "") != errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
 		}
 	}
@@ -323,11 +324,11 @@ func TestJ12_FindNamesFew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := host.Find(t.Context(), b.store, "many")
+	_, err := sessions.Find(t.Context(), b.store, "many")
 	if err == nil || !strings.Contains(err.Error(), "many07 and 3 more") || strings.Contains(err.Error(), "many08") {
 		t.Errorf("%v", err)
 	}
-	_, err = host.Find(t.Context(), b.store, "many0")
+	_, err = sessions.Find(t.Context(), b.store, "many0")
 	if err == nil || !strings.Contains(err.Error(), "many07 and 2 more") {
 		t.Errorf("%v", err)
 	}

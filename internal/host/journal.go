@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // openJournal opens the journal of a new session, a resumed session or a fork. For the last two it returns the session's state.
@@ -51,7 +52,7 @@ func (c *Config) from(ctx context.Context) (string, error) {
 	if prefix == "" {
 		return "", nil
 	}
-	return Find(ctx, c.Store, prefix)
+	return sessions.Find(ctx, c.Store, prefix)
 }
 
 // journalError returns the error for a journal that cannot be opened. It says what to do.

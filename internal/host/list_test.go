@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/internal/longsession"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // whole is a store whose journals are opened to be listed.
@@ -60,11 +61,11 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 		}
 		defer log.Close() // open for writing while it is listed
 	}
-	got, err := host.List(ctx, dir, 0)
+	got, err := sessions.List(ctx, dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := host.List(ctx, whole{dir}, 0)
+	want, err := sessions.List(ctx, whole{dir}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestN8_StateOfTheNamedHome(t *testing.T) {
 // What names a session can be passed to commands: ids that are no UUIDs may begin alike.
 func TestH_ShortIDs(t *testing.T) {
 	for id, want := range map[string]string{"0192f0a1-7b3c-7000-8000-000000000001": "0192f0a1", "fix-login-1": "fix-login-1", "x": "x"} {
-		if got := host.ShortID(id); got != want {
+		if got := sessions.ShortID(id); got != want {
 			t.Errorf("ShortID(%q) = %q, want %q", id, got, want)
 		}
 	}

@@ -2,163 +2,15 @@ package host
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/checkpoint"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
 )
 
-// UndoConfig says which changes of a session are taken back.
-type UndoConfig struct {
-	// Checkpoints is the directory of the store.
-	Checkpoints string
-	// Points are those of the session, whose workspace is the directory of Env.
-	Points *Points
-	Env    env.Environment
-	// Workspace names the workspace in the store. Empty means that of the points.
-	Workspace string
-	// Turn is the turn after which changes are taken back. Nil means those since the last input that changed something.
-	Turn *int
-	// Redo takes the newest undo back that was not taken back.
-	Redo bool
-	// Force also puts back what somebody else has changed since. Git also puts back HEAD and the index of the repository.
-	Force, Git bool
-}
-
-// Undo is an undo that can be carried out. It has the workspace alone until it is closed.
-type Undo struct {
-	Plan *checkpoint.Plan
-	// Since says which changes are taken back.
-	Since string
-	// Resumed says that this is an undo that was interrupted, and Redo that it takes another one back.
-	Resumed, Redo bool
-
-	workspace checkpoint.Workspace
-	recorder  *checkpoint.Recorder
-	file      string
-	ignored   checkpoint.Names
-	moved     bool // the session has moved HEAD, its branch or the index, which stay
-	mayForce  bool // more would be put back with Force
-	release   func() error
-}
-
-// PlanUndo claims a workspace and plans an undo. If an undo of the workspace was interrupted, that one is planned. An error of the kind
-// [ErrNothing] says that there is nothing to take back.
-func PlanUndo(ctx context.Context, c UndoConfig) (_ *Undo, err error) {
-	store, err := checkpoint.OpenDir(c.Checkpoints, checkpoint.DirOptions{})
-	if err != nil {
-		return nil, err
-	}
-	workspace := c.Workspace
-	if workspace == "" {
-		workspace = c.Points.workspace(c.Env)
-	}
-	id := c.Points.Session
-	u := &Undo{Redo: c.Redo, recorder: newRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints, workspace, id, c.Redo)}
-	u.workspace = checkpoint.Workspace{Env: c.Env, Store: store, Record: u.recorder.Record, Owner: id}
-	if u.release, err = store.Claim(ctx, workspace, id); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, u.Close())
-		}
-	}()
-	if files := unfinished(c.Checkpoints, workspace); len(files) > 0 {
-		if err := u.goOnWith(files[0], undoFile(c.Checkpoints, workspace, id, false), undoFile(c.Checkpoints, workspace, id, true)); err != nil {
-			return nil, err
-		}
-		return u, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(u.file), 0o700); err != nil {
-		return nil, err
-	}
-	points, changes, err := c.choose(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	o := checkpoint.PlanOptions{Force: c.Force}
-	u.ignored = c.Points.ignored()
-	o.Ignored = u.ignored
-	if c.Git {
-		o.Git = points
-	}
-	if u.Plan, err = checkpoint.NewPlan(ctx, u.workspace, changes, o); err != nil {
-		return nil, err
-	}
-	u.moved, u.mayForce = !c.Git && movedGit(points), !c.Force && mayForce(u.Plan.Left)
-	return u, nil
-}
-
-// goOnWith makes u the undo that was interrupted, given the file of its plan and the files that the session's undo and redo would have.
-func (u *Undo) goOnWith(file, undo, redo string) (err error) {
-	if file != undo && file != redo {
-		return fail(ErrConfig, "an undo of the session %s in this directory was interrupted; finish it first: attractor undo %s", sessionOf(file), sessionOf(file))
-	}
-	u.file, u.Redo, u.Resumed, u.Since = file, file == redo, true, "the undo that was interrupted"
-	u.Plan, err = checkpoint.ReadPlan(file)
-	return err
-}
-
-// choose returns the points whose changes are taken back, and the changes.
-func (c *UndoConfig) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []checkpoint.Change, error) {
-	var now env.Hash
-	if list := c.Points.List; len(list) > 0 && list[len(list)-1].After == env.NoFile {
-		tree, err := u.recorder.Record(ctx, c.Env)
-		if err != nil {
-			return nil, nil, err
-		}
-		now = tree.Root
-	}
-	changesOf := func(points []checkpoint.Point) ([]checkpoint.Change, error) {
-		changes, err := checkpoint.Compose(ctx, u.workspace.Store, points, now)
-		return changes, c.Points.gone(err)
-	}
-	switch {
-	case c.Redo:
-		last := c.Points.lastUndo()
-		if last == nil {
-			return nil, nil, fail(ErrNothing, "the session %s has no undo that could be taken back", ShortID(c.Points.Session))
-		}
-		u.Since = "the undo of " + last.Time.Local().Format("2006-01-02 15:04")
-		points := []checkpoint.Point{last.Point}
-		changes, err := changesOf(points)
-		return points, changes, err
-	case c.Turn != nil:
-		u.Since = fmt.Sprintf("what was changed after turn %d", *c.Turn)
-		points, err := c.Points.After(*c.Turn)
-		if err != nil {
-			return nil, nil, err
-		}
-		changes, err := changesOf(points)
-		return points, changes, err
-	}
-	for _, input := range c.Points.inputs() {
-		points := c.Points.where(func(p *SessionPoint) bool { return p.Input >= input })
-		changes, err := changesOf(points)
-		if err != nil || len(changes) > 0 {
-			u.Since = fmt.Sprintf("what was changed since the session's %s input", ordinal(input))
-			return points, changes, err
-		}
-	}
-	return nil, nil, fail(ErrNothing, "the session %s has changed nothing that could be taken back", ShortID(c.Points.Session))
-}
-
 // Diff returns what the session whose records these are has changed in its directory until now. It is nil if no change was recorded. An error of
-// the kind [ErrNothing] says that what was recorded is not kept any more.
+// the kind [undo.ErrNothing] says that what was recorded is not kept any more.
 func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffOptions) (*checkpoint.Diff, error) {
 	if s.checkpoints == nil {
 		return nil, nil
 	}
-	points, err := ReadPoints(ctx, from)
+	points, err := undo.Read(ctx, from)
 	if err != nil || len(points.List) == 0 {
 		return nil, err
 	}
@@ -167,12 +19,12 @@ func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffO
 
 // PlanUndo plans an undo of the changes of this session, which is at rest. The session has its workspace again when the undo is closed. Points,
 // Env and Workspace of the configuration are set here. Env is not the session's, which refuses names with control characters.
-func (s *Setup) PlanUndo(ctx context.Context, c UndoConfig) (*Undo, error) {
+func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
 	p := s.checkpoints
 	if p == nil || p.recorder == nil {
-		return nil, fail(ErrNothing, "the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
+		return nil, fail(undo.ErrNothing, "the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
 	}
-	points, err := pointsOf(ctx, s.store, p.owner)
+	points, err := undo.Of(ctx, s.store, p.owner)
 	if err != nil {
 		return nil, err
 	}
@@ -191,192 +43,44 @@ func (s *Setup) PlanUndo(ctx context.Context, c UndoConfig) (*Undo, error) {
 		}
 		return err
 	}
-	u, err := PlanUndo(ctx, c)
+	u, err := undo.New(ctx, c)
 	if err != nil {
 		return nil, errors.Join(err, closeIt(), again())
 	}
-	release := u.release
-	u.release = func() error { return errors.Join(closeIt(), release(), again()) }
+	u.AfterClose(func() error { return errors.Join(closeIt(), again()) })
 	return u, nil
 }
 
 // RunUndo carries out an undo of PlanUndo.
-func (s *Setup) RunUndo(ctx context.Context, u *Undo) (checkpoint.Result, error) {
+func (s *Setup) RunUndo(ctx context.Context, u *undo.Undo) (checkpoint.Result, error) {
 	return u.Run(ctx, s.checkpoints.note)
 }
 
-// Run carries out the plan, and keeps what it did by note, which adds a note to the session.
-func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind string, data json.RawMessage, text string) error) (checkpoint.Result, error) {
-	u.workspace.Done = func(ctx context.Context, r checkpoint.Result) error {
-		point := r.Point
-		point.Redo = u.Redo
-		data, err := json.Marshal(point)
-		if err == nil {
-			err = note(context.WithoutCancel(ctx), checkpoint.NoteKind, data, u.text(&r))
-		}
+// OpenPoints opens the directory of a session, on the machine where it is, as the session did. The caller closes it. Tell is told if that
+// machine is reached only through a shell, and why.
+func OpenPoints(ctx context.Context, p *undo.Points, tell func(string)) (e env.Environment, closeIt func() error, err error) {
+	var command []string
+	if p.Place.Elsewhere() {
+		command = p.Place.Command
+	}
+	return openAnyNames(ctx, command, p.Dir, tell)
+}
+
+// openAnyNames opens a directory in which files of any names can be made, given the command that leads to its machine.
+func openAnyNames(ctx context.Context, command []string, dir string, tell func(string)) (e env.Environment, closeIt func() error, err error) {
+	if len(command) == 0 {
+		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, AnyNames: true})
 		if err != nil {
-			return fmt.Errorf("the files were put back, but the session could not be told; undo again to tell it: %w", err)
+			return nil, nil, cannotWork(dir, err)
 		}
-		return nil
+		return local, local.Close, nil
 	}
-	if u.Resumed {
-		return checkpoint.Resume(ctx, u.workspace, u.file)
+	there, without, err := reach(ctx, command, remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}})
+	if err != nil {
+		return nil, nil, unreachable(command, err)
 	}
-	return checkpoint.Undo(ctx, u.workspace, u.Plan, u.file)
-}
-
-// text tells the model what was taken back. It is empty if that is nothing.
-func (u *Undo) text(r *checkpoint.Result) string {
-	if len(r.Restored) == 0 && len(r.Git) == 0 {
-		return ""
+	if without != nil {
+		tell(fmt.Sprintf("The undo works through a shell, which is slow, because of this: %v.", without))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The user has taken back %s. These files are as they were before: %s.", u.Since, firstNames(r.Restored))
-	if len(r.Left) > 0 {
-		var left []checkpoint.Name
-		for _, kept := range r.Left {
-			left = append(left, kept.Path)
-		}
-		fmt.Fprintf(&b, " These were left as they are: %s.", firstNames(left))
-	}
-	for _, line := range r.Git {
-		fmt.Fprintf(&b, " The repository: %s.", line)
-	}
-	b.WriteString(" What you know of these files is out of date: read them again before you use them, and do not repeat the change unless you are asked to.")
-	return b.String()
-}
-
-// mostTold limits the files that the model is told.
-const mostTold = 40
-
-// firstNames names the first files of a list, and says how many others there are.
-func firstNames(list []checkpoint.Name) string {
-	var shown []string
-	for _, name := range list[:min(len(list), mostTold)] {
-		shown = append(shown, names.Shown(string(name)))
-	}
-	switch more := len(list) - mostTold; {
-	case len(list) == 0:
-		return "none"
-	case more > 0:
-		shown = append(shown, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(shown, ", ")
-}
-
-// Close releases the workspace.
-func (u *Undo) Close() error { return errors.Join(u.recorder.Close(), u.release()) }
-
-// undoFile returns the file for the plan of an undo, or of the undo of one.
-func undoFile(checkpoints, workspace, session string, redo bool) string {
-	kind := ".undo."
-	if redo {
-		kind = ".redo."
-	}
-	return filepath.Join(checkpoints, "undo", workspaceKey(workspace)+kind+session)
-}
-
-// unfinished returns the files of undos of a workspace that were interrupted.
-func unfinished(checkpoints, workspace string) []string {
-	files, err := filepath.Glob(filepath.Join(escapeGlob(checkpoints), "undo", workspaceKey(workspace)+".*"))
-	if err != nil { // the pattern is valid
-		return nil
-	}
-	return files
-}
-
-// escapeGlob returns a pattern that matches only the path.
-func escapeGlob(path string) string {
-	if filepath.Separator == '\\' { // there is no escape, and [ is rare
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-// sessionOf returns the session whose undo has a plan in a file.
-func sessionOf(file string) string {
-	parts := strings.SplitN(filepath.Base(file), ".", 3)
-	return ShortID(parts[len(parts)-1])
-}
-
-func ordinal(n int) string {
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-	case n%10 == 1:
-		return fmt.Sprintf("%dst", n)
-	case n%10 == 2:
-		return fmt.Sprintf("%dnd", n)
-	case n%10 == 3:
-		return fmt.Sprintf("%drd", n)
-	}
-	return fmt.Sprintf("%dth", n)
-}
-
-// Text returns the plan for a person, with at most that many paths of each kind.
-func (u *Undo) Text(most int) string {
-	text := u.Plan.Text(most)
-	if n := u.ignored.Count; n > 0 && len(u.Plan.Steps) > 0 {
-		text += fmt.Sprintf("Not recorded, and left as they are: what .gitignore names (%s)\n", someNames(u.ignored))
-	}
-	if u.moved {
-		text += "The session has moved HEAD, its branch or the index, which stay as they are (attractor undo --git puts them back)\n"
-	}
-	if u.mayForce {
-		text += "What was left alone is put back with attractor undo --force; what is there now is recorded before\n"
-	}
-	return "To take back: " + u.Since + "\n" + text
-}
-
-// movedGit reports whether a session has moved HEAD, its branch or the index in some points.
-func movedGit(points []checkpoint.Point) bool {
-	return slices.ContainsFunc(points, func(p checkpoint.Point) bool { return p.Git != nil && p.GitAfter != nil && *p.Git != *p.GitAfter })
-}
-
-// mayForce reports whether an undo that is forced puts more back.
-func mayForce(left []checkpoint.Kept) bool {
-	return slices.ContainsFunc(left, func(k checkpoint.Kept) bool {
-		switch k.Reason {
-		case checkpoint.ReasonChanged, checkpoint.ReasonMixed, checkpoint.ReasonUnknown:
-			return true
-		}
-		return false
-	})
-}
-
-// someNames names the first few of some names.
-func someNames(n checkpoint.Names) string {
-	const most = 3
-	first := n.First[:min(len(n.First), most)]
-	var shown []string
-	for _, name := range first {
-		shown = append(shown, names.Shown(string(name)))
-	}
-	text := strings.Join(shown, ", ")
-	if more := n.Count - len(first); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// UndoReport returns what an undo did, for a person, with at most that many paths that were left alone.
-func UndoReport(r *checkpoint.Result, most int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Put back: %s\n", paths(len(r.Restored)))
-	for _, kept := range r.Left[:min(len(r.Left), most)] {
-		fmt.Fprintf(&b, "Left alone: %s\n", kept)
-	}
-	if more := len(r.Left) - most; more > 0 {
-		fmt.Fprintf(&b, "and %s more left alone\n", paths(more))
-	}
-	for _, line := range r.Git {
-		fmt.Fprintf(&b, "In the repository: %s\n", line)
-	}
-	return b.String()
-}
-
-func paths(n int) string {
-	if n == 1 {
-		return "1 path"
-	}
-	return fmt.Sprintf("%d paths", n)
+	return there, there.Close, nil
 }

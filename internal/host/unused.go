@@ -36,18 +36,10 @@ func (u *unused) text(dir string) string {
 	}
 	command := "attractor trust"
 	if dir != "" && dir != "." {
-		command += " " + ShellWord(dir)
+		command += " " + shquote.Shown(dir)
 	}
 	return fmt.Sprintf("These parts of the project are not used, because %s: %s. To see the files and decide, run: %s", u.why, strings.Join(u.parts, "; "), command)
 }
 
 // TellsUnused reports whether a warning of the session says what of the project is not used.
 func (s *Setup) TellsUnused() bool { return len(s.unused.parts) > 0 }
-
-// ShellWord quotes a path or a name for a shell if it needs that.
-func ShellWord(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:\\") == "" {
-		return word
-	}
-	return shquote.Words(word)
-}

@@ -15,7 +15,7 @@ import (
 // controls does what lines say that bring no inputs.
 type controls struct {
 	setup   *host.Setup
-	asks    *host.Asks
+	asks    *Asks
 	keep    func(ctx context.Context, rules []string) (file string, err error)
 	session *agent.Session
 }
@@ -68,7 +68,7 @@ func (c *controls) approve(ctx context.Context, in *input) error {
 	}
 	if in.Remember == "always" {
 		for _, ev := range c.asks.Events() {
-			if asked, ok := ev.(*host.ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil && (in.Mode == nil || asked.Plan != "") {
+			if asked, ok := ev.(*ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil && (in.Mode == nil || asked.Plan != "") {
 				if _, err := c.keep(ctx, asked.Allow); err != nil {
 					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
 				}

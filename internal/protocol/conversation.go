@@ -74,8 +74,8 @@ type Conversation struct {
 }
 
 // New prepares a conversation with a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup, which the
-// caller has set. Asks is the [host.Asks] of the session. Keep keeps rules for later sessions and returns the name of the file.
-func New(setup *host.Setup, asks *host.Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
+// caller has set. Asks is the [Asks] of the session. Keep keeps rules for later sessions and returns the name of the file.
+func New(setup *host.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode

@@ -31,8 +31,8 @@ func TestN2_ProtocolIsDocumented(t *testing.T) {
 		}
 		want[kind] = members(reflect.TypeOf(ev).Elem())
 	}
-	for kind, ev := range map[agent.Kind]host.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{}, host.KindApprovalRequested: &host.ApprovalRequested{},
-		host.KindQuestionAsked: &host.QuestionAsked{}, host.KindAskEnded: &host.AskEnded{}} {
+	for kind, ev := range map[agent.Kind]host.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{}, KindApprovalRequested: &ApprovalRequested{},
+		KindQuestionAsked: &QuestionAsked{}, KindAskEnded: &AskEnded{}} {
 		want[string(kind)] = members(reflect.TypeOf(ev).Elem())
 	}
 	for name, list := range want {

@@ -121,11 +121,11 @@ func (p *Page) ownEvent(ev host.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := ev.(type) {
-	case *host.ApprovalRequested:
+	case *ApprovalRequested:
 		p.asks = append(p.asks, e)
-	case *host.QuestionAsked:
+	case *QuestionAsked:
 		p.asks = append(p.asks, e)
-	case *host.AskEnded:
+	case *AskEnded:
 		p.asks = slices.DeleteFunc(p.asks, func(ev host.Event) bool { return askID(ev) == e.ID })
 	default: // replies are for those who sent the lines
 		return
@@ -136,9 +136,9 @@ func (p *Page) ownEvent(ev host.Event) {
 // askID returns the id of an ask.
 func askID(ev host.Event) string {
 	switch e := ev.(type) {
-	case *host.ApprovalRequested:
+	case *ApprovalRequested:
 		return e.ID
-	case *host.QuestionAsked:
+	case *QuestionAsked:
 		return e.ID
 	}
 	return ""

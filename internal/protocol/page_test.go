@@ -27,7 +27,7 @@ type paged struct {
 	*testing.T
 	dir     string
 	page    *protocol.Page
-	asks    *host.Asks
+	asks    *protocol.Asks
 	setup   *host.Setup
 	session *agent.Session
 	talk    *protocol.Conversation
@@ -54,7 +54,7 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 	getenv := func(name string) string {
 		return map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}[name]
 	}
-	p.asks = host.NewAsks(func(ev host.Event) { p.setup.Tell(ev) }, nil)
+	p.asks = protocol.NewAsks(func(ev host.Event) { p.setup.Tell(ev) }, nil)
 	setup, err := host.Open(t.Context(), host.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir, Mode: permit.ModeAsk, Getenv: getenv,
 		Asker: p.asks.Approve, Interactive: true})
 	if err != nil {

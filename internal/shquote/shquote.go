@@ -10,3 +10,15 @@ func Words(texts ...string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// Shown returns words as a person writes them for a shell: quoted where they need it.
+func Shown(texts ...string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:\\"
+	words := make([]string, len(texts))
+	for i, text := range texts {
+		if words[i] = text; strings.Trim(text, plain) != "" {
+			words[i] = Words(text)
+		}
+	}
+	return strings.Join(words, " ")
+}

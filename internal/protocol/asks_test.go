@@ -1,9 +1,10 @@
-package host_test
+package protocol_test
 
 import (
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -12,7 +13,7 @@ import (
 // shown as TOOL_CALL_START does.
 func TestN2_EventsOfAsks(t *testing.T) {
 	events := make(chan host.Event, 2)
-	asks := host.NewAsks(func(ev host.Event) { events <- ev }, func(q permit.Question) string { return "about " + q.Call.Name })
+	asks := protocol.NewAsks(func(ev host.Event) { events <- ev }, func(q permit.Question) string { return "about " + q.Call.Name })
 	answered := make(chan error)
 	go func() {
 		q := permit.Question{}
@@ -20,7 +21,7 @@ func TestN2_EventsOfAsks(t *testing.T) {
 		_, err := asks.Approve(t.Context(), q)
 		answered <- err
 	}()
-	ev := (<-events).(*host.ApprovalRequested)
+	ev := (<-events).(*protocol.ApprovalRequested)
 	if string(ev.Arguments) != `{"_raw":"*** Begin Patch"}` || ev.Text != "about apply_patch" || ev.Kind != "APPROVAL_REQUESTED" {
 		t.Errorf("%+v", ev)
 	}
@@ -33,7 +34,7 @@ func TestN2_EventsOfAsks(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Error(err)
 	}
-	if end := (<-events).(*host.AskEnded); end.ID != ev.ID || end.End != permit.EndAnswered || len(asks.Events()) != 0 {
+	if end := (<-events).(*protocol.AskEnded); end.ID != ev.ID || end.End != permit.EndAnswered || len(asks.Events()) != 0 {
 		t.Errorf("%+v, open: %v", end, asks.Events())
 	}
 }

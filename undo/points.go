@@ -1,4 +1,4 @@
-package host
+package undo
 
 import (
 	"context"
@@ -24,13 +24,13 @@ type Points struct {
 	Session string
 	Dir     string // where the session worked last
 	// Place is the machine of the directory, nil for this one.
-	Place *Workplace
+	Place *sessions.Place
 	Turns int // how many turns the session has
-	List  []SessionPoint
+	List  []Point
 }
 
-// SessionPoint is a point, and where in a session it is.
-type SessionPoint struct {
+// Point is a point, and where in a session it is.
+type Point struct {
 	checkpoint.Point
 	Time time.Time
 	Turn int // the number of the newest turn by then
@@ -38,14 +38,14 @@ type SessionPoint struct {
 	Input int
 }
 
-// ReadPoints reads the points of a session. Behind the last point is one without an After if a call was ended by a kill since.
-func ReadPoints(ctx context.Context, from agent.Records) (*Points, error) {
+// Read reads the points of a session. Behind the last point is one without an After if a call was ended by a kill since.
+func Read(ctx context.Context, from agent.Records) (*Points, error) {
 	p := new(Points)
 	for note, err := range agent.ReadNotes(ctx, from, checkpoint.NoteKind) {
 		if err != nil {
 			return nil, err
 		}
-		point := SessionPoint{Time: note.Time, Turn: note.Turn, Input: note.Input}
+		point := Point{Time: note.Time, Turn: note.Turn, Input: note.Input}
 		if err := json.Unmarshal(note.Data, &point.Point); err != nil {
 			return nil, fmt.Errorf("record %d is no checkpoint: %w", note.Record, err)
 		}
@@ -55,14 +55,14 @@ func ReadPoints(ctx context.Context, from agent.Records) (*Points, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Session, p.Dir, p.Place = state.Header.ID, state.Dir(), WorkplaceOf(state.Notes)
+	p.Session, p.Dir, p.Place = state.Header.ID, state.Dir(), sessions.PlaceOf(state.Notes)
 	for _, turn := range state.Turns {
 		p.Turns = max(p.Turns, turn.Number)
 	}
 	if last := len(p.List) - 1; last >= 0 && p.List[last].After != env.NoFile {
 		for _, call := range state.Calls {
 			if call.Intended && call.Result == nil {
-				killed := SessionPoint{Point: checkpoint.Point{Call: call.ID, Before: p.List[last].After}, Time: p.List[last].Time, Turn: p.Turns, Input: p.List[last].Input}
+				killed := Point{Point: checkpoint.Point{Call: call.ID, Before: p.List[last].After}, Time: p.List[last].Time, Turn: p.Turns, Input: p.List[last].Input}
 				p.List = append(p.List, killed)
 				break
 			}
@@ -71,52 +71,23 @@ func ReadPoints(ctx context.Context, from agent.Records) (*Points, error) {
 	return p, nil
 }
 
-// Open opens the directory of the session, on the machine where it is, as the session did. The caller closes it. Tell is told if that
-// machine is reached only through a shell, and why.
-func (p *Points) Open(ctx context.Context, tell func(string)) (e env.Environment, closeIt func() error, err error) {
-	var command []string
-	if p.Place.elsewhere() {
-		command = p.Place.Command
-	}
-	return openAnyNames(ctx, command, p.Dir, tell)
-}
-
-// openAnyNames opens a directory in which files of any names can be made, given the command that leads to its machine.
-func openAnyNames(ctx context.Context, command []string, dir string, tell func(string)) (e env.Environment, closeIt func() error, err error) {
-	if len(command) == 0 {
-		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, AnyNames: true})
-		if err != nil {
-			return nil, nil, cannotWork(dir, err)
-		}
-		return local, local.Close, nil
-	}
-	there, without, err := reach(ctx, command, remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}})
-	if err != nil {
-		return nil, nil, unreachable(command, err)
-	}
-	if without != nil {
-		tell(fmt.Sprintf("The undo works through a shell, which is slow, because of this: %v.", without))
-	}
-	return there, there.Close, nil
-}
-
 // workspace returns how the store names the directory.
 func (p *Points) workspace(e env.Environment) string {
 	if p.Place == nil {
 		return e.WorkDir()
 	}
-	return workspaceName(p.Place.Command, e.WorkDir())
+	return Workspace(p.Place.Command, e.WorkDir())
 }
 
 // After returns the points behind a turn. Turn 0 is before the first one.
 func (p *Points) After(turn int) ([]checkpoint.Point, error) {
 	if turn < 0 || turn > p.Turns {
-		return nil, fail(ErrConfig, "the session %s has no turn %d: it has %d, which attractor sessions show %s lists", ShortID(p.Session), turn, p.Turns, ShortID(p.Session))
+		return nil, fault.Errorf(fault.ErrConfig, "the session %s has no turn %d: it has %d, which attractor sessions show %s lists", sessions.ShortID(p.Session), turn, p.Turns, sessions.ShortID(p.Session))
 	}
-	return p.where(func(point *SessionPoint) bool { return point.Turn > turn }), nil
+	return p.where(func(point *Point) bool { return point.Turn > turn }), nil
 }
 
-func (p *Points) where(wanted func(*SessionPoint) bool) (list []checkpoint.Point) {
+func (p *Points) where(wanted func(*Point) bool) (list []checkpoint.Point) {
 	for i := range p.List {
 		if wanted(&p.List[i]) {
 			list = append(list, p.List[i].Point)
@@ -145,14 +116,14 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 		}
 	}
 	if root == env.NoFile {
-		return "", fail(ErrConfig, "no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran with --no-checkpoints",
-			ShortID(p.Session), turn)
+		return "", fault.Errorf(fault.ErrConfig, "no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran with --no-checkpoints",
+			sessions.ShortID(p.Session), turn)
 	}
 	return root, nil
 }
 
-// roots returns the trees of all points, each once.
-func (p *Points) roots() (roots []env.Hash) {
+// Roots returns the trees of all points, each once.
+func (p *Points) Roots() (roots []env.Hash) {
 	seen := map[env.Hash]bool{env.NoFile: true}
 	for i := range p.List {
 		for _, root := range []env.Hash{p.List[i].Before, p.List[i].After} {
@@ -175,8 +146,8 @@ func (p *Points) inputs() (numbers []int) {
 	return numbers
 }
 
-// ignored returns what was ignored when the session began to change something.
-func (p *Points) ignored() checkpoint.Names {
+// Ignored returns what was ignored when the session began to change something.
+func (p *Points) Ignored() checkpoint.Names {
 	for i := range p.List {
 		if left := p.List[i].Left; left != nil {
 			return left.Ignored
@@ -186,7 +157,7 @@ func (p *Points) ignored() checkpoint.Names {
 }
 
 // lastUndo returns the newest undo that was not taken back.
-func (p *Points) lastUndo() *SessionPoint {
+func (p *Points) lastUndo() *Point {
 	redone := 0
 	for i := len(p.List) - 1; i >= 0; i-- {
 		switch point := &p.List[i]; {
@@ -209,22 +180,22 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o ch
 	}
 	changes, err := checkpoint.Compose(ctx, store, points, env.NoFile)
 	if err != nil {
-		return nil, p.gone(err)
+		return nil, p.Gone(err)
 	}
 	diff, err := checkpoint.NewDiff(ctx, store, changes, o)
-	return diff, p.gone(err)
+	return diff, p.Gone(err)
 }
 
-// gone explains an error for a tree that the store does not have.
-func (p *Points) gone(err error) error {
+// Gone explains an error for a tree that the store does not have.
+func (p *Points) Gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fail(ErrNothing, "what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", ShortID(p.Session), err)
+		return fault.Errorf(ErrNothing, "what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", sessions.ShortID(p.Session), err)
 	}
 	return err
 }
 
-// DiffStat returns a line for each file of a diff, with the lines that were added and removed.
-func DiffStat(d *checkpoint.Diff) string {
+// Stat returns a line for each file of a diff, with the lines that were added and removed.
+func Stat(d *checkpoint.Diff) string {
 	var b strings.Builder
 	added, removed := 0, 0
 	for i := range d.Files {
@@ -252,9 +223,9 @@ func DiffStat(d *checkpoint.Diff) string {
 	return b.String()
 }
 
-// NewestChanged returns the points of the newest session of a directory that has some: one that was begun there, or a fork that works there.
+// Newest returns the points of the newest session of a directory that has some: one that was begun there, or a fork that works there.
 // The agents of a session have none of their own.
-func NewestChanged(ctx context.Context, store journal.Store, dir string) (*Points, error) {
+func Newest(ctx context.Context, store journal.Store, dir string) (*Points, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, cannotWork(dir, err)
@@ -269,27 +240,27 @@ func NewestChanged(ctx context.Context, store journal.Store, dir string) (*Point
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s := summarize(ctx, store, e)
+		s := sessions.Summarize(ctx, store, e)
 		if s.Parent != "" || s.Dir == "" || realPath(s.Dir) != want && s.ForkOf == "" { // a fork begins with the directory of its first session
 			continue
 		}
-		points, err := pointsOf(ctx, store, e.ID)
+		points, err := Of(ctx, store, e.ID)
 		if err != nil {
 			return nil, err
 		}
-		if len(points.List) > 0 && !points.Place.elsewhere() && realPath(points.Dir) == want {
+		if len(points.List) > 0 && !points.Place.Elsewhere() && realPath(points.Dir) == want {
 			return points, nil
 		}
 	}
-	return nil, fail(ErrNothing, "no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id", names.Shown(dir))
+	return nil, fault.Errorf(ErrNothing, "no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id", names.Shown(dir))
 }
 
-// pointsOf reads the points of a session in a store.
-func pointsOf(ctx context.Context, store journal.Store, id string) (*Points, error) {
+// Of reads the points of a session in a store.
+func Of(ctx context.Context, store journal.Store, id string) (*Points, error) {
 	r, err := store.Read(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	points, err := ReadPoints(ctx, r)
+	points, err := Read(ctx, r)
 	return points, errors.Join(err, r.Close())
 }

@@ -1,4 +1,4 @@
-package host
+package sessions
 
 import (
 	"context"
@@ -11,15 +11,24 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/fault"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 )
 
-// UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
-func UserStore(getenv func(string) string) (*journal.Dir, error) {
+// The kinds of errors.
+var (
+	// ErrNotFound says that no session, or more than one, has the id.
+	ErrNotFound = errors.New("no such session")
+	// ErrNoStore says that there is no place to keep sessions in.
+	ErrNoStore = errors.New("no store of sessions")
+)
+
+// Users returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
+func Users(getenv func(string) string) (*journal.Dir, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
-		return nil, fail(ErrNoStore, "there is no directory to keep sessions in: %w", err)
+		return nil, fault.Errorf(ErrNoStore, "there is no directory to keep sessions in: %w", err)
 	}
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
 }
@@ -28,7 +37,7 @@ func UserStore(getenv func(string) string) (*journal.Dir, error) {
 // do not make a prefix ambiguous.
 func Find(ctx context.Context, store journal.Store, prefix string) (string, error) {
 	if store == nil {
-		return "", fail(ErrNoStore, "there is no session %q: sessions are not kept", prefix)
+		return "", fault.Errorf(ErrNoStore, "there is no session %q: sessions are not kept", prefix)
 	}
 	entries, err := store.List(ctx)
 	if err != nil {
@@ -50,13 +59,13 @@ func Find(ctx context.Context, store journal.Store, prefix string) (string, erro
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fail(ErrNoSession, "there is no session %q", prefix)
+		return "", fault.Errorf(ErrNotFound, "there is no session %q", prefix)
 	}
 	more := ""
 	if n := len(found) - mostNamed; n > 0 {
 		found, more = found[:mostNamed], fmt.Sprintf(" and %d more", n)
 	}
-	return "", fail(ErrNoSession, "%q is the beginning of several sessions: %s%s", prefix, strings.Join(found, ", "), more)
+	return "", fault.Errorf(ErrNotFound, "%q is the beginning of several sessions: %s%s", prefix, strings.Join(found, ", "), more)
 }
 
 // mostNamed limits the sessions that an error names.
@@ -84,14 +93,14 @@ type Summary struct {
 	journal.Entry
 	Dir string `json:"dir,omitempty"`
 	// Environment is the place of a session that began on another machine. Its directory is Dir, too.
-	Environment *Workplace `json:"environment,omitempty"`
-	Provider    string     `json:"provider,omitempty"`
-	Model       string     `json:"model,omitempty"`
-	Task        string     `json:"task,omitempty"` // the first input
-	Created     time.Time  `json:"created,omitzero"`
-	Parent      string     `json:"parent,omitempty"`
-	ForkOf      string     `json:"fork_of,omitempty"`
-	Problem     string     `json:"problem,omitempty"` // why the session cannot be read
+	Environment *Place    `json:"environment,omitempty"`
+	Provider    string    `json:"provider,omitempty"`
+	Model       string    `json:"model,omitempty"`
+	Task        string    `json:"task,omitempty"` // the first input
+	Created     time.Time `json:"created,omitzero"`
+	Parent      string    `json:"parent,omitempty"`
+	ForkOf      string    `json:"fork_of,omitempty"`
+	Problem     string    `json:"problem,omitempty"` // why the session cannot be read
 }
 
 // Where returns the directory of a session and, if that is on another machine, the command that leads there.
@@ -123,15 +132,15 @@ func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error
 	}
 	sessions := make([]Summary, 0, len(entries))
 	for _, e := range entries {
-		if s := summarize(ctx, store, e); s.Problem != "" || !s.Created.IsZero() {
+		if s := Summarize(ctx, store, e); s.Problem != "" || !s.Created.IsZero() {
 			sessions = append(sessions, s)
 		}
 	}
 	return sessions, nil
 }
 
-// summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error says more.
-func summarize(ctx context.Context, store journal.Store, e journal.Entry) Summary {
+// Summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error says more.
+func Summarize(ctx context.Context, store journal.Store, e journal.Entry) Summary {
 	var opening agent.Opening
 	b, ok := store.(interface {
 		Begin(ctx context.Context, id string) iter.Seq2[journal.Record, error]
@@ -144,7 +153,7 @@ func summarize(ctx context.Context, store journal.Store, e journal.Entry) Summar
 		opening, err = agent.ReadOpening(recordsOf(ctx, store, e.ID))
 	}
 	s := Summary{Entry: e, Dir: opening.Dir, Provider: opening.Provider, Model: opening.Model, Task: opening.Task, Created: opening.Created,
-		Parent: opening.Parent, ForkOf: opening.ForkOf, Environment: WorkplaceOf(opening.Notes)}
+		Parent: opening.Parent, ForkOf: opening.ForkOf, Environment: PlaceOf(opening.Notes)}
 	if err != nil {
 		s.Problem = err.Error()
 	}

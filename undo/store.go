@@ -1,0 +1,123 @@
+package undo
+
+import (
+	"context"
+)
+
+// UserStore returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
+// ~/.local/state/attractor/checkpoints.
+func UserStore(getenv func(string) string) (string, error) {
+	state, err := userfiles.StateDir(getenv)
+	if err != nil {
+		return "", fault.Errorf(sessions.ErrNoStore, "there is no directory to keep checkpoints in: %w", err)
+	}
+	return filepath.Join(state, "attractor", "checkpoints"), nil
+}
+
+// Release removes what the store of checkpoints keeps for sessions that a store of sessions does not have any more.
+func Release(ctx context.Context, getenv func(string) string, sessions journal.Store) error {
+	dir, err := UserStore(getenv)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{})
+	if err != nil {
+		return err
+	}
+	owners, err := store.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := sessions.List(ctx)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		there[e.ID] = true
+	}
+	gone := slices.DeleteFunc(owners, func(owner string) bool { return there[owner] })
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := store.Release(ctx, gone...); err != nil {
+		return err
+	}
+	_, err = store.Collect(ctx)
+	return err
+}
+
+// Workspace returns how the store names a directory, given the command that leads to its machine.
+func Workspace(command []string, dir string) string {
+	if len(command) == 0 {
+		return dir
+	}
+	return shquote.Shown(command...) + ":" + dir
+}
+
+// NewRecorder returns a recorder of a workspace for a session.
+func NewRecorder(store checkpoint.Store, dir, workspace, owner string) *checkpoint.Recorder {
+	index := filepath.Join(dir, "index", workspaceKey(workspace))
+	if os.MkdirAll(filepath.Dir(index), 0o700) != nil {
+		index = "" // without it, more is read
+	}
+	return checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: owner, Index: index, Skip: ownFiles(filepath.Dir(dir), workspace)})
+}
+
+// ownFiles returns the names of this program's directory in a workspace. Either may be named through symbolic links.
+func ownFiles(dir, workspace string) []string {
+	list := []string{filepath.ToSlash(dir)}
+	realDir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return list
+	}
+	realTop, err := filepath.EvalSymlinks(workspace) // there is none if it is on another machine
+	if err != nil {
+		return list
+	}
+	if rel, err := filepath.Rel(realTop, realDir); err == nil && filepath.IsLocal(rel) {
+		list = append(list, filepath.ToSlash(filepath.Join(workspace, rel)))
+	}
+	return list
+}
+
+// workspaceKey returns a name for files about a workspace.
+func workspaceKey(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return hex.EncodeToString(sum[:16])
+}
+
+// undoFile returns the file for the plan of an undo, or of the undo of one.
+func undoFile(checkpoints, workspace, session string, redo bool) string {
+	kind := ".undo."
+	if redo {
+		kind = ".redo."
+	}
+	return filepath.Join(checkpoints, "undo", workspaceKey(workspace)+kind+session)
+}
+
+// Unfinished returns the files of undos of a workspace that were interrupted.
+func Unfinished(checkpoints, workspace string) []string {
+	files, err := filepath.Glob(filepath.Join(escapeGlob(checkpoints), "undo", workspaceKey(workspace)+".*"))
+	if err != nil { // the pattern is valid
+		return nil
+	}
+	return files
+}
+
+// escapeGlob returns a pattern that matches only the path.
+func escapeGlob(path string) string {
+	if filepath.Separator == '\\' { // there is no escape, and [ is rare
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// sessionOf returns the session whose undo has a plan in a file.
+func sessionOf(file string) string {
+	parts := strings.SplitN(filepath.Base(file), ".", 3)
+	return sessions.ShortID(parts[len(parts)-1])
+}
