@@ -14,9 +14,11 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/env/remote"
+	"github.com/attractor-go/attractor/internal/fault"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // Points holds the points of a session, and what else its journal says about them.
@@ -146,8 +148,8 @@ func (p *Points) inputs() (numbers []int) {
 	return numbers
 }
 
-// Ignored returns what was ignored when the session began to change something.
-func (p *Points) Ignored() checkpoint.Names {
+// ignored returns what was ignored when the session began to change something.
+func (p *Points) ignored() checkpoint.Names {
 	for i := range p.List {
 		if left := p.List[i].Left; left != nil {
 			return left.Ignored
@@ -180,14 +182,46 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o ch
 	}
 	changes, err := checkpoint.Compose(ctx, store, points, env.NoFile)
 	if err != nil {
-		return nil, p.Gone(err)
+		return nil, p.gone(err)
 	}
 	diff, err := checkpoint.NewDiff(ctx, store, changes, o)
-	return diff, p.Gone(err)
+	return diff, p.gone(err)
 }
 
-// Gone explains an error for a tree that the store does not have.
-func (p *Points) Gone(err error) error {
+// Write writes the files that a session had after a turn into a directory, given the directory of the store, and returns a sentence about
+// them. Place opens the directory, once it is known that the files are there; Write closes it.
+func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error, error)) (text string, err error) {
+	root, err := p.TreeAt(turn)
+	if err != nil {
+		return "", err
+	}
+	store, err := checkpoint.OpenDir(checkpoints, checkpoint.DirOptions{})
+	if err != nil {
+		return "", err
+	}
+	if r, err := store.Open(ctx, root); err != nil { // before anything is made
+		return "", p.gone(err)
+	} else if err := r.Close(); err != nil {
+		return "", err
+	}
+	e, closeIt, err := place()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, closeIt()) }()
+	made, err := checkpoint.Write(ctx, store, root, e)
+	if err != nil {
+		return "", fmt.Errorf("the files of turn %d are not all in %s: %w", turn, names.Shown(e.WorkDir()), p.gone(err))
+	}
+	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn, e.WorkDir())
+	if ignored := p.ignored(); ignored.Count > 0 {
+		text += " and what .gitignore names (" + someNames(ignored) + ")"
+	}
+	return text, nil
+}
+
+// gone explains an error for a tree that the store does not have.
+func (p *Points) gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(ErrNothing, "what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", sessions.ShortID(p.Session), err)
 	}
@@ -228,27 +262,27 @@ func Stat(d *checkpoint.Diff) string {
 func Newest(ctx context.Context, store journal.Store, dir string) (*Points, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, cannotWork(dir, err)
+		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", names.Shown(dir), err)
 	}
 	entries, err := store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
-	want := realPath(dir)
+	want := userfiles.RealPath(dir)
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		s := sessions.Summarize(ctx, store, e)
-		if s.Parent != "" || s.Dir == "" || realPath(s.Dir) != want && s.ForkOf == "" { // a fork begins with the directory of its first session
+		if s.Parent != "" || s.Dir == "" || userfiles.RealPath(s.Dir) != want && s.ForkOf == "" { // a fork begins with the directory of its first session
 			continue
 		}
 		points, err := Of(ctx, store, e.ID)
 		if err != nil {
 			return nil, err
 		}
-		if len(points.List) > 0 && !points.Place.Elsewhere() && realPath(points.Dir) == want {
+		if len(points.List) > 0 && !points.Place.Elsewhere() && userfiles.RealPath(points.Dir) == want {
 			return points, nil
 		}
 	}

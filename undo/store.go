@@ -2,6 +2,21 @@ package undo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/internal/fault"
+	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // UserStore returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/fault"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // Options says which changes of a session are taken back.
@@ -89,7 +90,7 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 		return nil, err
 	}
 	o := checkpoint.PlanOptions{Force: c.Force}
-	u.ignored = c.Points.Ignored()
+	u.ignored = c.Points.ignored()
 	o.Ignored = u.ignored
 	if c.Git {
 		o.Git = points
@@ -123,7 +124,7 @@ func (c *Options) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []ch
 	}
 	changesOf := func(points []checkpoint.Point) ([]checkpoint.Change, error) {
 		changes, err := checkpoint.Compose(ctx, u.workspace.Store, points, now)
-		return changes, c.Points.Gone(err)
+		return changes, c.Points.gone(err)
 	}
 	switch {
 	case c.Redo:

@@ -55,19 +55,19 @@ func (p *program) takeBack(c undo.Options) {
 
 // undone plans an undo, asks about it and carries it out. It returns what it did.
 func (p *program) undone(ctx context.Context, setup *host.Setup, c undo.Options) (said string, err error) {
-	undo, err := setup.PlanUndo(ctx, c)
+	u, err := setup.PlanUndo(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, undo.Close()) }()
+	defer func() { err = errors.Join(err, u.Close()) }()
 	asked := person{p}
 	release, err := asked.Take(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	asked.Say(setup.Secrets.String(undo.Text(mostPlanned)))
-	if undo.Plan.Empty() && !undo.Resumed {
+	asked.Say(setup.Secrets.String(u.Text(mostPlanned)))
+	if u.Plan.Empty() && !u.Resumed {
 		return "", nil
 	}
 	line, err := asked.ReadLine(ctx, "Do this? [y/N] ")
@@ -77,12 +77,12 @@ func (p *program) undone(ctx context.Context, setup *host.Setup, c undo.Options)
 	if answer := strings.ToLower(line); answer != "y" && answer != "yes" {
 		return "nothing was changed", nil
 	}
-	result, err := setup.RunUndo(ctx, undo)
+	result, err := setup.RunUndo(ctx, u)
 	if err != nil {
 		return "", err
 	}
 	back := "/redo"
-	if undo.Redo {
+	if u.Redo {
 		back = "/undo"
 	}
 	return undo.Report(&result, mostPlanned) + back + " takes this back; the agent is told with your next message", nil

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
@@ -99,15 +98,15 @@ func newSessionsList(t terminal) *cobra.Command {
 	return cmd
 }
 
-func printSessions(t terminal, sessions []sessions.Summary) error {
-	if len(sessions) == 0 {
+func printSessions(t terminal, list []sessions.Summary) error {
+	if len(list) == 0 {
 		fmt.Fprintln(t.err, "There are no sessions yet. To start one, run: attractor run \"<task>\"")
 		return nil
 	}
 	out := bufio.NewWriter(t.out) // a tabwriter writes each cell by itself
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tMODIFIED\tMODEL\tDIRECTORY\tTASK")
-	for _, s := range sessions {
+	for _, s := range list {
 		task := render.Shorten(s.Task, 60)
 		switch {
 		case s.Problem != "":

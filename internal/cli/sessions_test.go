@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/sessions"
 )

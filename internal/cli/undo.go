@@ -108,12 +108,12 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 		return hostError(err)
 	}
 	defer func() { err = errors.Join(err, closeIt()) }()
-	undo, err := f.plan(ctx, place, points, args)
+	u, err := f.plan(ctx, place, points, args)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, undo.Close()) }()
-	return f.carryOut(ctx, t, undo, points, func(ctx context.Context, kind string, data json.RawMessage, text string) error {
+	defer func() { err = errors.Join(err, u.Close()) }()
+	return f.carryOut(ctx, t, u, points, func(ctx context.Context, kind string, data json.RawMessage, text string) error {
 		return agent.AddNote(ctx, log, kind, data, text)
 	})
 }
@@ -151,13 +151,13 @@ func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Po
 		}
 		c.Turn = &turn
 	}
-	undo, err := undo.New(ctx, c)
+	u, err := undo.New(ctx, c)
 	if used := (*checkpoint.InUseError)(nil); errors.As(err, &used) {
 		return nil, fail(exitFailed, "%w; an undo needs the directory alone: end that first", err)
 	} else if err != nil {
 		return nil, hostError(err)
 	}
-	return undo, nil
+	return u, nil
 }
 
 // turnOf returns the number of a turn.
@@ -181,12 +181,12 @@ type undone struct {
 const mostPlanned = 20
 
 // carryOut shows the plan, asks, carries it out and reports what it did.
-func (f *undoFlags) carryOut(ctx context.Context, t terminal, undo *undo.Undo, points *undo.Points, note noteFunc) error {
-	report := undone{Session: points.Session, Since: undo.Since, Plan: undo.Plan}
+func (f *undoFlags) carryOut(ctx context.Context, t terminal, u *undo.Undo, points *undo.Points, note noteFunc) error {
+	report := undone{Session: points.Session, Since: u.Since, Plan: u.Plan}
 	if !f.asJSON {
-		fmt.Fprint(t.out, undo.Text(mostPlanned))
+		fmt.Fprint(t.out, u.Text(mostPlanned))
 	}
-	if f.dryRun || undo.Plan.Empty() && !undo.Resumed {
+	if f.dryRun || u.Plan.Empty() && !u.Resumed {
 		if f.asJSON {
 			return printJSON(t, report)
 		}
@@ -197,7 +197,7 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, undo *undo.Undo, p
 			return err
 		}
 	}
-	result, err := undo.Run(ctx, note)
+	result, err := u.Run(ctx, note)
 	if err != nil {
 		return fail(exitFailed, "%w\nTo go on, run: attractor undo %s", err, sessions.ShortID(points.Session))
 	}
@@ -207,7 +207,7 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, undo *undo.Undo, p
 	}
 	fmt.Fprint(t.out, undo.Report(&result, mostPlanned))
 	back := " --redo"
-	if undo.Redo {
+	if u.Redo {
 		back = ""
 	}
 	fmt.Fprintf(t.out, "To take this back, run: attractor undo %s%s\n", sessions.ShortID(points.Session), back)

@@ -350,7 +350,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, closeIt, err := points.Open(t.Context(), func(string) {})
+	e, closeIt, err := host.OpenPoints(t.Context(), points, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/secret"
-	"github.com/attractor-go/attractor/undo"
 )
 
 // Config holds a user's choices for a session. Other settings come from the session that is resumed or forked, else from the environment and

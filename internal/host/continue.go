@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sessions"
 )
@@ -52,11 +53,11 @@ func (c *Config) ofDir() (dir string, is func(*sessions.Summary) bool, err error
 	if err := checkDir(dir); err != nil {
 		return "", nil, err
 	}
-	want, real := realPath(dir), map[string]string{}
+	want, real := userfiles.RealPath(dir), map[string]string{}
 	return dir, func(s *sessions.Summary) bool {
 		home := s.Home()
 		if _, known := real[home]; !known {
-			real[home] = realPath(home)
+			real[home] = userfiles.RealPath(home)
 		}
 		return real[home] == want && (c.EnvCommand == nil || s.Environment == nil)
 	}, nil
@@ -103,17 +104,9 @@ func writer(s *sessions.Summary) string {
 	return fmt.Sprintf("process %d", s.PID)
 }
 
-// realPath returns a path without symbolic links, or as it is if it does not exist.
-func realPath(name string) string {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
-	}
-	return filepath.Clean(name)
-}
-
 // checkContinued returns an error if the session to continue has been moved to another directory since it began.
 func (c *Config) checkContinued(was *agent.State) error {
-	if c.continued == "" || was == nil || c.elsewhere() || sessions.PlaceOf(was.Notes) != nil || realPath(was.Dir()) == realPath(c.continued) {
+	if c.continued == "" || was == nil || c.elsewhere() || sessions.PlaceOf(was.Notes) != nil || userfiles.RealPath(was.Dir()) == userfiles.RealPath(c.continued) {
 		return nil
 	}
 	return fail(ErrConfig, "the newest session of %s is %s, which works in %s now; to continue it there, resume it by its id", c.continued, c.Resume, was.Dir())

@@ -121,7 +121,7 @@ func TestN8_ContinueOfMovedSession(t *testing.T) {
 
 // BenchmarkN8_Continue reports what finding the newest session of a directory costs among 10,000, against listing them.
 func BenchmarkN8_Continue(b *testing.B) {
-	const sessions = 10_000
+	const many = 10_000
 	dir, work := b.TempDir(), b.TempDir()
 	store := journal.NewDir(dir)
 	if err := longsession.Write(b.Context(), store, "0", 1); err != nil {
@@ -131,7 +131,7 @@ func BenchmarkN8_Continue(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for i := 1; i < sessions; i++ {
+	for i := 1; i < many; i++ {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.jsonl", i)), text, 0o600); err != nil {
 			b.Fatal(err)
 		}

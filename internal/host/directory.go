@@ -60,7 +60,7 @@ func (s *Setup) openProject(c *Config) error {
 		return cannotWork(c.Dir, err)
 	}
 	if c.WithoutProject {
-		root := realPath(dir)
+		root := userfiles.RealPath(dir)
 		if roots := git.Roots(dir); len(roots) > 0 {
 			root = roots[0]
 		}

@@ -3,10 +3,9 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
-	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/undo"
 )
@@ -47,34 +46,14 @@ func (s *Setup) writeFiles(ctx context.Context, c *Config) (err error) {
 	if points.Place.Elsewhere() {
 		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; leave out --dir", points.Place)
 	}
-	root, err := points.TreeAt(c.Turn)
+	text, err := points.Write(ctx, c.Checkpoints, c.Turn, func() (env.Environment, func() error, error) {
+		if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+			return nil, nil, cannotWork(c.Dir, err)
+		}
+		return openAnyNames(ctx, nil, c.Dir, nil)
+	})
 	if err != nil {
 		return err
-	}
-	store, err := checkpoint.OpenDir(c.Checkpoints, checkpoint.DirOptions{})
-	if err != nil {
-		return err
-	}
-	if r, err := store.Open(ctx, root); err != nil { // before anything is made
-		return points.Gone(err)
-	} else if err := r.Close(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return cannotWork(c.Dir, err)
-	}
-	local, closeIt, err := openAnyNames(ctx, nil, c.Dir, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeIt()) }()
-	made, err := checkpoint.Write(ctx, store, root, local)
-	if err != nil {
-		return fmt.Errorf("the files of turn %d are not all in %s: %w", c.Turn, names.Shown(c.Dir), points.Gone(err))
-	}
-	text := fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), c.Turn, local.WorkDir())
-	if ignored := points.Ignored(); ignored.Count > 0 {
-		text += " and what .gitignore names (" + someNames(ignored) + ")"
 	}
 	s.warnings.add("checkpoints", text)
 	return nil

@@ -292,48 +292,6 @@ func TestJ12_ErrorKinds(t *testing.T) {
 	}
 }
 
-// Find accepts a prefix that fits one id. A complete id is found even if it is the prefix of another.
-func TestJ12_FindByPrefix(t *testing.T) {
-	b := newBench(t)
-	for _, id := range []string{"abc", "abcd", "b"} {
-		log, err := b.store.Create(t.Context(), id)
-		if err == nil {
-			err = log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")})
-		}
-		if err := errors.Join(err, log.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for prefix, want := range map[string]string{"abc": "abc", "abcd": "abcd", "b": "b", "bc": "", "ab": "", "": "", "c": ""} {
-		got, err := sessions.Find(t.Context(), b.store, prefix)
-		if got != want || (want == "") != errors.Is(err, sessions.ErrNotFound) {
-			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
-		}
-	}
-}
-
-// A prefix of many ids is refused with some of them and the number of the others.
-func TestJ12_FindNamesFew(t *testing.T) {
-	b := newBench(t)
-	for i := range 11 { // many00 to many10
-		log, err := b.store.Create(t.Context(), fmt.Sprintf("many%02d", i))
-		if err == nil {
-			err = log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")})
-		}
-		if err := errors.Join(err, log.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err := sessions.Find(t.Context(), b.store, "many")
-	if err == nil || !strings.Contains(err.Error(), "many07 and 3 more") || strings.Contains(err.Error(), "many08") {
-		t.Errorf("%v", err)
-	}
-	_, err = sessions.Find(t.Context(), b.store, "many0")
-	if err == nil || !strings.Contains(err.Error(), "many07 and 2 more") {
-		t.Errorf("%v", err)
-	}
-}
-
 // A session has its provider's profile, or the anthropic profile without its options if the provider has none.
 func TestJ12_ProfileByProvider(t *testing.T) {
 	b := newBench(t)

@@ -2,6 +2,14 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/remote"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // Diff returns what the session whose records these are has changed in its directory until now. It is nil if no change was recorded. An error of

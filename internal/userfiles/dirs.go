@@ -75,3 +75,11 @@ func Dirs(places []string, getenv func(string) string) (dirs []string) {
 	}
 	return dirs
 }
+
+// RealPath returns a path without symbolic links, or as it is if it does not exist.
+func RealPath(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return filepath.Clean(name)
+}

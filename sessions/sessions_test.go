@@ -1,7 +1,9 @@
-package host_test
+package sessions_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/longsession"
-	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sessions"
 )
@@ -40,7 +40,7 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 		"damaged-last": string(text[:len(text)-20]) + "x" + string(text[len(text)-19:]), "no-json": "hello\n", "no-record": "{}\n" + string(text), "line-missing": lines[0] + strings.Join(lines[2:], ""),
 	}
 	for _, version := range []string{"version1", "version2"} {
-		old, err := os.ReadFile(filepath.Join("../../agent/testdata/journals", version+".jsonl"))
+		old, err := os.ReadFile(filepath.Join("../agent/testdata/journals", version+".jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,14 +89,45 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 	}
 }
 
-// The store of sessions is in the home directory that the program names, not in that of the process.
-func TestN8_StateOfTheNamedHome(t *testing.T) {
-	home := t.TempDir()
-	if state, err := userfiles.StateDir(variables("HOME", home)); err != nil || state != filepath.Join(home, ".local", "state") {
-		t.Errorf("%s, %v", state, err)
+// Find accepts a prefix that fits one id. A complete id is found even if it is the prefix of another.
+func TestJ12_FindByPrefix(t *testing.T) {
+	store := journal.NewDir(t.TempDir())
+	for _, id := range []string{"abc", "abcd", "b"} {
+		log, err := store.Create(t.Context(), id)
+		if err == nil {
+			err = log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")})
+		}
+		if err := errors.Join(err, log.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if state, err := userfiles.StateDir(variables()); err == nil || err.Error() != "set XDG_STATE_HOME or HOME" {
-		t.Errorf("%s, %v", state, err)
+	for prefix, want := range map[string]string{"abc": "abc", "abcd": "abcd", "b": "b", "bc": "", "ab": "", "": "", "c": ""} {
+		got, err := sessions.Find(t.Context(), store, prefix)
+		if got != want || (want == "") != errors.Is(err, sessions.ErrNotFound) {
+			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
+		}
+	}
+}
+
+// A prefix of many ids is refused with some of them and the number of the others.
+func TestJ12_FindNamesFew(t *testing.T) {
+	store := journal.NewDir(t.TempDir())
+	for i := range 11 { // many00 to many10
+		log, err := store.Create(t.Context(), fmt.Sprintf("many%02d", i))
+		if err == nil {
+			err = log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")})
+		}
+		if err := errors.Join(err, log.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := sessions.Find(t.Context(), store, "many")
+	if err == nil || !strings.Contains(err.Error(), "many07 and 3 more") || strings.Contains(err.Error(), "many08") {
+		t.Errorf("%v", err)
+	}
+	_, err = sessions.Find(t.Context(), store, "many0")
+	if err == nil || !strings.Contains(err.Error(), "many07 and 2 more") {
+		t.Errorf("%v", err)
 	}
 }
 
