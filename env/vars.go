@@ -163,3 +163,8 @@ func hasPassword(value string) bool {
 	at := strings.LastIndexByte(authority, '@')
 	return at >= 0 && strings.IndexByte(authority[:at], ':') >= 0
 }
+
+// LooksSecret reports whether commands do not get a variable by default because it looks like a secret.
+func LooksSecret(name, value string) bool {
+	return len(FilterVars(VarsDefault, []string{name + "=" + value}, nil)) == 0
+}

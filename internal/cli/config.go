@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/load"
 )
 
 func newConfig(t terminal) *cobra.Command {
@@ -93,7 +93,7 @@ type settingsFile struct {
 
 // report returns the settings of sessions in a directory, with those of its project.
 func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport, error) {
-	p, err := host.OpenProject(dir, os.Getenv, f.trustProject)
+	p, err := load.OpenProject(dir, os.Getenv, f.trustProject)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -113,7 +113,7 @@ func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport
 		r.Files = append(r.Files, settingsFile{name, settings.PlaceUser, state})
 	}
 	r.Files = append(r.Files, settingsFile{p.SettingsFile().Name, settings.PlaceProject, p.SettingsState()})
-	r.Other = host.OtherSettings(p, os.Getenv)
+	r.Other = load.OtherSettings(p, os.Getenv)
 	return r, nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/ext/hooks"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/load"
 )
 
 func newHooks(t terminal) *cobra.Command {
@@ -36,11 +36,11 @@ The tools have Claude Code's names. These files count, in this order:
 Hooks prints a line for each hook. The state is ready, or needs trust. docs/extending.md describes events, input and output.`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
-			project, err := host.OpenProject(dir, os.Getenv, trustProject)
+			project, err := load.OpenProject(dir, os.Getenv, trustProject)
 			if err != nil {
 				return hostError(err)
 			}
-			return listHooks(t, host.OpenHooks(project, os.Getenv), asJSON)
+			return listHooks(t, load.OpenHooks(project, os.Getenv), asJSON)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,7 +67,7 @@ type listedHook struct {
 }
 
 // listHooks prints hooks, and what is wrong in their files.
-func listHooks(t terminal, c *host.ConfiguredHooks, asJSON bool) error {
+func listHooks(t terminal, c *load.ConfiguredHooks, asJSON bool) error {
 	list := []listedHook{}
 	add := func(all []hooks.Hook, state string) {
 		for i := range all {

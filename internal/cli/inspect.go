@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/profiles"
@@ -173,11 +174,11 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 	if len(files) == 0 {
 		return nil, nil
 	}
-	project, err := host.OpenProject(local.WorkDir(), os.Getenv, false)
+	project, err := load.OpenProject(local.WorkDir(), os.Getenv, false)
 	if err != nil {
 		return nil, hostError(err)
 	}
-	set, err := host.OpenRules(local, project, files, os.Getenv)
+	set, err := load.OpenRules(local, project, files, os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/dialog"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -71,7 +71,7 @@ func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, erro
 
 // keepRules keeps rules for later sessions of the user.
 func keepRules(ctx context.Context, rules []string) (string, error) {
-	return host.KeepRules(ctx, os.Getenv, rules)
+	return load.KeepRules(ctx, os.Getenv, rules)
 }
 
 // Close closes the terminal.

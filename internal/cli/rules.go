@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
@@ -97,11 +97,11 @@ func (f *rulesFlags) check(ctx context.Context, t terminal, command string) (err
 		return fail(exitUsage, "cannot work in %s: %w", f.dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
-	project, err := host.OpenProject(local.WorkDir(), os.Getenv, f.trustProject)
+	project, err := load.OpenProject(local.WorkDir(), os.Getenv, f.trustProject)
 	if err != nil {
 		return hostError(err)
 	}
-	set, err := host.OpenRules(local, project, f.files, os.Getenv)
+	set, err := load.OpenRules(local, project, f.files, os.Getenv)
 	if err != nil {
 		return hostError(err)
 	}

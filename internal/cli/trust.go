@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -49,7 +50,7 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 			case len(args) > 0:
 				dir = args[0]
 			}
-			store, err := host.TrustStore(os.Getenv)
+			store, err := load.TrustStore(os.Getenv)
 			switch {
 			case err != nil:
 				return hostError(err)
@@ -104,7 +105,7 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 // revokeTrust forgets the decision about the project of a directory, or about the directory itself if it does not exist any more.
 func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	root := dir
-	if p, err := host.OpenProject(dir, os.Getenv, false); err == nil {
+	if p, err := load.OpenProject(dir, os.Getenv, false); err == nil {
 		root = p.Root
 	}
 	if err := store.Revoke(root); err != nil {
@@ -116,7 +117,7 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 
 // decideTrust shows the project of a directory and asks whether its user trusts it, unless it is trusted already.
 func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string) error {
-	p, err := host.OpenProject(dir, os.Getenv, false)
+	p, err := load.OpenProject(dir, os.Getenv, false)
 	if err != nil {
 		return hostError(err)
 	}
@@ -138,7 +139,7 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 }
 
 // showProject prints what a project starts and allows, and what has changed since the last decision.
-func showProject(t terminal, p *host.Project) {
+func showProject(t terminal, p *load.Project) {
 	fmt.Fprintf(t.out, "Files of %s that start or allow something:\n", render.OneLine(p.Root))
 	effects := p.Effects()
 	for _, f := range p.Files {
@@ -193,7 +194,7 @@ func modeOf(f *trust.File) (text string) {
 const trustLabel = "Trust this project? [y]es, [n]o: "
 
 // askTrust asks the person on the terminal and keeps the answer.
-func askTrust(ctx context.Context, t terminal, store *trust.Store, p *host.Project) error {
+func askTrust(ctx context.Context, t terminal, store *trust.Store, p *load.Project) error {
 	c := openConsole(t)
 	switch {
 	case c == nil && p.Empty():

@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // dirsNote is the kind of the note that holds the further directories of a session.
@@ -93,7 +94,7 @@ func realDir(dir string) (string, error) {
 
 // add adds a directory, unless it is there.
 func (d *furtherDirs) add(dir string) {
-	if !slices.ContainsFunc(d.list, func(has string) bool { return sameFile(has, dir) }) {
+	if !slices.ContainsFunc(d.list, func(has string) bool { return userfiles.SameFile(has, dir) }) {
 		d.list = append(d.list, dir)
 	}
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/tool"
 )
 
 // openAgents offers the agents that files define.
 func (s *Setup) openAgents(c *Config) {
-	s.Agents = OpenAgents(s.Project, c.usersEnv)
+	s.Agents = load.OpenAgents(s.Project, c.usersEnv)
 	s.warnAll("agents", s.Agents.Problems)
-	s.unused.add("agents", s.Agents.Untrusted, s.Agents.Why)
+	s.unused.Add("agents", s.Agents.Untrusted, s.Agents.Why)
 	if len(s.Agents.List) == 0 {
 		return
 	}
@@ -46,8 +47,8 @@ func (s *Setup) openAgents(c *Config) {
 	}
 }
 
-// describe returns tools whose definitions list the agents.
-func (a *AgentFiles) describe(tools []tool.Tool) []tool.Tool {
+// describeAgents returns tools whose definitions list the agents of files.
+func describeAgents(a *load.AgentFiles, tools []tool.Tool) []tool.Tool {
 	if len(a.List) == 0 {
 		return tools
 	}

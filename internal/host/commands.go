@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/load"
 )
 
 // Command describes what a person can call by /NAME.
@@ -49,9 +50,9 @@ func (s *Setup) Commands() []Command {
 
 // openCommands notes where commands come from. Those that must not be used are told now.
 func (s *Setup) openCommands(c *Config) {
-	s.readFiles = func() *CommandFiles { return OpenCommands(s.Project, c.usersEnv) }
-	s.untrusted = s.Project.untrustedCommands(c.usersEnv)
-	s.unused.add("commands", s.untrusted, s.Project.because())
+	s.readFiles = func() *load.CommandFiles { return load.OpenCommands(s.Project, c.usersEnv) }
+	s.untrusted = s.Project.UntrustedCommands(c.usersEnv)
+	s.unused.Add("commands", s.untrusted, s.Project.Because())
 }
 
 // readCommands reads the files of commands, once. Sessions in which nobody uses a command do not read them.
@@ -66,7 +67,7 @@ func (s *Setup) readCommands() {
 	s.commands = withFiles(s.commands, files)
 	for i := range s.commands {
 		if c := &s.commands[i]; c.Kind == FileCommand {
-			file := files.named(c.Name)
+			file := files.Named(c.Name)
 			c.fill = func(ctx context.Context, arguments string) (llm.Parts, error) {
 				return s.fillCommand(ctx, file, arguments, commandTime)
 			}
@@ -76,7 +77,7 @@ func (s *Setup) readCommands() {
 }
 
 // withFiles returns skills and the commands of files. Of a skill and a command with one name the skill counts, unless only the command is the user's.
-func withFiles(skills []Command, files *CommandFiles) []Command {
+func withFiles(skills []Command, files *load.CommandFiles) []Command {
 	all := slices.Clone(skills)
 	for _, f := range files.List {
 		c := Command{Name: f.Name, Description: f.Description, Hint: f.Hint, Kind: FileCommand, Origin: f.Origin, File: f.File, Model: f.Model, Effort: f.Effort,
@@ -169,7 +170,7 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 		if s.far != nil {
 			decide = ""
 		}
-		return fail(ErrConfig, "the command /%s is not used, because %s%s%s", name, s.Project.because(), decide, asText)
+		return fail(ErrConfig, "the command /%s is not used, because %s%s%s", name, s.Project.Because(), decide, asText)
 	}
 	for _, problem := range s.unusable {
 		var m ext.Mistake

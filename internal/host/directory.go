@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -49,7 +50,7 @@ func openDirs(dir string, limits env.Limits, confine sandbox.Options, roots, rea
 // openProject reads what the project of the session's directory brings. That of another machine is read when that is reached.
 func (s *Setup) openProject(c *Config) error {
 	if c.elsewhere() {
-		s.Project = &Project{Snapshot: &trust.Snapshot{}, Trusted: true}
+		s.Project = &load.Project{Snapshot: &trust.Snapshot{}, Trusted: true}
 		return nil
 	}
 	if err := checkDir(c.Dir); err != nil {
@@ -64,10 +65,10 @@ func (s *Setup) openProject(c *Config) error {
 		if roots := git.Roots(dir); len(roots) > 0 {
 			root = roots[0]
 		}
-		s.Project = unreadProject(c, root)
+		s.Project = load.Unread(root, c.TrustProject)
 		return nil
 	}
-	s.Project, err = OpenProject(dir, c.getenv, c.TrustProject)
+	s.Project, err = load.OpenProject(dir, c.getenv, c.TrustProject)
 	return err
 }
 

@@ -74,7 +74,7 @@ func (s *Setup) openDocuments(ctx context.Context, c *Config) error {
 		}
 		d.Env = env.ReadOnly(s.reader)
 	}
-	d.Roots = slashed(s.dirs.list)
+	d.Roots = userfiles.Slashed(s.dirs.list)
 	o.Documents = d
 	d.Names = o.Profile.Documents
 	o.Middleware = append(o.Middleware, instructions.Below(d))

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/examples/remoteenv"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/rules"
 )
 
@@ -61,10 +62,10 @@ func (s *Setup) openElsewhere(ctx context.Context, c *Config) (err error) {
 		return unreachable(c.EnvCommand, err)
 	}
 	if root := cmp.Or(f.top, s.Machine.WorkDir()); !c.WithoutProject {
-		s.Project = farProject(ctx, f.documents(), root, s.here)
+		s.Project = load.Far(ctx, f.documents(), root, s.here)
 	} else {
-		s.Project = unreadProject(c, root)
-		s.Project.here = s.here
+		s.Project = load.Unread(root, c.TrustProject)
+		s.Project.Here = s.here
 	}
 	for _, problem := range s.Project.Problems {
 		s.warnings.add("project", "A file of the project on the other machine does not count: "+problem.Error())
@@ -248,4 +249,4 @@ func (s *Setup) EnvCommand() []string {
 }
 
 // projectHere returns the directory of this machine that hooks get as that of the project.
-func (s *Setup) projectHere() string { return cmp.Or(s.Project.here, s.Project.Root) }
+func (s *Setup) projectHere() string { return cmp.Or(s.Project.Here, s.Project.Root) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/load"
 )
 
 // Extensions holds what the user and a project have written for agents, without a session.
@@ -23,11 +24,11 @@ type Extensions struct {
 
 // OpenExtensions reads the skills, commands and agents that can be used in a directory. It starts nothing.
 func OpenExtensions(c Config) (*Extensions, error) {
-	project, err := OpenProject(c.Dir, c.getenv, c.TrustProject)
+	project, err := load.OpenProject(c.Dir, c.getenv, c.TrustProject)
 	if err != nil {
 		return nil, err
 	}
-	skills, files, agents := OpenSkills(project, c.getenv), OpenCommands(project, c.getenv), OpenAgents(project, c.getenv)
+	skills, files, agents := load.OpenSkills(project, c.getenv), load.OpenCommands(project, c.getenv), load.OpenAgents(project, c.getenv)
 	e := &Extensions{Agents: agents.List}
 	for _, s := range skills.List {
 		if s.ForUser {
@@ -37,11 +38,11 @@ func OpenExtensions(c Config) (*Extensions, error) {
 	e.Commands = withFiles(e.Commands, files)
 	slices.SortFunc(e.Commands, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
 	e.Problems = slices.Concat(skills.Problems, files.Problems, agents.Problems)
-	var u unused
-	u.add("skills", skills.Untrusted, skills.Why)
-	u.add("commands", files.Untrusted, files.Why)
-	u.add("agents", agents.Untrusted, agents.Why)
-	if text := u.text(c.Dir); text != "" {
+	var u load.Unused
+	u.Add("skills", skills.Untrusted, skills.Why)
+	u.Add("commands", files.Untrusted, files.Why)
+	u.Add("agents", agents.Untrusted, agents.Why)
+	if text := u.Text(c.Dir); text != "" {
 		e.Unused, e.Problems = true, append(e.Problems, errors.New(text))
 	}
 	e.Servers = len(ServerNames(c)) > 0

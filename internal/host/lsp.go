@@ -85,7 +85,7 @@ func (s *Setup) languageServers(c *Config) ([]lsp.Server, error) {
 		for i := range list {
 			unused = append(unused, list[i].Name)
 		}
-		s.unused.add("language servers", unused, s.Project.because())
+		s.unused.Add("language servers", unused, s.Project.Because())
 	}
 	list, shadowed := lsp.Merge(append(lists, lsp.Defaults())...)
 	s.warnAll("lsp_config", shadowed)
@@ -129,10 +129,10 @@ func (s *Setup) refuseLanguageServer(c *Config, server *lsp.Server) string {
 	switch {
 	case s.boxed() || c.TrustProject:
 		return ""
-	case s.Project.unread:
+	case s.Project.Unread:
 		return "it reads the project's build files without a sandbox, and nobody has said that they trust the project: confine commands by a sandbox, or trust it"
 	case !s.Project.Trusted:
-		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.because(), remedy, decide)
+		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.Because(), remedy, decide)
 	case server.RunsProject && s.Project.Empty():
 		return "it may run programs of the project without a sandbox, and nobody has said that they trust the project" + remedy
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -62,7 +63,7 @@ func TestL10_ProjectIsTheRepository(t *testing.T) {
 	git(repo, "commit", "-q", "-m", "x")
 	git(repo, "worktree", "add", "-q", top+"/other")
 	getenv := variables("XDG_STATE_HOME", filepath.Join(top, "state"))
-	store, err := host.TrustStore(getenv)
+	store, err := load.TrustStore(getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestL10_ProjectIsTheRepository(t *testing.T) {
 		repo: {repo, trust.Trusted}, repo + "/sub/deep": {repo, trust.Trusted}, repo + "/nested": {repo + "/nested", trust.Undecided},
 		top + "/other": {top + "/other", trust.Undecided}, plain: {plain, trust.Undecided}, plain + "/sub": {plain + "/sub", trust.Trusted},
 	} {
-		p, err := host.OpenProject(dir, getenv, false)
+		p, err := load.OpenProject(dir, getenv, false)
 		if err != nil || p.Root != want.root || p.Decision.State != want.state || p.Trusted != (want.state == trust.Trusted) {
 			t.Errorf("%s: %+v, %v; want %+v", dir, p, err, want)
 		}
@@ -171,7 +172,7 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 // A session in a project that is not trusted starts without its files, and its program can say so.
 func TestL10_UntrustedProject(t *testing.T) {
 	state := t.TempDir()
-	open := func(dir string, trusted bool) (p *host.Project, err error) {
+	open := func(dir string, trusted bool) (p *load.Project, err error) {
 		b := newBench(t)
 		c := b.config()
 		c.Dir, c.TrustProject, c.Getenv = dir, trusted, variables("ANTHROPIC_API_KEY", "k", "XDG_STATE_HOME", state)
@@ -182,11 +183,11 @@ func TestL10_UntrustedProject(t *testing.T) {
 		return setup.Project, setup.Close()
 	}
 	dir := t.TempDir()
-	store, err := host.TrustStore(variables("XDG_STATE_HOME", state))
+	store, err := load.TrustStore(variables("XDG_STATE_HOME", state))
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(trusted, want bool, line string) *host.Project {
+	check := func(trusted, want bool, line string) *load.Project {
 		t.Helper()
 		p, err := open(dir, trusted)
 		if err != nil || p.Trusted != want || (line == "") != (p.Untrusted() == "") || !strings.Contains(p.Untrusted(), line) {
@@ -278,11 +279,11 @@ func TestL10_RulesOfAProject(t *testing.T) {
 	}
 	dir := t.TempDir()
 	put(t, dir, ".claude/settings.json", `{"permissions": {"deny": ["Bash(mkdir:*)"]}}`)
-	p, err := host.OpenProject(dir, variables("XDG_STATE_HOME", state), false)
+	p, err := load.OpenProject(dir, variables("XDG_STATE_HOME", state), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := host.TrustStore(variables("XDG_STATE_HOME", state))
+	store, err := load.TrustStore(variables("XDG_STATE_HOME", state))
 	if err == nil {
 		err = store.Grant(p.Snapshot)
 	}
@@ -320,11 +321,11 @@ func TestL10_HomeIsTheProject(t *testing.T) {
 	for _, name := range []string{home, link} {
 		for _, trusted := range []bool{false, true} {
 			getenv := variables("HOME", name, "XDG_STATE_HOME", t.TempDir())
-			p, err := host.OpenProject(home, getenv, trusted)
+			p, err := load.OpenProject(home, getenv, trusted)
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := host.OpenRules(local, p, nil, getenv)
+			set, err := load.OpenRules(local, p, nil, getenv)
 			if err != nil {
 				t.Fatal(err)
 			}

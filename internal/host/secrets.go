@@ -95,13 +95,13 @@ func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 	for i := range servers {
 		s := &servers[i]
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-			if value := s.Env[name]; looksSecret(name, value) {
+			if value := s.Env[name]; env.LooksSecret(name, value) {
 				register(s.Name, name, secretPart(value))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 			value := s.Headers[name]
-			if looksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) || strings.HasSuffix(strings.ToLower(name), "authorization") {
+			if env.LooksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) || strings.HasSuffix(strings.ToLower(name), "authorization") {
 				if _, rest, ok := strings.Cut(value, " "); ok { // of Bearer, Basic or Token
 					value = rest
 				}
@@ -128,7 +128,7 @@ func urlSecrets(text string) iter.Seq2[string, string] {
 		query := u.Query()
 		for _, name := range slices.Sorted(maps.Keys(query)) {
 			for _, value := range query[name] {
-				if looksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) && !yield(name, value) {
+				if env.LooksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) && !yield(name, value) {
 					return
 				}
 			}

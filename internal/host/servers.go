@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -24,13 +25,13 @@ func (s *Setup) openServers(ctx context.Context, c *Config) (err error) {
 		}
 		return nil
 	}
-	if s.Configured, err = openServers(s.here, s.Project, c.Servers, c.MCP, c.getenv, !c.WithoutUser); err != nil {
+	if s.Configured, err = load.OpenServers(load.ServerOptions{Dir: s.here, Project: s.Project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser}); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {
 		s.warnings.add("mcp_config", problem.Error())
 	}
-	s.unused.add("MCP servers", s.Configured.Untrusted, s.Configured.Why)
+	s.unused.Add("MCP servers", s.Configured.Untrusted, s.Configured.Why)
 	s.mcpWait = c.MCPWait
 	s.startServers(ctx, c, s.Configured.List, func(_ string, err error) { s.warnings.add("mcp_server", describe(err)) })
 	return nil
@@ -48,7 +49,7 @@ func (s *Setup) awaitServers(ctx context.Context) error {
 	}
 	if len(starting) > 0 {
 		s.warnings.add("mcp_server", fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
-			"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, shownNames(starting)))
+			"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, names.Some(starting)))
 	}
 	return nil
 }
@@ -80,27 +81,8 @@ func (s *Setup) toolBudget() int {
 	return mcp.BudgetFor(s.beginsWith())
 }
 
-// shownNames returns some of the names that a project has chosen, on one line.
-func shownNames(all []string) string {
-	var shown []string
-	for _, name := range all[:min(len(all), mostServers)] {
-		if len(name) > maxName {
-			name = strings.ToValidUTF8(name[:maxName], "") + "..."
-		}
-		shown = append(shown, names.Shown(name))
-	}
-	more := ""
-	if n := len(all) - len(shown); n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return strings.Join(shown, ", ") + more
-}
-
-// The limits of the names on a line, and of the bytes of a name.
-const (
-	mostServers = 10
-	maxName     = 64
-)
+// mostServers limits the changed tools that a warning shows.
+const mostServers = 10
 
 // maxShown limits the description of a changed tool in a warning.
 const maxShown = 300
@@ -167,7 +149,7 @@ func (p *places) env(s mcp.Server) (env.Environment, error) {
 		hosts := slices.Sorted(slices.Values(s.Hosts))
 		key += "\n" + strings.Join(hosts, "\n")
 	}
-	if isAway(&s) {
+	if load.IsAway(&s) {
 		key += "\n" + s.Name
 	}
 	if known := p.locals[key]; known != nil {
@@ -197,7 +179,7 @@ func (p *places) env(s mcp.Server) (env.Environment, error) {
 
 // local returns a new environment in the directory of the session, or in an empty one.
 func (p *places) local(s *mcp.Server, o env.LocalOptions) (*env.Local, error) {
-	if !isAway(s) {
+	if !load.IsAway(s) {
 		return env.NewLocal(p.dir, o)
 	}
 	dir, err := p.emptyDir()

@@ -7,18 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/secret"
 )
 
 // ServerSetup holds running MCP servers without a session.
 type ServerSetup struct {
-	Configured *Servers
+	Configured *load.Servers
 	// Servers is nil if there are none.
 	Servers *mcp.Servers
 	Local   *env.Local
@@ -52,12 +51,12 @@ func StartServers(ctx context.Context, c Config, only string) (s *ServerSetup, e
 		return s, err
 	}
 	s.Local, s.Secrets = setup.Local, setup.Secrets
-	if s.Configured, err = OpenServers(setup.Local.WorkDir(), setup.Project, c.Servers, c.MCP, c.getenv); err != nil {
+	if s.Configured, err = load.OpenServers(load.ServerOptions{Dir: setup.Local.WorkDir(), Project: setup.Project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv}); err != nil {
 		return s, err
 	}
 	list := slices.Clone(s.Configured.List)
 	if only != "" {
-		if list, err = s.Configured.only(only); err != nil {
+		if list, err = s.Configured.One(only); err != nil {
 			return s, err
 		}
 	}
@@ -69,31 +68,6 @@ func StartServers(ctx context.Context, c Config, only string) (s *ServerSetup, e
 		_ = s.Servers.Ready(ctx) // Status has the errors
 	}
 	return s, nil
-}
-
-// only returns the server with a name.
-func (s *Servers) only(name string) ([]mcp.Server, error) {
-	var known []string
-	for i := range s.List {
-		if s.List[i].Name == name {
-			return s.List[i : i+1 : i+1], nil
-		}
-		known = append(known, s.List[i].Name)
-	}
-	if slices.Contains(s.Untrusted, name) {
-		return nil, fail(ErrConfig, "the MCP server %s is not started, because %s; to see it and decide, run: attractor trust", name, s.Why)
-	}
-	hint := "to list the servers, run: attractor mcp list"
-	if near := names.Near(name, known); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	for _, problem := range s.Problems {
-		var about *mcp.Problem
-		if errors.As(problem, &about) && about.Server == name {
-			return nil, fail(ErrConfig, "%w", problem)
-		}
-	}
-	return nil, fail(ErrConfig, "there is no MCP server %s; %s", name, hint)
 }
 
 // warn keeps a warning of a server.
@@ -151,7 +125,7 @@ func FindServer(c Config, name string) (mcp.Server, error) {
 	if err != nil {
 		return mcp.Server{}, err
 	}
-	list, err := s.only(name)
+	list, err := s.One(name)
 	if err != nil {
 		return mcp.Server{}, err
 	}
@@ -159,16 +133,16 @@ func FindServer(c Config, name string) (mcp.Server, error) {
 }
 
 // configuredServers reads the servers that are configured for the directory of a configuration.
-func configuredServers(c *Config) (*Servers, error) {
+func configuredServers(c *Config) (*load.Servers, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	project, err := OpenProject(dir, c.getenv, c.TrustProject)
+	project, err := load.OpenProject(dir, c.getenv, c.TrustProject)
 	if err != nil {
 		return nil, err
 	}
-	return OpenServers(dir, project, c.Servers, c.MCP, c.getenv)
+	return load.OpenServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv})
 }
 
 // ServerNames returns the names of the servers that are configured, without starting any.

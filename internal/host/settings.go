@@ -2,7 +2,6 @@ package host
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -14,18 +13,6 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// SettingsFile returns the file of the project's settings, whether or not it exists.
-func (p *Project) SettingsFile() settings.ProjectFile {
-	file := settings.ProjectFile{Name: filepath.Join(p.Root, filepath.FromSlash(settings.OfProject))}
-	if f := p.File(settings.OfProject); f != nil && (f.Link == "" || f.Data != nil) {
-		file.Data = append([]byte{}, f.Data...)
-	}
-	if !p.Trusted {
-		file.Unused = p.because()
-	}
-	return file
-}
-
 // useSettings puts the settings of the project into the configuration, as far as they count. Those of the user are there already, but in a
 // program that is not attractor.
 func (s *Setup) useSettings(c *Config) error {
@@ -33,7 +20,7 @@ func (s *Setup) useSettings(c *Config) error {
 	for _, problem := range s.settings.UseProject(s.Project.SettingsFile()) {
 		s.warnings.add("config", problem.Error())
 	}
-	s.unused.add("settings", s.settings.Without(s.Project.because()), s.Project.because())
+	s.unused.Add("settings", s.settings.Without(s.Project.Because()), s.Project.Because())
 	if c.Embedded {
 		for _, place := range []settings.Place{settings.PlaceEnvironment, settings.PlaceUser} {
 			for _, v := range s.settings.Of(place) {
@@ -166,15 +153,4 @@ func (s *Setup) Limit(o *agent.Options) {
 // HasSettings reports whether files or variables have chosen something for the session.
 func (s *Setup) HasSettings() bool {
 	return slices.ContainsFunc([]settings.Place{settings.PlaceUser, settings.PlaceProject, settings.PlaceEnvironment}, func(p settings.Place) bool { return len(s.settings.Of(p)) > 0 })
-}
-
-// SettingsState says whether the project's settings count, for a person.
-func (p *Project) SettingsState() string {
-	switch {
-	case p.File(settings.OfProject) == nil && p.Err(settings.OfProject) == nil:
-		return "not there"
-	case p.Trusted:
-		return "used"
-	}
-	return "not used, because " + p.because()
 }

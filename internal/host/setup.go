@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
@@ -33,7 +34,7 @@ type Setup struct {
 	// Local is Machine if that is this machine, else nil.
 	Local *env.Local
 	// Project holds what the directory brings that may start or allow something.
-	Project  *Project
+	Project  *load.Project
 	settings *settings.Values // also those of the project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
@@ -53,14 +54,14 @@ type Setup struct {
 	Languages *lsp.Servers
 
 	// Skills holds the skills of the user and of the project.
-	Skills *Skills
+	Skills *load.Skills
 
 	// Agents holds the agents that files of the user and of the project define.
-	Agents *AgentFiles
+	Agents *load.AgentFiles
 
 	// Configured holds the MCP servers that are configured, and Servers those that were started. Both are nil without MCP, and Servers
 	// also if there are none. Their warnings are events of the session.
-	Configured *Servers
+	Configured *load.Servers
 	Servers    *mcp.Servers
 
 	// Instrument is Config.Instrument.
@@ -80,11 +81,11 @@ type Setup struct {
 	places   *places
 	mcpWait  time.Duration // Config.MCPWait
 	warnings ownEvents
-	unused   unused
+	unused   load.Unused
 	commands []Command
 	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with them, and untrusted names those that must
 	// not be used.
-	readFiles func() *CommandFiles
+	readFiles func() *load.CommandFiles
 	reading   sync.Mutex // held while they are read
 	unusable  []error
 	untrusted []string
@@ -155,7 +156,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if err := s.openLanguageServers(&c); err != nil {
 		return s, err
 	}
-	s.unused.add("rules", s.Project.unusedRules(c.getenv), s.Project.because())
+	s.unused.Add("rules", s.Project.AllowingRules(c.getenv), s.Project.Because())
 	if text := s.unusedText(); text != "" {
 		s.warnings.add("untrusted", text)
 	}

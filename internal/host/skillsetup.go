@@ -11,20 +11,21 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/profile"
 )
 
 // openSkills reads the skills of the session and puts them into its doors: a tool that loads them, and commands.
 func (s *Setup) openSkills(c *Config) {
-	s.Skills = OpenSkills(s.Project, c.usersEnv)
+	s.Skills = load.OpenSkills(s.Project, c.usersEnv)
 	if s.far == nil { // the files of the user's skills are on this machine
-		s.readable = append(s.readable, s.Skills.outside(c.Dir)...)
+		s.readable = append(s.readable, s.Skills.Outside(c.Dir)...)
 	}
 	s.warnAll("skills", s.Skills.Problems)
-	s.unused.add("skills", s.Skills.Untrusted, s.Skills.Why)
+	s.unused.Add("skills", s.Skills.Untrusted, s.Skills.Why)
 	o := &s.Options
 	var shortened string
-	if o.Profile, shortened = s.Skills.equip(o.Profile, s.listingBudget()); shortened != "" {
+	if o.Profile, shortened = equip(s.Skills, o.Profile, s.listingBudget()); shortened != "" {
 		s.warnings.add("skills", shortened)
 	}
 	for _, skill := range s.Skills.List {
@@ -40,22 +41,22 @@ func (s *Setup) openSkills(c *Config) {
 // WithExtensions returns a profile with what files bring into a session in a directory: the tool that loads skills, and the agents in the tools
 // that start agents. It also returns what their user should know.
 func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile, []error, error) {
-	project, err := OpenProject(dir, getenv, trustProject)
+	project, err := load.OpenProject(dir, getenv, trustProject)
 	if err != nil {
 		return p, nil, err
 	}
-	skills := OpenSkills(project, getenv)
-	p, shortened := skills.equip(p, ext.DefaultListing)
-	agents := OpenAgents(project, getenv)
-	p.Tools = agents.describe(p.Tools)
+	skills := load.OpenSkills(project, getenv)
+	p, shortened := equip(skills, p, ext.DefaultListing)
+	agents := load.OpenAgents(project, getenv)
+	p.Tools = describeAgents(agents, p.Tools)
 	problems := slices.Concat(skills.Problems, agents.Problems)
 	if shortened != "" {
 		problems = append(problems, errors.New(shortened))
 	}
-	var u unused
-	u.add("skills", skills.Untrusted, skills.Why)
-	u.add("agents", agents.Untrusted, agents.Why)
-	if text := u.text(dir); text != "" {
+	var u load.Unused
+	u.Add("skills", skills.Untrusted, skills.Why)
+	u.Add("agents", agents.Untrusted, agents.Why)
+	if text := u.Text(dir); text != "" {
 		problems = append(problems, errors.New(text))
 	}
 	return p, problems, nil
@@ -97,14 +98,14 @@ func (s *Setup) keepInSummaries() {
 			keep, err = before(ctx, about)
 		}
 		if skills {
-			keep += "\n\n" + s.Skills.keep(&about)
+			keep += "\n\n" + keepSkills(s.Skills, &about)
 		}
 		return strings.TrimSpace(strings.TrimSpace(keep) + "\n\n" + keepPlan(&about)), err
 	}
 }
 
-// keep returns what the summary of turns has to say about skills, or "".
-func (s *Skills) keep(about *agent.Compacting) string {
+// keepSkills returns what the summary of turns has to say about skills, or "".
+func keepSkills(s *load.Skills, about *agent.Compacting) string {
 	var loaded []string
 	for i := range about.Turns {
 		for _, part := range about.Turns[i].Message.Parts {
@@ -113,7 +114,7 @@ func (s *Skills) keep(about *agent.Compacting) string {
 				continue
 			}
 			var args struct{ Name string }
-			if json.Unmarshal([]byte(call.Args), &args) == nil && s.has(args.Name) && !slices.Contains(loaded, args.Name) {
+			if json.Unmarshal([]byte(call.Args), &args) == nil && hasSkill(s, args.Name) && !slices.Contains(loaded, args.Name) {
 				loaded = append(loaded, args.Name)
 			}
 		}
@@ -125,7 +126,7 @@ func (s *Skills) keep(about *agent.Compacting) string {
 		strings.Join(loaded, ", "), ext.SkillToolName)
 }
 
-// has reports whether the model may use a skill of that name.
-func (s *Skills) has(name string) bool {
+// hasSkill reports whether the model may use a skill of that name.
+func hasSkill(s *load.Skills, name string) bool {
 	return slices.ContainsFunc(s.List, func(s *ext.Skill) bool { return s.Name == name && s.ForModel })
 }

@@ -3,6 +3,7 @@ package userfiles
 import (
 	"cmp"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -82,4 +83,22 @@ func RealPath(name string) string {
 		return real
 	}
 	return filepath.Clean(name)
+}
+
+// Slashed returns names with slashes.
+func Slashed(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, filepath.ToSlash(name))
+	}
+	return all
+}
+
+// SameFile reports whether two names lead to the same file.
+func SameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }

@@ -1,4 +1,4 @@
-package host
+package load
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestO1_RulesAmongManyFilesElsewhere(t *testing.T) {
 	}
 	many := envtest.NewMemory(files)
 	for i, e := range []*envtest.Memory{few, many} {
-		p := farProject(t.Context(), e, e.WorkDir(), "/here")
+		p := Far(t.Context(), e, e.WorkDir(), "/here")
 		for _, name := range projectRules()[:2] {
 			if f := p.File(name); f == nil || string(f.Data) != files[name] {
 				t.Errorf("%d: %s is %+v", i, name, f)

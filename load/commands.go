@@ -1,4 +1,4 @@
-package host
+package load
 
 import (
 	"errors"
@@ -31,8 +31,8 @@ func commandPlaces() []string {
 	return []string{".attractor/commands", ".agents/commands", ".claude/commands", ".gemini/commands"}
 }
 
-// untrustedCommands returns the names of the project's commands if nobody trusts it.
-func (p *Project) untrustedCommands(getenv func(string) string) (list []string) {
+// UntrustedCommands returns the names of the project's commands if nobody trusts it.
+func (p *Project) UntrustedCommands(getenv func(string) string) (list []string) {
 	if p == nil || p.Trusted {
 		return nil
 	}
@@ -44,8 +44,8 @@ func (p *Project) untrustedCommands(getenv func(string) string) (list []string) 
 	return list
 }
 
-// named returns the command of a name.
-func (c *CommandFiles) named(name string) *ext.Command {
+// Named returns the command of a name.
+func (c *CommandFiles) Named(name string) *ext.Command {
 	i := slices.IndexFunc(c.List, func(f *ext.Command) bool { return f.Name == name })
 	return c.List[i]
 }
@@ -68,8 +68,8 @@ func OpenCommands(project *Project, getenv func(string) string) *CommandFiles {
 			c.add(f, ext.ParsePrompt, codexPrompts+":")
 		}
 	}
-	if c.Untrusted = project.untrustedCommands(getenv); len(c.Untrusted) > 0 {
-		c.Why = project.because()
+	if c.Untrusted = project.UntrustedCommands(getenv); len(c.Untrusted) > 0 {
+		c.Why = project.Because()
 	} else {
 		for _, f := range project.extFiles(places, getenv) {
 			c.add(f, ext.ParseCommand, "")

@@ -1,4 +1,4 @@
-package host
+package load
 
 import (
 	"context"
@@ -23,11 +23,9 @@ const (
 	maxFarBytes = 4 << 20
 )
 
-// farProject returns the files by which a project on another machine would start or allow something. They have no effect but that of rules that
+// Far returns the files by which a project on another machine would start or allow something. They have no effect but that of rules that
 // deny or ask. Here is the directory of this machine for what runs here.
-func farProject(ctx context.Context, e env.Environment, root, here string) *Project {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
+func Far(ctx context.Context, e env.Environment, root, here string) *Project {
 	s := &farScan{Snapshot: &trust.Snapshot{Root: root}, ctx: ctx, env: e, lists: map[string][]env.Info{}, room: maxFarBytes}
 	for _, name := range projectRules() { // first, because those that deny count, however many other files there are
 		s.place(trust.Place{Name: name, Kind: trust.Settings})
@@ -39,7 +37,7 @@ func farProject(ctx context.Context, e env.Environment, root, here string) *Proj
 		s.problem(".", fmt.Errorf("there are more than %d files that could start or allow something, so not all of them are named", maxFarFiles))
 	}
 	slices.SortFunc(s.Files, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
-	return &Project{Snapshot: s.Snapshot, Trusted: s.Empty(), here: here}
+	return &Project{Snapshot: s.Snapshot, Trusted: s.Empty(), Here: here}
 }
 
 // farScan holds the state of farProject.

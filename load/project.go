@@ -1,11 +1,14 @@
-package host
+package load
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/fault"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/userfiles"
@@ -23,16 +26,19 @@ type Project struct {
 	// Unknown says why the user's decision cannot be known.
 	Unknown error
 
-	here   string // the directory of this machine for what runs here, if the project is on another machine
-	unread bool   // what it brings was not looked at, so nobody knows whether it has something to trust
-	chosen bool   // the user has said that the project is trusted, so it is not just that it has nothing to trust
+	// Here is the directory of this machine for what runs here, if the project is on another machine.
+	Here string
+	// Unread says that what it brings was not looked at, so nobody knows whether it has something to trust.
+	Unread bool
+	// Chosen says that the user has said that the project is trusted, so it is not just that it has nothing to trust.
+	Chosen bool
 }
 
 // TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
 func TrustStore(getenv func(string) string) (*trust.Store, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
-		return nil, fail(ErrConfig, "there is no directory to keep decisions in: %w", err)
+		return nil, fault.Errorf(fault.ErrConfig, "there is no directory to keep decisions in: %w", err)
 	}
 	return trust.NewStore(filepath.Join(state, "attractor", "trust")), nil
 }
@@ -46,11 +52,11 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 	}
 	files, err := trust.Scan(root)
 	if err != nil {
-		return nil, cannotWork(root, err)
+		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", names.Shown(root), cause(err))
 	}
-	p := &Project{Snapshot: files, chosen: trusted}
+	p := &Project{Snapshot: files, Chosen: trusted}
 	if trusted && len(files.Problems) > 0 {
-		return nil, fail(ErrConfig, "the project %s cannot be trusted: %w", files.Root, files.Problems[0])
+		return nil, fault.Errorf(fault.ErrConfig, "the project %s cannot be trusted: %w", files.Root, files.Problems[0])
 	}
 	store, err := TrustStore(getenv)
 	if err == nil {
@@ -62,19 +68,19 @@ func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project
 	case err != nil:
 		p.Unknown, p.Decision.State = err, trust.Undecided
 	}
-	p.chosen = trusted || err == nil && p.Decision.State == trust.Trusted && !p.Decision.Since.IsZero()
-	p.Trusted = p.chosen || files.Empty()
+	p.Chosen = trusted || err == nil && p.Decision.State == trust.Trusted && !p.Decision.Since.IsZero()
+	p.Trusted = p.Chosen || files.Empty()
 	return p, nil
 }
 
-// unreadProject returns a project whose files do not count.
-func unreadProject(c *Config, root string) *Project {
-	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, chosen: c.TrustProject, unread: true}
+// Unread returns a project whose files do not count. Chosen says that the user trusts it.
+func Unread(root string, chosen bool) *Project {
+	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, Chosen: chosen, Unread: true}
 }
 
 // Untrusted returns a line that says which files have no effect and why, or "" if all have the effect that their user has decided on.
 func (p *Project) Untrusted() string {
-	if p.Trusted || p.here != "" || p.Unknown == nil && p.Decision.State == trust.Declined {
+	if p.Trusted || p.Here != "" || p.Unknown == nil && p.Decision.State == trust.Declined {
 		return ""
 	}
 	why := "is not trusted yet"
@@ -105,13 +111,13 @@ func (p *Project) changes() string {
 // UnusedRules returns a line that says which rules of the project that allow something have no effect and why, or "" if there are none. The project is
 // that of a directory which the user has named.
 func (p *Project) UnusedRules(dir string, getenv func(string) string) string {
-	u := unused{}
-	u.add("rules", p.unusedRules(getenv), p.because())
-	return u.text(dir)
+	u := Unused{}
+	u.Add("rules", p.AllowingRules(getenv), p.Because())
+	return u.Text(dir)
 }
 
-// unusedRules returns the rules of an untrusted project that would allow something. The user's own are not the project's.
-func (p *Project) unusedRules(getenv func(string) string) (list []string) {
+// AllowingRules returns the rules of an untrusted project that would allow something. The user's own are not the project's.
+func (p *Project) AllowingRules(getenv func(string) string) (list []string) {
 	if p.Trusted {
 		return nil
 	}
@@ -127,3 +133,29 @@ func (p *Project) unusedRules(getenv func(string) string) (list []string) {
 
 // mostFiles limits the files that a line names.
 const mostFiles = 3
+
+// Because returns why a project has no effect, as the end of a sentence about it.
+func (p *Project) Because() string {
+	switch {
+	case p.Here != "":
+		return "the project is on another machine, where its files can neither start nor allow anything"
+	case p.Unknown != nil:
+		return "it cannot be known whether you trust the project (" + p.Unknown.Error() + ")"
+	case len(p.Problems) > 0:
+		return "the project cannot be trusted (" + p.Problems[0].Error() + ")"
+	case p.Decision.State == trust.Declined:
+		return "you have declined to trust the project"
+	case p.Decision.State == trust.Changed:
+		return "the project has changed since you decided about it (" + p.changes() + ")"
+	}
+	return "the project is not trusted"
+}
+
+// cause returns what is wrong with a file, without its name.
+func cause(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}

@@ -1,4 +1,4 @@
-package host_test
+package load_test
 
 import (
 	"encoding/json"
@@ -8,20 +8,20 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/load"
 )
 
 // KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file holds, and leaves a file that it does not
 // understand alone. Concurrent calls lose nothing.
 func TestL3_KeepRules(t *testing.T) {
 	state := t.TempDir()
-	getenv := variables("XDG_STATE_HOME", state, "HOME", state)
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state, "HOME": state}[name] }
 	file := filepath.Join(state, "attractor", "rules.json")
 	errs := make(chan error)
 	names := []string{"Bash(one:*)", "Bash(two:*)", "Bash(three < 'four' & five)", "Edit(./**)"}
 	for _, name := range names {
 		go func() {
-			where, err := host.KeepRules(t.Context(), getenv, []string{name, "Bash(all:*)"})
+			where, err := load.KeepRules(t.Context(), getenv, []string{name, "Bash(all:*)"})
 			if err == nil && where != file {
 				err = errors.New(where)
 			}
@@ -58,7 +58,7 @@ func TestL3_KeepRules(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := host.KeepRules(t.Context(), getenv, []string{"Bash(y)"})
+		_, err := load.KeepRules(t.Context(), getenv, []string{"Bash(y)"})
 		if (err == nil) != kept {
 			t.Errorf("%q: %v", content, err)
 		}

@@ -1,4 +1,4 @@
-package host
+package load
 
 import (
 	"cmp"
@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/fault"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/trust"
@@ -38,29 +41,35 @@ func UserServers(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "mcp.json"), err
 }
 
-// OpenServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
-// a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
-func OpenServers(dir string, project *Project, given []mcp.Server, files []string, getenv func(string) string) (*Servers, error) {
-	return openServers(dir, project, given, files, getenv, true)
+// ServerOptions says which servers OpenServers reads.
+type ServerOptions struct {
+	Dir     string   // of the session
+	Project *Project // nil without one
+	Given   []mcp.Server
+	Files   []string // of the user's, by name
+	Getenv  func(string) string
+	// WithoutUser leaves the user's own file out.
+	WithoutUser bool
 }
 
-// openServers is OpenServers, with the servers of the user's own file or without.
-func openServers(dir string, project *Project, given []mcp.Server, files []string, getenv func(string) string, users bool) (*Servers, error) {
+// OpenServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
+// a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
+func OpenServers(o ServerOptions) (*Servers, error) {
 	s := &Servers{}
-	r := serverReader{Servers: s, dir: dir, project: project, getenv: getenv}
-	lists := [][]mcp.Server{r.given(given)}
-	for _, name := range files {
+	r := serverReader{Servers: s, dir: o.Dir, project: o.Project, getenv: o.Getenv}
+	lists := [][]mcp.Server{r.given(o.Given)}
+	for _, name := range o.Files {
 		data, err := userfiles.Read(name, maxServerFile+1)
 		if err != nil {
-			return nil, fail(ErrConfig, "cannot read the MCP servers: %w", err)
+			return nil, fault.Errorf(fault.ErrConfig, "cannot read the MCP servers: %w", err)
 		}
 		list, err := r.read(name, data, mcp.User)
 		if err != nil {
-			return nil, fail(ErrConfig, "cannot read the MCP servers: %w", err)
+			return nil, fault.Errorf(fault.ErrConfig, "cannot read the MCP servers: %w", err)
 		}
 		lists = append(lists, list)
 	}
-	if users {
+	if !o.WithoutUser {
 		lists = append(lists, r.users())
 	}
 	lists = append(lists, r.projects())
@@ -121,7 +130,7 @@ func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
 	if s.Origin != mcp.Project {
 		home := userfiles.HomeDir(r.getenv)
 		switch rest, below := strings.CutPrefix(s.Dir, "~/"); {
-		case s.Dir == "" && r.project != nil && !r.project.chosen:
+		case s.Dir == "" && r.project != nil && !r.project.Chosen:
 			return "", nil // an empty one that is made when it starts
 		case s.Dir == "~":
 			return home, nil
@@ -153,20 +162,15 @@ func (r *serverReader) variables(origin mcp.Origin) func(string) (string, error)
 		value := r.getenv(name)
 		switch {
 		case value == "" && name == "CLAUDE_PROJECT_DIR" && r.project != nil: // which files for Claude Code use
-			return cmp.Or(r.project.here, r.project.Root), nil
+			return cmp.Or(r.project.Here, r.project.Root), nil
 		case value == "":
 			return "", mcp.ErrUnset
-		case origin == mcp.Project && looksSecret(name, value) && r.project.Decision.State != trust.Trusted:
+		case origin == mcp.Project && env.LooksSecret(name, value) && r.project.Decision.State != trust.Trusted:
 			return "", fmt.Errorf("it looks like a secret, and nobody has allowed the project to have it: run attractor trust, which shows the name, " +
 				"or write the server into a file of your own (attractor run --mcp)")
 		}
 		return value, nil
 	}
-}
-
-// looksSecret reports whether commands do not get a variable because it looks like a secret.
-func looksSecret(name, value string) bool {
-	return len(env.FilterVars(env.VarsDefault, []string{name + "=" + value}, nil)) == 0
 }
 
 // users returns the servers of the user's own file, if there is one.
@@ -200,7 +204,7 @@ func (r *serverReader) projects() []mcp.Server {
 		return nil
 	}
 	if !r.project.Trusted {
-		r.Untrusted, r.Why = mcp.Names(f.Data), r.project.because()
+		r.Untrusted, r.Why = mcp.Names(f.Data), r.project.Because()
 		return nil
 	}
 	if r.unread {
@@ -214,19 +218,46 @@ func (r *serverReader) projects() []mcp.Server {
 	return list
 }
 
-// because returns why a project has no effect, as the end of a sentence about it.
-func (p *Project) because() string {
-	switch {
-	case p.here != "":
-		return "the project is on another machine, where its files can neither start nor allow anything"
-	case p.Unknown != nil:
-		return "it cannot be known whether you trust the project (" + p.Unknown.Error() + ")"
-	case len(p.Problems) > 0:
-		return "the project cannot be trusted (" + p.Problems[0].Error() + ")"
-	case p.Decision.State == trust.Declined:
-		return "you have declined to trust the project"
-	case p.Decision.State == trust.Changed:
-		return "the project has changed since you decided about it (" + p.changes() + ")"
+// errAway says why a server without a cwd does not start in the directory of the session. Most
+// interpreters and launchers load code from the directory in which they start.
+var errAway = errors.New("it starts in an empty directory, because it could run code of the project, " +
+	`which nobody has trusted. To start it in the directory of every session, write "cwd": "." into its entry; ` +
+	"to trust the project, run: attractor trust")
+
+// IsAway reports whether a server starts in an empty directory that is made for it: its entry names
+// none, and nobody has trusted the project.
+func IsAway(s *mcp.Server) bool { return s.Origin == mcp.User && s.Command != "" && s.Dir == "" }
+
+// warnAway adds a problem for each server that starts in an empty directory.
+func (s *Servers) warnAway() {
+	for i := range s.List {
+		if one := &s.List[i]; IsAway(one) && !one.Off {
+			s.Problems = append(s.Problems, &mcp.Problem{File: one.File, Server: one.Name, Err: errAway})
+		}
 	}
-	return "the project is not trusted"
+}
+
+// One returns the server with a name.
+func (s *Servers) One(name string) ([]mcp.Server, error) {
+	var known []string
+	for i := range s.List {
+		if s.List[i].Name == name {
+			return s.List[i : i+1 : i+1], nil
+		}
+		known = append(known, s.List[i].Name)
+	}
+	if slices.Contains(s.Untrusted, name) {
+		return nil, fault.Errorf(fault.ErrConfig, "the MCP server %s is not started, because %s; to see it and decide, run: attractor trust", name, s.Why)
+	}
+	hint := "to list the servers, run: attractor mcp list"
+	if near := names.Near(name, known); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	for _, problem := range s.Problems {
+		var about *mcp.Problem
+		if errors.As(problem, &about) && about.Server == name {
+			return nil, fault.Errorf(fault.ErrConfig, "%w", problem)
+		}
+	}
+	return nil, fault.Errorf(fault.ErrConfig, "there is no MCP server %s; %s", name, hint)
 }

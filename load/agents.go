@@ -1,4 +1,4 @@
-package host
+package load
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func OpenAgents(project *Project, getenv func(string) string) *AgentFiles {
 			continue
 		}
 		if !project.Trusted {
-			a.Untrusted, a.Why = append(a.Untrusted, strings.TrimSuffix(path.Base(f.below), ".md")), project.because()
+			a.Untrusted, a.Why = append(a.Untrusted, strings.TrimSuffix(path.Base(f.below), ".md")), project.Because()
 			continue
 		}
 		a.add(f)

@@ -1,0 +1,28 @@
+package names
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Some returns some of the names that a project has chosen, on one line.
+func Some(all []string) string {
+	var shown []string
+	for _, name := range all[:min(len(all), mostNames)] {
+		if len(name) > maxName {
+			name = strings.ToValidUTF8(name[:maxName], "") + "..."
+		}
+		shown = append(shown, Shown(name))
+	}
+	more := ""
+	if n := len(all) - len(shown); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(shown, ", ") + more
+}
+
+// The limits of the names on a line, and of the bytes of a name.
+const (
+	mostNames = 10
+	maxName   = 64
+)
