@@ -2,18 +2,22 @@ package attractor
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/secret"
 )
 
 // Config says what a session is. The zero value is a session in the current directory, with the
@@ -41,6 +45,9 @@ type Config struct {
 	Mode permit.Mode
 	// Ask asks a person about them. Without it and an Inbox they are refused.
 	Ask permit.Asker
+	// Interactive says that a person or a client can change mode and model while the session runs. The
+	// model then has the tool that leaves plan mode, which it also has if Mode is permit.ModePlan.
+	Interactive bool
 	// Inbox keeps what people are asked until an answer comes by its id: about calls, and questions of
 	// the model. It takes the place of Ask, and belongs to one session.
 	Inbox *permit.Inbox
@@ -54,6 +61,9 @@ type Config struct {
 	Load Load
 	// TrustProject trusts what the project's files start and allow, whatever the user has decided.
 	TrustProject bool
+	// Settings are values of settings, as docs/configuration.md lists them. They count before those of
+	// files and variables, and after what else the Config says.
+	Settings []Setting
 
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
@@ -61,10 +71,12 @@ type Config struct {
 	// with a UUID.
 	ID string
 	// Resume is the id of a session of the Store that goes on, or a prefix of it. Fork begins a new
-	// session with its turns up to Turn; 0 means all. At most one of ID, Resume and Fork is set, but for
+	// session with its turns up to Turn; 0 means all. Continue goes on with the newest session of Dir that
+	// has an input and that nobody has open. At most one of ID, Resume, Fork and Continue is set, but for
 	// the ID of a fork.
 	Resume, Fork string
 	Turn         int
+	Continue     bool
 
 	// Effort is the level of effort. Empty means the provider's default.
 	Effort string
@@ -91,8 +103,12 @@ type Config struct {
 	Env env.Environment
 	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i box,
 	// where files and commands are. Dir is a directory there. Where attractor-env is not in PATH there,
-	// it is uploaded if it is beside this program or in PATH here; else a shell does the work.
+	// what EnvHelper returns is uploaded; nil looks beside this program and in PATH here. Where there is
+	// none, a shell does the work.
 	EnvCommand []string
+	EnvHelper  Helper
+	// Here has what counts only for a session on this machine.
+	Here Here
 	// Limits bounds what commands may use.
 	Limits env.Limits
 
@@ -101,9 +117,18 @@ type Config struct {
 	// Servers are MCP servers to start, beside those of files that count. One without a Dir starts in an
 	// empty directory, unless TrustProject is set.
 	Servers []mcp.Server
+	// MCPWait is how long the session waits for servers that are still starting, so that the first
+	// request to the model has their tools. Zero means 10 s, and less means not at all.
+	MCPWait time.Duration
 	// LanguageServers says what an edit has broken: names separated by commas, or auto. Empty means none.
 	// They need a sandbox or TrustProject, because they read the project's build files.
 	LanguageServers string
+
+	// Checks are commands that decide whether an input is done.
+	Checks Checks
+	// Checkpoints is a directory in which the trees are kept to which the session's changes can be taken
+	// back, such as [undo.UserStore]. Empty keeps none.
+	Checkpoints string
 
 	// Vars holds variables such as ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL that count before those of
 	// the process. Commands do not get them.
@@ -111,10 +136,35 @@ type Config struct {
 	// Secrets holds values to mask, by their names, beside the secrets of the process's environment and
 	// of Vars.
 	Secrets map[string]string
+	// Debug gets a log of the session, with its requests to models and their responses, without secrets.
+	Debug io.Writer
+	// Instrument adds what observes the session to its options, after all else. The masker knows the
+	// session's secrets.
+	Instrument func(o *agent.Options, secrets *secret.Masker)
 	// Options changes the options of the session before it begins, such as its Policy, Tools and Ledger.
 	// It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env, Journal and
 	// State stay as they are.
 	Options func(*agent.Options)
+
+	continued, inUse string // the directory of Continue, and which newer session of it another process has open
+}
+
+// Setting is a value of a setting.
+type Setting struct {
+	Key    string   // such as budget_usd
+	Values []string // as the command's flag takes them; only lists have several
+	From   string   // who says so, for messages, such as --budget-usd
+}
+
+// Set puts a setting in the place of the one with its key.
+func (c *Config) Set(key, from string, values ...string) {
+	c.Unset(key)
+	c.Settings = append(c.Settings, Setting{key, values, from})
+}
+
+// Unset removes the settings with the keys.
+func (c *Config) Unset(keys ...string) {
+	c.Settings = slices.DeleteFunc(slices.Clone(c.Settings), func(s Setting) bool { return slices.Contains(keys, s.Key) })
 }
 
 // Load says whose files count. Zero means nobody's; LoadUser | LoadProject means all.
@@ -130,13 +180,37 @@ const (
 	LoadProject
 )
 
-// check returns an error if fields contradict each other.
-func (c *Config) check() error {
+// Check returns an error if a provider, profile, session or directory does not exist, or if fields
+// contradict each other. It opens nothing. It chooses the session to Continue.
+func (c *Config) Check(ctx context.Context) error {
+	w, err := c.wiring()
+	if err != nil {
+		return err
+	}
+	if err := w.check(ctx); err != nil {
+		return err
+	}
+	c.Resume, c.Dir, c.EnvCommand, c.Continue, c.continued, c.inUse = w.Resume, w.Dir, w.EnvCommand, w.Continue, w.continued, w.inUse
+	return nil
+}
+
+// CheckProvider returns an error if the environment lacks what the provider of a new session needs. It
+// makes no request.
+func (c *Config) CheckProvider() error {
+	w, err := c.wiring()
+	if err != nil {
+		return err
+	}
+	return w.checkProvider()
+}
+
+// contradiction returns an error if fields contradict each other.
+func (c *Config) contradiction() error {
 	switch {
 	case c.Ask != nil && c.Inbox != nil:
 		return errors.New("the configuration has both Ask and Inbox: leave one out")
-	case c.Resume != "" && (c.Fork != "" || c.ID != ""):
-		return errors.New("the configuration has Resume and another session beside it: leave out Fork and ID")
+	case c.Resume != "" && (c.Fork != "" || c.ID != "") || c.Continue && (c.Resume != "" || c.Fork != "" || c.ID != ""):
+		return errors.New("the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
 	case c.Env != nil && len(c.EnvCommand) > 0:
 		return errors.New("the configuration has both Env and EnvCommand: leave one out")
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
@@ -145,37 +219,48 @@ func (c *Config) check() error {
 	return nil
 }
 
-// host returns the configuration for the wiring.
-func (c *Config) host() host.Config {
-	h := host.Config{
-		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn,
-		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, AddDirs: c.AddDirs, Limits: c.Limits, Sandbox: c.Sandbox,
-		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject, Embedded: true,
-		Mode: c.Mode, Asker: c.Ask, AllowTools: c.Allow, DenyTools: c.Deny, Rules: c.RuleFiles,
-		Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
-		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers,
-		Interactive: c.Ask != nil || c.Inbox != nil,
-		Secrets:     c.Secrets, MCPWait: host.DefaultMCPWait, Environ: os.Environ(), Getenv: func(name string) string {
+// wiring returns the configuration with the settings of the user, for the wiring.
+func (c *Config) wiring() (*config, error) {
+	if err := c.contradiction(); err != nil {
+		return nil, err
+	}
+	w := &config{
+		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn, Continue: c.Continue, continued: c.continued, inUse: c.inUse,
+		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here, AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox,
+		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject,
+		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny), Rules: slices.Clip(c.RuleFiles),
+		Interactive: c.Interactive || c.Inbox != nil,
+		Fallbacks:   c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
+		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
+		Checks: c.Checks, Checkpoints: c.Checkpoints, Instrument: c.Instrument,
+		Secrets: c.Secrets, Environ: os.Environ(), Getenv: func(name string) string {
 			return cmp.Or(c.Vars[name], os.Getenv(name))
 		},
 	}
+	switch log := c.Debug.(type) {
+	case nil:
+	case *debuglog.Log:
+		w.Debug = log
+	default:
+		w.Debug = debuglog.To("the debug log", log)
+	}
 	if provider, model, both := strings.Cut(c.Model, "/"); c.Model != "" {
-		h.Provider = &provider
+		w.Provider = &provider
 		if both {
-			h.Model = &model
+			w.Model = &model
 		}
 	}
 	if c.ContextWindow > 0 {
-		h.ContextWindow = &host.Window{Tokens: c.ContextWindow}
+		w.ContextWindow = &Window{Tokens: c.ContextWindow}
 	}
 	if c.Effort != "" {
-		h.Effort = &c.Effort
+		w.Effort = &c.Effort
 	}
 	if c.Native {
-		h.Native = &c.Native
+		w.Native = &c.Native
 	}
 	if c.Inbox != nil {
-		h.Asker = c.Inbox.Approve
+		w.Asker = c.Inbox.Approve
 	}
-	return h
+	return w, c.applySettings(w)
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
@@ -22,7 +21,7 @@ import (
 // and Close may be called more than once.
 type Session struct {
 	*agent.Session
-	setup *host.Setup
+	setup *Setup
 	end   context.CancelFunc // of what starts beside the session
 
 	mu       sync.Mutex
@@ -35,27 +34,10 @@ type Session struct {
 // A program that has keys in its environment calls [env.Conceal] first, so that commands do not find
 // them in its memory.
 func Open(ctx context.Context, c Config) (*Session, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	h := c.host()
-	var err error
-	if h.Settings, err = c.settings(h.Getenv); err != nil {
-		return nil, err
-	}
-	if c.ID != "" && c.Store != nil && c.Fork == "" {
-		known, err := has(ctx, c.Store, c.ID)
-		if err != nil {
-			return nil, err
-		}
-		if known {
-			h.ID, h.Resume = "", c.ID
-		}
-	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
 	s := &Session{end: end}
-	err = s.open(life, &c, h)
+	err := s.open(life, &c)
 	if !stop() { // ctx has ended
 		if err == nil {
 			err = s.Close()
@@ -70,25 +52,12 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 }
 
 // open opens the session.
-func (s *Session) open(ctx context.Context, c *Config, h host.Config) (err error) {
-	if s.setup, err = host.Open(ctx, h); err != nil {
+func (s *Session) open(ctx context.Context, c *Config) (err error) {
+	if s.setup, err = Prepare(ctx, *c); err != nil {
 		return err
 	}
 	o := &s.setup.Options
-	fallbacks := o.Fallbacks
-	o.Policy, o.Limits = host.DefaultPolicy(), host.DefaultLimits()
-	o.Fallbacks, o.Budget = fallbacks, c.Budget
-	s.setup.Limit(o)
 	s.setup.Gate.HowToAllow = howToAllow
-	if c.Inbox != nil {
-		o.Questions = &agent.Questions{Answer: c.Inbox.Question}
-	}
-	o.OnEvent = c.OnEvent
-	if c.Options != nil {
-		kept := *o
-		c.Options(o)
-		o.Client, o.Env, o.Journal, o.State = kept.Client, kept.Env, kept.Journal, kept.State
-	}
 	o.OnEvent = s.watch(o.OnEvent)
 	for _, err := range s.setup.Unmasked {
 		s.warn(err.Error())
@@ -102,8 +71,43 @@ func (s *Session) open(ctx context.Context, c *Config, h host.Config) (err error
 	return nil
 }
 
-// maxWarnings limits the warnings that a session keeps.
-const maxWarnings = 100
+// Prepare is the first half of Open, for hosts that change options or show something before the session
+// starts: it reads, opens and connects what the Config says, and starts its servers. The caller calls
+// Start and, after the session, Close. If ctx ends, servers that are still starting end with it.
+func Prepare(ctx context.Context, c Config) (*Setup, error) {
+	w, err := c.wiring()
+	if err != nil {
+		return nil, err
+	}
+	if c.ID != "" && c.Store != nil && c.Fork == "" {
+		known, err := has(ctx, c.Store, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			w.ID, w.Resume = "", c.ID
+		}
+	}
+	s, err := prepare(ctx, *w)
+	if err != nil {
+		return nil, err
+	}
+	o := &s.Options
+	fallbacks := o.Fallbacks
+	o.Policy, o.Limits = DefaultPolicy(), DefaultLimits()
+	o.Fallbacks, o.Budget = fallbacks, c.Budget
+	s.limit(o)
+	if c.Inbox != nil {
+		o.Questions = &agent.Questions{Answer: c.Inbox.Question}
+	}
+	o.OnEvent = c.OnEvent
+	if c.Options != nil {
+		kept := *o
+		c.Options(o)
+		o.Client, o.Env, o.Journal, o.State = kept.Client, kept.Env, kept.Journal, kept.State
+	}
+	return s, nil
+}
 
 // watch returns an OnEvent that also keeps warnings.
 func (s *Session) watch(show func(agent.Event)) func(agent.Event) {
@@ -193,20 +197,8 @@ func (s *Session) Servers() []mcp.Status {
 	return s.setup.Servers.Status()
 }
 
-// Command is what can be called by /NAME: a skill or a command of a file.
-type Command struct {
-	Name        string // without the slash
-	Description string
-	Hint        string // what its arguments are, for people
-}
-
-// Commands returns the commands of the session, by their names.
-func (s *Session) Commands() (list []Command) {
-	for _, c := range s.setup.Commands() {
-		list = append(list, Command{c.Name, c.Description, c.Hint})
-	}
-	return list
-}
+// Commands returns the commands of the session, by their names, besides the prompts of MCP servers.
+func (s *Session) Commands() []Command { return s.setup.Commands() }
 
 // SubmitCommand is Submit with a line that may call a command, such as /review main.go, or a prompt of
 // an MCP server. /NAME alone that is no command is an error; any other line is submitted as it is.

@@ -1,34 +1,51 @@
 package attractor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
-// settings returns the settings of the session: those of the configuration, which count before all
-// others, and those of the user if they are loaded.
-func (c *Config) settings(getenv func(string) string) (*settings.Values, error) {
+// theProgram is where settings come from that are fields of the configuration. They are in their place
+// already, and stand among the others so that these do not loosen or replace them.
+const theProgram = "the program"
+
+// applySettings puts the Settings and those of the user, if they are loaded, into the configuration of
+// the wiring, as far as they count. Those of the project follow when it is read.
+func (c *Config) applySettings(w *config) error {
 	values := c.given()
+	for _, s := range c.Settings {
+		if !slices.ContainsFunc(values, func(v settings.Value) bool { return v.Key == s.Key }) {
+			values = append(values, settings.Value{Key: s.Key, Text: s.Values, Origin: settings.Origin{Place: settings.PlaceFlag, Name: s.From}})
+		}
+	}
 	if c.Load&LoadUser != 0 {
-		users, err := settings.Users(getenv)
+		users, err := settings.Users(w.Getenv)
 		if err != nil {
-			return nil, &host.Error{Kind: host.ErrConfig, Err: err}
+			return fail(ErrConfig, "%w", err)
 		}
 		values = append(values, users...)
 	}
-	return settings.Choose(values, c.resumes()), nil
+	w.Settings = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
+	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser} {
+		for _, v := range w.Settings.Of(place) {
+			if v.Origin.Name == theProgram {
+				continue
+			}
+			if err := w.apply(&v); err != nil {
+				return fail(ErrConfig, "%s: %s %w", v.Origin, v.Key, err)
+			}
+		}
+	}
+	return nil
 }
-
-// resumes reports whether the session is an earlier one, or a fork of one.
-func (c *Config) resumes() bool { return c.Resume != "" || c.Fork != "" }
 
 // given returns the settings that the configuration has, so that no file loosens or replaces them.
 func (c *Config) given() (values []settings.Value) {
 	give := func(key string, texts ...string) {
-		values = append(values, settings.Value{Key: key, Text: texts, Origin: settings.Origin{Place: settings.PlaceFlag, Name: "the program"}})
+		values = append(values, settings.Value{Key: key, Text: texts, Origin: settings.Origin{Place: settings.PlaceFlag, Name: theProgram}})
 	}
 	text := func(key, value string) {
 		if value != "" {

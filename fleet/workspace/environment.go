@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/env/remote"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/fleet"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
@@ -178,7 +178,7 @@ func openThere(ctx context.Context, e Environment, t fleet.Task) (_ *place, err 
 }
 
 func dialOptions(dir string) remote.DialOptions {
-	return remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}, Helper: host.EnvHelper}
+	return remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}, Helper: attractor.EnvHelper}
 }
 
 // makeDirThere makes an empty directory and returns its path.

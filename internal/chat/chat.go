@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/dialog"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
@@ -20,14 +20,12 @@ import (
 type Options struct {
 	// Config is the configuration of the first session. Run adds those who are asked. Sessions that the person changes to have a configuration of
 	// their own where they were begun with one.
-	Config host.Config
-	// Apply adds to the options of each session before it starts. It may be nil.
-	Apply func(*host.Setup)
+	Config attractor.Config
 	// Opened returns what a person should know of a session that was opened, as whole lines.
-	Opened func(*host.Setup) string
+	Opened func(*attractor.Setup) string
 	// View, if set, shows each session on a page, which can steer it, from before its start on. It returns what a person should know of that,
 	// as whole lines.
-	View func(*host.Setup, *protocol.Page) string
+	View func(*attractor.Setup, *protocol.Page) string
 	// Prompt is the first message. Empty means that the person types it.
 	Prompt string
 	// Images go with the first message.
@@ -130,13 +128,13 @@ type program struct {
 
 // conversation is a session that is open.
 type conversation struct {
-	config  host.Config
-	setup   *host.Setup
+	config  attractor.Config
+	setup   *attractor.Setup
 	session *agent.Session
 	view    *render.Session
-	names   []host.Command // what can be called by /NAME
-	used    bool           // it has an input
-	steered int            // messages that were sent while it worked and that the model has not got
+	names   []attractor.Command // what can be called by /NAME
+	used    bool                // it has an input
+	steered int                 // messages that were sent while it worked and that the model has not got
 	live    *render.Live
 	working atomic.Bool // on a message
 	end     func()      // ends the starts of servers; nil in tests

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sessions"
@@ -113,14 +113,14 @@ func (p *program) chooseModel(arguments string) {
 		p.say(b.String())
 		return
 	}
-	to := host.Model{ID: arguments}
+	to := attractor.Model{ID: arguments}
 	for _, m := range setup.Models() {
 		if m.Provider+"/"+m.ID == arguments || m.ID == arguments && to.Provider != provider {
 			to = m
 		}
 	}
 	if before, after, ok := strings.Cut(arguments, "/"); ok && to.Provider == "" {
-		if _, err := host.FindProvider(before); err == nil {
+		if _, err := attractor.FindProvider(before); err == nil {
 			to.Provider, to.ID = before, after
 		}
 	}
@@ -219,7 +219,9 @@ func (p *program) clear(string) {
 	c.Resume, c.Fork, c.Turn = "", "", 0
 	if p.current != nil {
 		provider, model, effort := p.current.setup.Model()
-		c.Dir, c.Provider, c.Model, c.Effort = p.current.setup.Machine.WorkDir(), &provider, &model, &effort
+		c.Unset("provider", "model")
+		c.Set("effort", "the conversation", effort)
+		c.Dir, c.Model = p.current.setup.Machine.WorkDir(), provider+"/"+model
 		c.EnvCommand = p.current.setup.EnvCommand()
 		c.Mode = p.current.setup.Mode()
 	}
@@ -228,13 +230,14 @@ func (p *program) clear(string) {
 
 // another returns the configuration for a session that exists. It keeps its own directory, provider, model and effort. A mode that the person has left
 // does not come back.
-func (p *program) another() host.Config {
+func (p *program) another() attractor.Config {
 	if p.current != nil && p.current.setup.Mode() != p.Config.Mode {
 		p.Config.Mode = ""
 	}
 	c := p.Config
 	c.Resume, c.Fork, c.Turn, c.Dir, c.EnvCommand = "", "", 0, "", nil
-	c.Provider, c.Model, c.Effort, c.Fallbacks = nil, nil, nil, nil
+	c.Model = ""
+	c.Unset("provider", "model", "effort", "fallback")
 	return c
 }
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/dialog"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
@@ -19,20 +19,20 @@ import (
 type viewed struct {
 	*program
 	asks  *protocol.Asks
-	setup *host.Setup
+	setup *attractor.Setup
 	page  *protocol.Page
 }
 
 // newViewed returns what asks both the person at the terminal and the page.
 func (p *program) newViewed() *viewed {
 	v := &viewed{program: p}
-	v.asks = protocol.NewAsks(func(ev host.Event) { v.setup.Tell(ev) }, render.Question)
+	v.asks = protocol.NewAsks(func(ev attractor.Event) { v.setup.Tell(ev) }, render.Question)
 	v.asks.Beside(p.approve, p.reply)
 	return v
 }
 
 // join shows the page a session that is about to start.
-func (v *viewed) join(setup *host.Setup) {
+func (v *viewed) join(setup *attractor.Setup) {
 	if v == nil {
 		return
 	}

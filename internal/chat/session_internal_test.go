@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/longsession"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
@@ -36,7 +36,7 @@ func withSession(t *testing.T) (*program, *conversation) {
 	p := &program{ctx: t.Context(), posts: make(chan func()), ended: make(chan struct{})}
 	p.history, _ = tty.OpenHistory("") // which reads no file
 	p.front = blank{p}
-	return p, &conversation{session: session, setup: &host.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive(nil)}
+	return p, &conversation{session: session, setup: &attractor.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive(nil)}
 }
 
 // What a resumed session shows of its last answer has no secret, although the history has the answer as the model wrote it.
@@ -75,7 +75,7 @@ func TestN3_LeavingDoesNotGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.leaving = true
-	p.opened(host.Config{}, c, "", nil)
+	p.opened(attractor.Config{}, c, "", nil)
 	if p.current != c || p.task != nil {
 		t.Errorf("the session works on: %+v", p.task)
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -41,8 +41,8 @@ func (p *program) start(t *task, work func(ctx context.Context) func()) {
 }
 
 // open opens a session. The first message may be empty.
-func (p *program) open(c host.Config, first string) {
-	c.Asker = p.approve
+func (p *program) open(c attractor.Config, first string) {
+	c.Ask = p.approve
 	style := p.Style
 	p.start(&task{what: "starting", starts: true}, func(ctx context.Context) func() {
 		made, err := p.beginUnder(ctx, c, style)
@@ -51,7 +51,7 @@ func (p *program) open(c host.Config, first string) {
 }
 
 // beginUnder opens and starts a session, unless ctx ends before. MCP servers may go on starting after that, until the session is closed.
-func (p *program) beginUnder(ctx context.Context, c host.Config, style render.Style) (*conversation, error) {
+func (p *program) beginUnder(ctx context.Context, c attractor.Config, style render.Style) (*conversation, error) {
 	life, end := context.WithCancel(p.ctx)
 	stop := context.AfterFunc(ctx, end)
 	made, err := p.begin(life, c, style)
@@ -67,20 +67,17 @@ func (p *program) beginUnder(ctx context.Context, c host.Config, style render.St
 }
 
 // begin opens and starts a session.
-func (p *program) begin(ctx context.Context, c host.Config, style render.Style) (*conversation, error) {
+func (p *program) begin(ctx context.Context, c attractor.Config, style render.Style) (*conversation, error) {
 	reply, page := p.reply, (*viewed)(nil)
 	if p.View != nil {
 		page = p.newViewed()
-		c.Asker, reply = page.asks.Approve, page.asks.Question
+		c.Ask, reply = page.asks.Approve, page.asks.Question
 	}
-	setup, err := host.Open(ctx, c)
+	setup, err := attractor.Prepare(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	made := &conversation{config: c, setup: setup, view: render.NewSession(style), live: render.NewLive(setup.Options.Client.Models)}
-	if p.Apply != nil {
-		p.Apply(setup)
-	}
 	setup.Options.Questions = &agent.Questions{Answer: reply}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
 	setup.OnMode = func(permit.Mode) { p.modeChanged() }
@@ -99,7 +96,7 @@ func (p *program) begin(ctx context.Context, c host.Config, style render.Style) 
 }
 
 // opened goes on after a session was opened, or could not be.
-func (p *program) opened(c host.Config, made *conversation, first string, err error) {
+func (p *program) opened(c attractor.Config, made *conversation, first string, err error) {
 	switch {
 	case err == nil:
 		asked := !p.begun && first == "" && p.waiting == "" // by the command line, to go on
@@ -154,7 +151,7 @@ func (p *program) first(text string) {
 }
 
 // change closes the session and opens another one.
-func (p *program) change(c host.Config) {
+func (p *program) change(c attractor.Config) {
 	p.close(func() { p.open(c, "") })
 }
 

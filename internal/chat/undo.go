@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/checkpoint"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/undo"
 )
 
@@ -54,7 +54,7 @@ func (p *program) takeBack(c undo.Options) {
 }
 
 // undone plans an undo, asks about it and carries it out. It returns what it did.
-func (p *program) undone(ctx context.Context, setup *host.Setup, c undo.Options) (said string, err error) {
+func (p *program) undone(ctx context.Context, setup *attractor.Setup, c undo.Options) (said string, err error) {
 	u, err := setup.PlanUndo(ctx, c)
 	if err != nil {
 		return "", err

@@ -12,8 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/acp"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/sessions"
@@ -80,10 +81,12 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 		return hostError(err)
 	}
 	config.Instrument = t.program.Instrument
-	if config.Debug, err = openDebug(f.debug, t); err != nil {
+	log, err := openDebug(f.debug, t)
+	if err != nil {
 		return err
 	}
-	defer closeDebug(config.Debug, t)
+	defer closeDebug(log, t)
+	config.Debug = log
 	if in, _ := bothTerminals(t); in != nil {
 		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
 	}
@@ -92,7 +95,7 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	e := &editor{sessionFlags: f, config: config, terminal: t, opened: map[*host.Setup]bool{}}
+	e := &editor{sessionFlags: f, config: config, log: log, terminal: t, opened: map[*attractor.Setup]bool{}}
 	stopper.began(cancel, e.killNow)
 	err = e.agent().Serve(ctx, t.in, t.out)
 	if code := stopper.stop(); code != 0 {
@@ -108,21 +111,22 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 type editor struct {
 	*sessionFlags
 	terminal
-	config host.Config
+	config attractor.Config
+	log    *debuglog.Log // nil without --debug
 
 	mu     sync.Mutex
-	opened map[*host.Setup]bool
+	opened map[*attractor.Setup]bool
 }
 
 // note notes a session that is open.
-func (e *editor) note(s *host.Setup) {
+func (e *editor) note(s *attractor.Setup) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.opened[s] = true
 }
 
 // close closes what a session has besides itself.
-func (e *editor) close(s *host.Setup) error {
+func (e *editor) close(s *attractor.Setup) error {
 	err := s.Close()
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,7 +157,7 @@ func (e *editor) agent() *acp.Agent {
 	if e.config.Store != nil {
 		a.Resumes, a.List, a.Delete = true, e.list, e.remove
 	}
-	a.Logger = e.config.Debug.Logger(environmentSecrets())
+	a.Logger = e.log.Logger(environmentSecrets())
 	return a
 }
 
@@ -174,11 +178,11 @@ func (e *editor) authenticate(context.Context, string) error {
 func editorError(err error) error {
 	code := acp.CodeInternal
 	switch {
-	case errors.Is(err, host.ErrNoKey), errors.Is(err, host.ErrNoProvider), errors.Is(err, host.ErrNoServer), errors.Is(err, host.ErrFallback):
+	case errors.Is(err, attractor.ErrNoKey), errors.Is(err, attractor.ErrNoProvider), errors.Is(err, attractor.ErrNoServer), errors.Is(err, attractor.ErrFallback):
 		code = acp.CodeAuthRequired
 	case errors.Is(err, sessions.ErrNotFound):
 		code = acp.CodeNotFound
-	case errors.Is(err, host.ErrConfig), errors.Is(err, host.ErrNoModel):
+	case errors.Is(err, attractor.ErrConfig), errors.Is(err, attractor.ErrNoModel):
 		code = acp.CodeInvalidParams
 	}
 	return acp.Errorf(code, "%s", render.Error(environmentSecrets().String(strings.TrimSpace(err.Error()))))

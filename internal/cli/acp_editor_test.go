@@ -77,7 +77,7 @@ func (h *home) newEditor(args ...string) *scriptedEditor {
 // newEditorWith is newEditor with variables.
 func (h *home) newEditorWith(vars []string, args ...string) *scriptedEditor {
 	h.Helper()
-	cmd := attractor(h.T, append([]string{"acp"}, args...)...)
+	cmd := attractorCommand(h.T, append([]string{"acp"}, args...)...)
 	cmd.Env = append(append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home), vars...)
 	return startEditor(h.T, cmd)
 }

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/acp"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
@@ -35,29 +35,28 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		}
 	}
 	config := e.config
-	config.Resume, config.Asker, config.Servers = o.Resume, e.asker(o.Client), editorServers(o.Servers)
+	config.Resume, config.Ask, config.Servers = o.Resume, e.asker(o.Client), editorServers(o.Servers)
 	config.Interactive = true
 	if o.Resume != "" && config.EnvCommand == nil { // --dir is for new sessions
 		config.Dir = ""
 	}
-	config.Here = host.Here{Dir: o.Dir, AddDirs: o.Dirs}
+	config.Here = attractor.Here{Dir: o.Dir, AddDirs: o.Dirs}
 	dirs := []string{o.Dir}
 	for _, dir := range slices.Concat(config.AddDirs, o.Dirs) {
-		if abs, err := filepath.Abs(dir); err == nil { // otherwise host.Open fails
+		if abs, err := filepath.Abs(dir); err == nil { // otherwise attractor.Open fails
 			dirs = append(dirs, abs)
 		}
 	}
 	config.Here.Files = func(local env.Environment) env.Environment { return o.Client.Files(ctx, local, dirs...) }
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // MCP servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
-	setup, err := host.Open(life, config)
+	setup, err := attractor.Prepare(life, config)
 	if err != nil {
 		end()
 		return nil, editorError(err)
 	}
 	e.note(setup)
 	closeSetup := func() error { end(); return e.close(setup) }
-	e.apply(setup)
 	options := &setup.Options
 	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(), agent.StayOnFailure
 	spent := 0.0
@@ -90,7 +89,7 @@ func editorServers(list []acp.Server) (servers []mcp.Server) {
 }
 
 // tell tells the person what they should know of a session that was opened.
-func (e *editor) tell(client *acp.Client, setup *host.Setup) {
+func (e *editor) tell(client *acp.Client, setup *attractor.Setup) {
 	var told bytes.Buffer
 	tellOpened(terminal{in: e.in, out: &told, err: &told}, setup)
 	for line := range strings.Lines(told.String()) {
@@ -147,12 +146,12 @@ func permissionFor(q permit.Question) acp.Permission {
 
 // editorSession is a session of an editor.
 type editorSession struct {
-	*host.Setup
+	*attractor.Setup
 	session *agent.Session
 }
 
 // replay returns the function that yields the events of the session from before, or nil if sessions are not kept.
-func (r *editorSession) replay(c host.Config) func(context.Context, func(agent.Event)) error {
+func (r *editorSession) replay(c attractor.Config) func(context.Context, func(agent.Event)) error {
 	if c.Store == nil {
 		return nil
 	}
@@ -258,7 +257,7 @@ func (r *editorSession) set(ctx context.Context, id, value string) error {
 
 // plainHostError returns an error of the user's as one of the request. It leaves other errors as they are.
 func plainHostError(err error) error {
-	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+	if wrong := (*attractor.Error)(nil); errors.As(err, &wrong) {
 		return acp.Errorf(acp.CodeInvalidParams, "%s", render.Error(err.Error()))
 	}
 	return err

@@ -22,7 +22,7 @@ import (
 // askingRun returns a run that asks, with a model whose turns are these.
 func askingRun(t *testing.T, h *home, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := attractor(t, append([]string{"run", "--no-journal", "--dir", h.dir}, args...)...)
+	cmd := attractorCommand(t, append([]string{"run", "--no-journal", "--dir", h.dir}, args...)...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	return cmd

@@ -71,7 +71,7 @@ func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string,
 	if fault != nil && slices.Contains([]fakellm.FaultKind{fakellm.FaultSilence, fakellm.FaultHang, fakellm.FaultPings}, fault.Kind) {
 		idle = "3s" // long enough for the healthy second request on a busy machine
 	}
-	cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
+	cmd := attractorCommand(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
 		"--idle-timeout", idle, "--dir", dir, "do the work")
 	cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 	got := runCommand(t, cmd)
@@ -260,7 +260,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := attractor(t, tt.args...)
+			cmd := attractorCommand(t, tt.args...)
 			cmd.Env = append(cmd.Env, tt.env...)
 			cmd.Stdin = strings.NewReader(tt.stdin)
 			got := runCommand(t, cmd)

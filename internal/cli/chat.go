@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/chat"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -108,15 +108,17 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
-	if config.Debug, err = openDebug(f.debug, t); err != nil {
+	log, err := openDebug(f.debug, t)
+	if err != nil {
 		return err
 	}
-	defer closeDebug(config.Debug, t)
+	defer closeDebug(log, t)
+	config.Debug = log
 	config.Interactive, config.Instrument = true, t.program.Instrument
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)
-	options := chat.Options{Config: config, Apply: f.apply, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
+	options := chat.Options{Config: config, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
 		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals}
 	if f.view {
 		viewer, err := openOwnViewer(ctx, config.Store)
@@ -140,7 +142,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 }
 
 // openedText returns what a person should know of a session that was opened.
-func openedText(s *host.Setup) string {
+func openedText(s *attractor.Setup) string {
 	var text bytes.Buffer
 	tellOpened(terminal{err: &text}, s)
 	return text.String()

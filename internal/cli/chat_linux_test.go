@@ -25,7 +25,7 @@ func chatHome(t *testing.T, url string) *home {
 
 // chatting returns a chat with the model of a home.
 func chatting(h *home, args ...string) *exec.Cmd {
-	cmd := attractor(h.T, append([]string{"chat"}, args...)...)
+	cmd := attractorCommand(h.T, append([]string{"chat"}, args...)...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "TERM=xterm", "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	return cmd

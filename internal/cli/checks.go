@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/check"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 )
 
 // registerChecks adds the flags of checks.
@@ -37,7 +37,7 @@ func (f *sessionFlags) checkChecks() error {
 }
 
 // chosenChecks returns the checks that the flags choose.
-func (f *sessionFlags) chosenChecks() host.Checks {
+func (f *sessionFlags) chosenChecks() attractor.Checks {
 	c := f.checks
 	if c.Rounds == 0 {
 		c.Rounds = -1 // never
@@ -76,7 +76,7 @@ func (r *runner) verified(report *check.Report) error {
 
 // checksWord says what the checks know about the session's last input that was checked, or "".
 func checksWord(state *agent.State) string {
-	report := host.LastReport(state)
+	report := attractor.LastReport(state)
 	if report == nil || !report.Final { // the input has not ended
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 )
 
@@ -25,8 +25,8 @@ func (f *extensionFlags) register(cmd *cobra.Command, asJSON string) {
 }
 
 // open reads the files and tells of the mistakes in them.
-func (f *extensionFlags) open(t terminal) (*host.Extensions, error) {
-	e, err := host.OpenExtensions(host.Config{Dir: f.dir, TrustProject: f.trustProject})
+func (f *extensionFlags) open(t terminal) (*attractor.Extensions, error) {
+	e, err := attractor.OpenExtensions(attractor.Config{Dir: f.dir, TrustProject: f.trustProject, Load: attractor.LoadUser | attractor.LoadProject})
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -78,7 +78,7 @@ of MCP servers can be used in the same way (attractor mcp prompts).`,
 }
 
 // printCommands prints a line for each command.
-func printCommands(t terminal, e *host.Extensions) error {
+func printCommands(t terminal, e *attractor.Extensions) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, c := range e.Commands {
 		fmt.Fprintf(w, "/%s\t%s\t%s\t%s\t%s\n", render.OneLine(c.Name), cmp.Or(render.Shorten(c.Hint, 40), "-"), c.Kind, c.Origin, render.Shorten(c.Description, 80))

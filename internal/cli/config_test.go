@@ -39,7 +39,7 @@ func (h *home) writeFile(name, text string) string {
 // runWith is run with further variables.
 func (h *home) runWith(code int, env []string, args ...string) output {
 	h.Helper()
-	cmd := attractor(h.T, args...)
+	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url), env...)
 	out := runCommand(h.T, cmd)

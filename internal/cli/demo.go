@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/debuglog"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
@@ -113,7 +113,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	}
 	t, live := withLiveLine(t, !f.json, os.Getenv)
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, ID: id, Journal: log,
-		Limits: agent.Limits{Diffs: host.DefaultLimits().Diffs}}
+		Limits: agent.Limits{Diffs: attractor.DefaultLimits().Diffs}}
 	if debug != nil {
 		opts.Logger = debug.Logger(secrets)
 		debuglog.Attach(&opts)
@@ -123,7 +123,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local, Instrument: t.program.Instrument}, stopper: stopper, json: f.json, live: live}
+	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: t.program.Instrument}, stopper: stopper, json: f.json, live: live}
 	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err
 	}

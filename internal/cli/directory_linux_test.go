@@ -86,7 +86,7 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 			t.Errorf("%v: %s%s", d, prompt.stderr, tools.stderr)
 		}
 		sent := len(server.Requests())
-		cmd := attractor(t, append([]string{"run", "--yes", "--provider", d[1], "/git:commit 12 'Faster start'"}, d...)...)
+		cmd := attractorCommand(t, append([]string{"run", "--yes", "--provider", d[1], "/git:commit 12 'Faster start'"}, d...)...)
 		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+url+"/v1", "GEMINI_API_KEY=k", "GEMINI_BASE_URL="+url)
 		out := runCommand(t, cmd)
 		requests := server.Requests()[sent:]

@@ -19,7 +19,7 @@ func TestJ13_Fallback(t *testing.T) {
 	variables := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + down, "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
 	run := func(code int, args ...string) output {
 		t.Helper()
-		cmd := attractor(t, append([]string{"run", "--yes", "--dir", t.TempDir()}, args...)...)
+		cmd := attractorCommand(t, append([]string{"run", "--yes", "--dir", t.TempDir()}, args...)...)
 		cmd.Env = append(cmd.Env, variables...)
 		out := runCommand(t, cmd)
 		if out.code != code {
@@ -36,7 +36,7 @@ func TestJ13_Fallback(t *testing.T) {
 		t.Errorf("%d and %d requests, want 2 and 1", len(chosen.Requests()), len(other.Requests()))
 	}
 	var list output
-	cmd := attractor(t, "sessions", "list", "--json")
+	cmd := attractorCommand(t, "sessions", "list", "--json")
 	cmd.Env = append(cmd.Env, variables...)
 	if list = runCommand(t, cmd); list.code != 0 {
 		t.Fatal(list.stderr)
@@ -72,7 +72,7 @@ func TestJ13_FallbackFlag(t *testing.T) {
 		{exitUsage, "acme/model", `unknown provider "acme"`},
 		{exitAccess, "gemini/gemini-3.5-flash", "the fallback gemini/gemini-3.5-flash: no API key: set GEMINI_API_KEY"},
 	} {
-		cmd := attractor(t, "run", "--yes", "--provider", "anthropic", "--fallback", c.name, "x")
+		cmd := attractorCommand(t, "run", "--yes", "--provider", "anthropic", "--fallback", c.name, "x")
 		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 		if out := runCommand(t, cmd); out.code != c.code || !strings.Contains(out.stderr, c.want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", c.name, out.code, out.stderr, c.want)

@@ -105,7 +105,7 @@ func TestI3_EveryFinishReason(t *testing.T) {
 				web := httptest.NewServer(server)
 				defer web.Close()
 				run := func(more ...string) output {
-					cmd := attractor(t, append([]string{"run", "--provider", w.provider, "--base-url", web.URL + w.version, "--model", w.model, "--yes",
+					cmd := attractorCommand(t, append([]string{"run", "--provider", w.provider, "--base-url", web.URL + w.version, "--model", w.model, "--yes",
 						"--no-journal", "--dir", t.TempDir(), "go"}, more...)...)
 					cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 					return runCommand(t, cmd)
@@ -170,7 +170,7 @@ func TestI3_CutOffCall(t *testing.T) {
 			web := httptest.NewServer(server)
 			defer web.Close()
 			dir := t.TempDir()
-			cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--profile", "anthropic",
+			cmd := attractorCommand(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--profile", "anthropic",
 				"--no-journal", "--dir", dir, "go")
 			cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 			got := runCommand(t, cmd)

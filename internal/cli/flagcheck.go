@@ -5,19 +5,8 @@ import (
 	"math"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/settings"
 )
-
-// apply adds what the flags say about limits and budgets to the options of a session.
-func (f *sessionFlags) apply(s *host.Setup) {
-	o := &s.Options
-	fallbacks := o.Fallbacks
-	o.Policy = f.policy()
-	o.Fallbacks = fallbacks
-	o.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
-	s.Limit(o)
-}
 
 // policy returns what the flags say about limits and budgets.
 func (f *sessionFlags) policy() agent.Policy {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -30,7 +30,7 @@ func (f *startFlags) register(flags *pflag.FlagSet) {
 }
 
 // config adds what the flags choose to a configuration.
-func (f *startFlags) config(c *host.Config) (err error) {
+func (f *startFlags) config(c *attractor.Config) (err error) {
 	c.Dir, c.Resume, c.Continue = f.dir, f.resume, f.last
 	if f.fork != "" {
 		c.Fork, c.Turn, err = forkPoint(f.fork)
@@ -62,7 +62,7 @@ func (f *startFlags) check(noJournal bool) error {
 // pictures reads the images for the first prompt.
 func (f *startFlags) pictures() (parts []llm.Part, err error) {
 	for _, name := range f.images {
-		image, err := host.ReadImage(name)
+		image, err := attractor.ReadImage(name)
 		if err != nil {
 			return nil, hostError(err)
 		}
@@ -89,7 +89,7 @@ type sessionFlags struct {
 	idleTimeout                                                      time.Duration
 	limits                                                           limitsFlag
 	sandbox                                                          sandboxFlags
-	checks                                                           host.Checks
+	checks                                                           attractor.Checks
 	settings                                                         *settings.Values // of the user; nil before readSettings
 }
 
@@ -111,9 +111,9 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before the session and its subagents use more than `n` tokens")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
 	flags.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "do not record what is changed: attractor undo cannot take it back")
-	flags.Int64Var(&f.keepOutputs, "keep-outputs", host.DefaultLimits().KeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
-	flags.Int64Var(&f.maxJournal, "max-journal", host.DefaultLimits().MaxJournal, "end the session before its journal has more than this many `bytes`")
-	flags.IntVar(&f.diffs, "diffs", host.DefaultLimits().Diffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
+	flags.Int64Var(&f.keepOutputs, "keep-outputs", attractor.DefaultLimits().KeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
+	flags.Int64Var(&f.maxJournal, "max-journal", attractor.DefaultLimits().MaxJournal, "end the session before its journal has more than this many `bytes`")
+	flags.IntVar(&f.diffs, "diffs", attractor.DefaultLimits().Diffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
 	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(permit.ModeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
 	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
 	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")
@@ -125,7 +125,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
 	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
-	flags.StringVar(&f.lsp, "lsp", host.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
+	flags.StringVar(&f.lsp, "lsp", attractor.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
 	flags.BoolVar(&f.noHooks, "no-hooks", false, "run no hooks")
 	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
 	flags.StringVar(&f.debug, "debug", "", debugHelp)

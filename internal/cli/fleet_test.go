@@ -17,13 +17,13 @@ func TestP1_FleetIsAnotherProgram(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, fleetProgram), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := attractor(t, "fleet", "batch", "--help", "a b", "")
+	cmd := attractorCommand(t, "fleet", "batch", "--help", "a b", "")
 	cmd.Env = append(cmd.Env, "PATH="+dir+":"+os.Getenv("PATH"))
 	out := runCommand(t, cmd)
 	if want := "<" + filepath.Join(dir, fleetProgram) + "><batch><--help><a b><>"; out.code != 7 || out.stdout != want || out.stderr != "trouble\n" {
 		t.Errorf("%+v, not %s", out, want)
 	}
-	cmd = attractor(t, "fleet", "batch")
+	cmd = attractorCommand(t, "fleet", "batch")
 	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
 	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "go install github.com/attractor-go/attractor/fleet/cmd/attractor-fleet@latest") {
 		t.Errorf("without it: %+v", out)

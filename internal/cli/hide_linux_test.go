@@ -64,7 +64,7 @@ func TestI4_ACommandFindsNoKey(t *testing.T) {
 			}
 			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "{ " + c.script + "; } 2>&1 | tr -c '[:print:]' '[\\n*]'; echo looked"})), fakellm.Turn{Text: "ok"})
 			h := newHome(t, url)
-			cmd := attractor(t, "run", "--yes", "--json", "x")
+			cmd := attractorCommand(t, "run", "--yes", "--json", "x")
 			if c.nobody {
 				asNobody(t, cmd, h.dir, h.home)
 			}
@@ -114,7 +114,7 @@ func TestI5_ResumeEndsLeftoverProcesses(t *testing.T) {
 	if err != nil || len(journals) != 1 {
 		t.Fatalf("journals %q, %v; want one", journals, err)
 	}
-	cmd := attractor(t, "run", "--yes", "--resume", strings.TrimSuffix(filepath.Base(journals[0]), ".jsonl"))
+	cmd := attractorCommand(t, "run", "--yes", "--resume", strings.TrimSuffix(filepath.Base(journals[0]), ".jsonl"))
 	asNobody(t, cmd, h.dir, h.home)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)

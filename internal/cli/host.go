@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/journal"
@@ -16,48 +16,30 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// config returns the configuration that the flags choose, and what was chosen elsewhere for those that are not given.
-func (f *sessionFlags) config(given func(flag string) bool) (c host.Config, err error) {
-	c = host.Config{AddDirs: f.addDirs, AllowTools: f.allowTools, DenyTools: f.denyTools, Web: f.web, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
-		Rules: f.rules, MCP: f.mcp, NoMCP: f.noMCP, NoHooks: f.noHooks, StrictHooks: f.strictHooks, LanguageServers: f.lsp, TrustProject: f.trustProject, Limits: f.limits.Limits,
-		Settings: f.settings, Checks: f.chosenChecks(), NoCheckpoints: f.noCheckpoints}
+// config returns the configuration that the flags choose. What files and variables choose is read with the session.
+func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config, err error) {
+	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject, Instructions: f.instructions,
+		Checks: f.chosenChecks(), EnvHelper: attractor.EnvHelper, MCPWait: -1}
+	for _, v := range f.settings.Of(settings.PlaceFlag) {
+		c.Set(v.Key, v.Origin.Name, v.Text...)
+	}
+	if mode := f.settings.Get("mode"); mode == nil || mode.Origin.Place == settings.PlaceFlag {
+		c.Mode = f.chosenMode()
+	}
 	if c.Checkpoints, err = undo.UserStore(os.Getenv); err != nil {
 		c.Checkpoints = "" // as without a place for sessions
 	}
-	if c.Sandbox, err = f.sandbox.options(); err != nil {
+	if _, err = f.sandbox.options(); err != nil {
 		return c, err
+	}
+	if _, err := settings.ParseFallbacks(f.fallbacks); err != nil {
+		return c, fail(exitUsage, "--fallback %w", err)
 	}
 	if given("env-command") {
 		if c.EnvCommand, err = splitWords(f.envCommand); err != nil {
 			return c, fail(exitUsage, "--env-command: %w", err)
 		}
 	}
-	fallbacks, err := settings.ParseFallbacks(f.fallbacks)
-	if err != nil {
-		return c, fail(exitUsage, "--fallback %w", err)
-	}
-	d := &c.Defaults
-	choose := func(flag string, chosen func(), or func()) {
-		if given(flag) {
-			chosen()
-		} else {
-			or()
-		}
-	}
-	if mode := f.settings.Get("mode"); mode != nil && mode.Origin.Place != settings.PlaceFlag {
-		d.Mode = f.chosenMode()
-	} else {
-		c.Mode = f.chosenMode()
-	}
-	choose("provider", func() { c.Provider = &f.provider }, func() { d.Provider = f.provider })
-	choose("model", func() { c.Model = &f.model }, func() { d.Model = f.model })
-	choose("effort", func() { c.Effort = &f.effort }, func() { d.Effort = f.effort })
-	choose("native", func() { c.Native = &f.native }, func() { d.Native = f.native })
-	choose("profile", func() { c.Profile = f.profile }, func() { d.Profile = f.profile })
-	choose("base-url", func() { c.BaseURL = f.baseURL }, func() { d.BaseURL = f.baseURL })
-	window := host.Window{Tokens: f.contextWindow, Provider: f.provider, Model: f.model}
-	choose("context-window", func() { c.ContextWindow = &window }, func() { d.ContextWindow = window })
-	choose("fallback", func() { c.Fallbacks = fallbacks }, func() { d.Fallbacks = fallbacks })
 	if f.noJournal {
 		return c, nil
 	}
@@ -104,17 +86,17 @@ func hostError(err error) error {
 		code int
 		hint string
 	}{
-		{host.ErrFallback, exitAccess, ""},
-		{host.ErrNoKey, exitAccess, "\nFor a model server of your own, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
-		{host.ErrNoServer, exitAccess, ", or pass --base-url"},
-		{host.ErrNoProvider, exitAccess, "; pass one with --provider"},
-		{host.ErrNoModel, exitUsage, "; pass one with --model"},
+		{attractor.ErrFallback, exitAccess, ""},
+		{attractor.ErrNoKey, exitAccess, "\nFor a model server of your own, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
+		{attractor.ErrNoServer, exitAccess, ", or pass --base-url"},
+		{attractor.ErrNoProvider, exitAccess, "; pass one with --provider"},
+		{attractor.ErrNoModel, exitUsage, "; pass one with --model"},
 		{sessions.ErrNotFound, exitUsage, "; to list sessions, run: attractor sessions list"},
 		{sessions.ErrNoStore, exitUsage, ", or pass --no-journal"},
-		{host.ErrUnreachable, exitFailed, ""},
-		{host.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
-		{host.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
-		{host.ErrConfig, exitUsage, ""},
+		{attractor.ErrUnreachable, exitFailed, ""},
+		{attractor.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
+		{attractor.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
+		{attractor.ErrConfig, exitUsage, ""},
 	} {
 		if errors.Is(err, k.kind) {
 			return fail(k.code, "%w%s", err, k.hint)

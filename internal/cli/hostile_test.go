@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/profile/anthropic"
@@ -191,7 +191,7 @@ func TestI2_PromptRunsNoProgram(t *testing.T) {
 		t.Run(trap.name, func(t *testing.T) {
 			repo := filepath.Join(f.dir, "repo"+string(rune('A'+i)))
 			f.makeRepo(repo, trap)
-			prompt, err := host.SystemPrompt(context.Background(), repo, agent.Options{Profile: anthropic.Profile()})
+			prompt, err := attractor.SystemPrompt(context.Background(), repo, agent.Options{Profile: anthropic.Profile()})
 			if err != nil || !strings.Contains(prompt, "Is git repository: yes") || !strings.Contains(prompt, "Working directory: "+repo+"\n") {
 				t.Errorf("%v\n%s", err, prompt)
 			}
@@ -229,7 +229,7 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 		"GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + f.program}
 	for _, args := range [][]string{{"prompt"}, {"prompt", "--dir", ".git"}, {"run", "--read-only", "look"}, {"run", "--yes", "look"},
 		{"tool", "list_dir", `{"path":"."}`, "--profile", "gemini"}, {"sessions", "list"}, {"tools"}, {"models"}, {"version"}} {
-		cmd := attractor(t, args...)
+		cmd := attractorCommand(t, args...)
 		cmd.Dir = repo
 		cmd.Env = append(append(cmd.Env, host...), "PATH="+bin+":"+os.Getenv("PATH"))
 		if got := runCommand(t, cmd); got.code != 0 {
@@ -247,7 +247,7 @@ func TestI2_DemoInAHostileCheckout(t *testing.T) {
 	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")
 	f.makeRepo(repo, trap{config: "[core]\nfsmonitor = PROGRAM\n[diff]\nexternal = PROGRAM"})
-	cmd := attractor(t, "demo", "--dir", filepath.Join(repo, "demo"))
+	cmd := attractorCommand(t, "demo", "--dir", filepath.Join(repo, "demo"))
 	cmd.Dir = repo
 	cmd.Env = append(cmd.Env, "GIT_DIR="+filepath.Join(repo, ".git"), "GIT_WORK_TREE="+repo, "GIT_EXTERNAL_DIFF="+f.program, "GIT_PAGER="+f.program)
 	if got := runCommand(t, cmd); got.code != 0 || !strings.Contains(got.stderr, "✓ shell git diff") {

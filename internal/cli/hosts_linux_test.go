@@ -54,7 +54,7 @@ func newTravel(t *testing.T, n int, turns func(v *travel) []fakellm.Turn) *trave
 
 // command returns the command with the keys of the model's vendor only.
 func (v *travel) command(args ...string) *exec.Cmd {
-	cmd := attractor(v.T, args...)
+	cmd := attractorCommand(v.T, args...)
 	cmd.Dir = v.dir
 	cmd.Env = append(cmd.Env, v.vars()...)
 	return cmd

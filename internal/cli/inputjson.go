@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
@@ -24,21 +24,21 @@ const (
 type client struct {
 	asks         *protocol.Asks
 	conversation *protocol.Conversation
-	tell         func(host.Event) // of the Setup, once there is one
-	program      bool             // there is one at standard input
-	viewer       *ownViewer       // nil without a page
+	tell         func(attractor.Event) // of the Setup, once there is one
+	program      bool                  // there is one at standard input
+	viewer       *ownViewer            // nil without a page
 }
 
 // newClient returns a client that answers within a time, or 0 for any.
 func newClient(program bool, limit time.Duration) *client {
 	c := &client{program: program}
-	c.asks = protocol.NewAsks(func(ev host.Event) { c.tell(ev) }, render.Question)
+	c.asks = protocol.NewAsks(func(ev attractor.Event) { c.tell(ev) }, render.Question)
 	c.asks.SetLimit(limit)
 	return c
 }
 
 // join makes the client the one that a session asks. A model call that fails ends only its input if a program can continue.
-func (c *client) join(setup *host.Setup) {
+func (c *client) join(setup *attractor.Setup) {
 	c.tell = setup.Tell
 	setup.Options.Questions = &agent.Questions{Answer: c.asks.Question}
 	if c.program {
@@ -47,7 +47,7 @@ func (c *client) join(setup *host.Setup) {
 }
 
 // listen shows the client the events of the host, too. It returns the URL of the page, if there is one.
-func (c *client) listen(setup *host.Setup, view *view) (url string) {
+func (c *client) listen(setup *attractor.Setup, view *view) (url string) {
 	setup.OnOwnEvent = view.showOwn
 	c.conversation = protocol.New(setup, c.asks, keepRules)
 	if c.viewer == nil {

@@ -728,7 +728,7 @@ func TestN2_ExampleClients(t *testing.T) {
 			if err := os.Symlink(self, filepath.Join(bin, "attractor")); err != nil {
 				t.Fatal(err)
 			}
-			cmd := attractor(t)
+			cmd := attractorCommand(t)
 			cmd.Path, cmd.Args, cmd.Dir = c.command[0], append(c.command, "do it", "do more"), h.dir
 			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
 				"ANTHROPIC_BASE_URL="+url)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
@@ -41,11 +41,11 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 		return p, fail(exitUsage, "%w", err)
 	}
 	if f.web {
-		p, err = host.WithWeb(p)
+		p, err = attractor.WithWeb(p)
 	}
 	var problems []error
 	if err == nil {
-		p, problems, err = host.WithExtensions(p, f.dir, os.Getenv, f.trustProject)
+		p, problems, err = attractor.WithExtensions(p, f.dir, os.Getenv, f.trustProject)
 	}
 	if err != nil {
 		return p, hostError(err)
@@ -263,16 +263,16 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 				return fail(exitUsage, "%w", err)
 			}
 			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(permit.Gate).Approve},
-				Subagents: &agent.Subagents{}, Documents: host.Documents(cmd.Context(), p.Name, os.Getenv)}
+				Subagents: &agent.Subagents{}, Documents: attractor.Documents(cmd.Context(), p.Name, os.Getenv)}
 			o.Documents.Warn = tellMistake(t)
 			if sources {
-				found, err := host.FindDocuments(cmd.Context(), f.dir, o)
+				found, err := attractor.FindDocuments(cmd.Context(), f.dir, o)
 				if err != nil {
 					return hostError(err)
 				}
 				return printSources(t, found)
 			}
-			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, o)
+			prompt, err := attractor.SystemPrompt(cmd.Context(), f.dir, o)
 			if err != nil {
 				return hostError(err)
 			}

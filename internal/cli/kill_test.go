@@ -114,7 +114,7 @@ type startedCommand struct {
 // start starts the command.
 func (h *home) start(args ...string) *startedCommand {
 	h.Helper()
-	cmd := attractor(h.T, args...)
+	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	if err := cmd.Start(); err != nil {

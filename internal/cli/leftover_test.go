@@ -41,7 +41,7 @@ func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCom
 	t.Helper()
 	v := &busyCommand{sleep: newSleep(t)}
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(script, "$sleep", v.sleep), "timeout_ms": 500_000})))
-	v.cmd = attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
+	v.cmd = attractorCommand(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
 	v.cmd.Env = append(v.cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	for _, f := range prepare {
 		f(v.cmd)

@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	orphans.Verify(m.Run)
 }
 
-// attractor returns the command in a clean environment, without a terminal. It is killed after three minutes.
-func attractor(t *testing.T, args ...string) *exec.Cmd {
+// attractorCommand returns the command in a clean environment, without a terminal. It is killed after three minutes.
+func attractorCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -116,7 +116,7 @@ func TestH_RunWithEvents(t *testing.T) {
 			use("shell", map[string]any{"command": "echo two > b.txt; pwd"}), use("glob", map[string]any{"pattern": "*.none"})),
 		say("", use("edit_file", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "three"})),
 		say("Both are there."))
-	cmd := attractor(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir, "--effort", "high", "make two files")
+	cmd := attractorCommand(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir, "--effort", "high", "make two files")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	got := runCommand(t, cmd)
 	if got.code != 0 || got.stderr != "" {
@@ -161,7 +161,7 @@ func TestH_ReadOnly(t *testing.T) {
 	}
 	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "a.txt"}),
 		use("write_file", map[string]any{"file_path": "a.txt", "content": "x"}), use("shell", map[string]any{"command": "rm a.txt"})), say("I looked."))
-	cmd := attractor(t, "run", "--base-url", url, "--read-only", "--dir", dir, "look")
+	cmd := attractorCommand(t, "run", "--base-url", url, "--read-only", "--dir", dir, "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	if got := runCommand(t, cmd); got.code != 0 || got.stdout != "I looked.\n" {
 		t.Errorf("exit code %d, stdout %q, stderr %s", got.code, got.stdout, got.stderr)
@@ -218,7 +218,7 @@ func TestI5_NohupStaysIgnored(t *testing.T) {
 // The session ends when the reader of the events closes its pipe.
 func TestH_ClosedPipeAborts(t *testing.T) {
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
-	cmd := attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
+	cmd := attractorCommand(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -249,7 +249,7 @@ func TestH_SecondSignalWithoutAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := attractor(t, "run", "--base-url", url, "--yes", "--dir", t.TempDir(), "talk")
+	cmd := attractorCommand(t, "run", "--base-url", url, "--yes", "--dir", t.TempDir(), "talk")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
@@ -286,7 +286,7 @@ func TestH_Demo(t *testing.T) {
 	t.Parallel()
 	peer.Need(t, "git")
 	dir := filepath.Join(t.TempDir(), "new")
-	got := runCommand(t, attractor(t, "demo", "--dir", dir))
+	got := runCommand(t, attractorCommand(t, "demo", "--dir", dir))
 	if got.code != 0 || !strings.Contains(got.stdout, "Fixed slug()") {
 		t.Fatalf("exit code %d, stdout %q, stderr:\n%s", got.code, got.stdout, got.stderr)
 	}
@@ -300,17 +300,17 @@ func TestH_Demo(t *testing.T) {
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the demo's test fails in its directory: %v\n%s", err, out)
 	}
-	if again := runCommand(t, attractor(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
+	if again := runCommand(t, attractorCommand(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
 		t.Errorf("demo in a directory that is not empty: exit code %d, %s", again.code, again.stderr)
 	}
 	page := filepath.Join(t.TempDir(), "demo.html")
-	if got := runCommand(t, attractor(t, "demo", "--html", page)); got.code != 0 {
+	if got := runCommand(t, attractorCommand(t, "demo", "--html", page)); got.code != 0 {
 		t.Errorf("demo --html: exit code %d: %s", got.code, got.stderr)
 	}
 	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Fixed slug()") || !strings.Contains(string(text), "a/slug.sh") {
 		t.Errorf("the page of the demo lacks its answer or its diff: %d bytes, %v", len(text), err)
 	}
-	if quiet := runCommand(t, attractor(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
+	if quiet := runCommand(t, attractorCommand(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
 		t.Errorf("demo --json: exit code %d, stderr %q", quiet.code, quiet.stderr)
 	}
 }
@@ -347,7 +347,7 @@ func TestH_Inspect(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args[:min(3, len(tt.args))], " "), func(t *testing.T) {
 			t.Parallel()
-			got := runCommand(t, attractor(t, tt.args...))
+			got := runCommand(t, attractorCommand(t, tt.args...))
 			if got.code != tt.code || !strings.Contains(got.stderr, tt.stderr) {
 				t.Errorf("exit code %d, want %d; stderr %q", got.code, tt.code, got.stderr)
 			}
@@ -368,7 +368,7 @@ func TestH_FullDisk(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{{"tools"}, {"version"}, {"demo", "--json"}, {"tool", "shell", `{"command":"echo x"}`}} {
-		cmd := attractor(t, args...)
+		cmd := attractorCommand(t, args...)
 		cmd.Stdout = full
 		var exit *exec.ExitError
 		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
@@ -380,7 +380,7 @@ func TestH_FullDisk(t *testing.T) {
 // A signal to attractor tool ends the command that the tool runs.
 func TestH_ToolIsInterrupted(t *testing.T) {
 	dir, sleep := t.TempDir(), newSleep(t)
-	cmd := attractor(t, "tool", "shell", `{"command":"echo > made; mv made ready; `+sleep+`","timeout_ms":100000}`, "--dir", dir)
+	cmd := attractorCommand(t, "tool", "shell", `{"command":"echo > made; mv made ready; `+sleep+`","timeout_ms":100000}`, "--dir", dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestH_Patch(t *testing.T) {
 		{good, "", "a.txt, line 2 of the patch: the file does not exist", 1},
 		{"", "", "begins with", 1},
 	} {
-		cmd := attractor(t, "patch", "--dir", dir)
+		cmd := attractorCommand(t, "patch", "--dir", dir)
 		cmd.Stdin = strings.NewReader(tt.patch)
 		if got := runCommand(t, cmd); got.code != tt.code || got.stdout != tt.stdout || !strings.Contains(got.stderr, tt.stderr) {
 			t.Errorf("exit code %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
@@ -75,15 +75,22 @@ func (f *mcpFlags) register(cmd *cobra.Command, asJSON string) {
 	f.sandbox.register(flags)
 }
 
+// named returns the configuration that names the servers.
+func (f *mcpFlags) named() attractor.Config {
+	c := attractor.Config{Dir: f.dir, TrustProject: f.trustProject, Load: attractor.LoadUser | attractor.LoadProject}
+	c.Set("mcp", "--mcp", f.files...)
+	return c
+}
+
 // config returns the configuration of the servers.
-func (f *mcpFlags) config() (c host.Config, err error) {
-	c = host.Config{Dir: f.dir, MCP: f.files, TrustProject: f.trustProject}
+func (f *mcpFlags) config() (c attractor.Config, err error) {
+	c = f.named()
 	c.Sandbox, err = f.sandbox.options()
 	return c, err
 }
 
 // with opens the servers, or the only one with a name, and calls use when all of them have started or failed. A signal ends that.
-func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(context.Context, *host.ServerSetup) error) error {
+func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(context.Context, *attractor.ServerSetup) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)
@@ -100,7 +107,7 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(c
 	if err != nil {
 		return err
 	}
-	setup, err := host.StartServers(ctx, config, only)
+	setup, err := attractor.StartServers(ctx, config, only)
 	if err != nil {
 		return hostError(err)
 	}
@@ -144,7 +151,7 @@ reached, its state, the number of its tools and how long it took. The states are
 code is 0 also if servers have failed.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.with(cmd.Context(), t, "", func(_ context.Context, s *host.ServerSetup) error { return f.list(t, s) })
+			return f.with(cmd.Context(), t, "", func(_ context.Context, s *attractor.ServerSetup) error { return f.list(t, s) })
 		},
 	}
 	f.register(cmd, "print a JSON array")
@@ -152,7 +159,7 @@ code is 0 also if servers have failed.`,
 }
 
 // list prints the servers.
-func (f *mcpFlags) list(t terminal, s *host.ServerSetup) error {
+func (f *mcpFlags) list(t terminal, s *attractor.ServerSetup) error {
 	list := []listedServer{}
 	for _, st := range s.Status() {
 		list = append(list, listServer(st, s.Secrets.String))
@@ -204,7 +211,7 @@ func newMCPTools(t terminal) *cobra.Command {
 			"rules that allow calls of them count again. The exit code is 1 if a server has failed.",
 		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *host.ServerSetup) error {
+			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *attractor.ServerSetup) error {
 				defs, changed := []llm.ToolDefinition{}, changedTools(s) // before they are shown
 				for _, st := range s.Status() {
 					for i := range st.Tools {
@@ -230,7 +237,7 @@ func newMCPTools(t terminal) *cobra.Command {
 }
 
 // changedTools returns the hashes of the tools that describe themselves otherwise than before.
-func changedTools(s *host.ServerSetup) map[string]string {
+func changedTools(s *attractor.ServerSetup) map[string]string {
 	changed := map[string]string{}
 	if s.Servers != nil {
 		for _, t := range s.Servers.Tools() {
@@ -252,7 +259,7 @@ func newMCPPrompts(t terminal) *cobra.Command {
 The exit code is 1 if a server has failed.`,
 		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.with(cmd.Context(), t, strings.Join(args, ""), func(ctx context.Context, s *host.ServerSetup) error {
+			return f.with(cmd.Context(), t, strings.Join(args, ""), func(ctx context.Context, s *attractor.ServerSetup) error {
 				list := []listedPrompt{}
 				if s.Servers != nil {
 					for _, p := range s.Servers.Prompts(ctx) {
@@ -315,7 +322,7 @@ func (f *mcpFlags) printPrompts(t terminal, list []listedPrompt) error {
 }
 
 // failedServers returns an error that says which servers have failed.
-func failedServers(s *host.ServerSetup) error {
+func failedServers(s *attractor.ServerSetup) error {
 	if err := s.Failed(); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
@@ -340,7 +347,7 @@ refused. Nobody answers questions of the server.`,
 			if !json.Valid([]byte(args[2])) {
 				return fail(exitUsage, "the arguments are not valid JSON: %s", args[2])
 			}
-			return f.with(cmd.Context(), t, args[0], func(ctx context.Context, s *host.ServerSetup) error {
+			return f.with(cmd.Context(), t, args[0], func(ctx context.Context, s *attractor.ServerSetup) error {
 				if err := failedServers(s); err != nil {
 					return err
 				}
@@ -354,7 +361,7 @@ refused. Nobody answers questions of the server.`,
 }
 
 // call calls a tool of the server.
-func (f *mcpFlags) call(ctx context.Context, t terminal, s *host.ServerSetup, ruleFiles, args []string) error {
+func (f *mcpFlags) call(ctx context.Context, t terminal, s *attractor.ServerSetup, ruleFiles, args []string) error {
 	found, err := s.Servers.Tool(args[0], args[1])
 	if err != nil {
 		return fail(exitUsage, "%w", err)
@@ -392,5 +399,5 @@ func (f *mcpFlags) completeServers(_ *cobra.Command, args []string, _ string) ([
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return clean(host.ServerNames(config)), cobra.ShellCompDirectiveNoFileComp
+	return clean(attractor.ServerNames(config)), cobra.ShellCompDirectiveNoFileComp
 }

@@ -54,7 +54,7 @@ func TestM12_WhereServersRun(t *testing.T) {
 	}
 	call := func(server, script string, flags ...string) string {
 		t.Helper()
-		cmd := attractor(t, append([]string{"mcp", "call", "--trust-project", server, "sh", fmt.Sprintf(`{"script": %q}`, script)}, flags...)...)
+		cmd := attractorCommand(t, append([]string{"mcp", "call", "--trust-project", server, "sh", fmt.Sprintf(`{"script": %q}`, script)}, flags...)...)
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "PATH="+programs+":"+os.Getenv("PATH"))
 		out := runCommand(t, cmd)
@@ -135,7 +135,7 @@ func TestM2_SignalWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.own(fmt.Sprintf(`{"mcpServers": {"never": {"command": "sh", "args": ["-c", "echo x > %s; cat >/dev/null"], "required": true, "startTimeout": 600000}}}`, fifo))
-	cmd := attractor(t, "run", "--yes", "x")
+	cmd := attractorCommand(t, "run", "--yes", "x")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=http://127.0.0.1:1")
 	var stderr strings.Builder

@@ -281,7 +281,7 @@ func TestM12_EnvironmentOfAServer(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	other := t.TempDir()
 	h.own(servers(t, "lab=lab", fmt.Sprintf(`away=lab,"cwd": %q`, other)))
-	cmd := attractor(t, "mcp", "call", "--trust-project", "lab", "environment", "{}")
+	cmd := attractorCommand(t, "mcp", "call", "--trust-project", "lab", "environment", "{}")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "LC_TIME=C", "LANG=C.UTF-8", "MY_SETTING=1", "ANTHROPIC_API_KEY=key-of-a-test", "SSH_AUTH_SOCK=/tmp/agent")
 	out := runCommand(t, cmd)
@@ -442,7 +442,7 @@ func TestM2_PromptsAsCommands(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", line, out, want)
 		}
 	}
-	cmd := attractor(t, "run", "--yes", "-")
+	cmd := attractorCommand(t, "run", "--yes", "-")
 	cmd.Dir, cmd.Stdin = h.dir, strings.NewReader("/mcp__lab__greet Ada")
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	before := len(server.Requests())

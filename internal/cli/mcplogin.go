@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/mcp"
@@ -70,13 +70,13 @@ func newMCPLogout(t terminal) *cobra.Command {
 
 // remote returns the remote server with a name, and the logins of the user.
 func (f *mcpFlags) remote(name string) (s mcp.Server, tokens *mcp.FileTokens, err error) {
-	if s, err = host.FindServer(host.Config{Dir: f.dir, MCP: f.files, TrustProject: f.trustProject}, name); err != nil {
+	if s, err = attractor.FindServer(f.named(), name); err != nil {
 		return s, nil, hostError(err)
 	}
 	if s.URL == "" {
 		return s, nil, fail(exitUsage, "the MCP server %s is a program on this machine, which needs no login", s.Name)
 	}
-	if tokens, err = host.MCPTokens(os.Getenv); err != nil {
+	if tokens, err = attractor.MCPTokens(os.Getenv); err != nil {
 		return s, nil, hostError(err)
 	}
 	return s, tokens, nil
@@ -88,7 +88,7 @@ func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens
 		fmt.Fprintf(t.err, "To log in at %s, open this URL in a browser:\n\n  %s\n\n", render.OneLine(s.Name), render.OneLine(url))
 	}}
 	if !noBrowser {
-		o.Open = host.OpenBrowser
+		o.Open = attractor.OpenBrowser
 	}
 	if c := openConsole(t); c != nil {
 		defer c.Close() // it was only read

@@ -13,7 +13,7 @@ func TestM3_LoginOnATerminal(t *testing.T) {
 	for _, pasted := range []string{"", "right", "wrong"} {
 		h := newHome(t, "http://127.0.0.1:1")
 		h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q}}}`, at))
-		cmd := attractor(t, "mcp", "login", "work") // without a screen there is no browser to open
+		cmd := attractorCommand(t, "mcp", "login", "work") // without a screen there is no browser to open
 		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "HOME="+h.home)
 		p := startOnTerminal(t, cmd)
 		above := p.expect("paste the URL at which it ended: ")

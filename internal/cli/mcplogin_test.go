@@ -59,7 +59,7 @@ func protectedServer(t *testing.T) (string, *authserver.Server) {
 // login runs attractor mcp login and opens the URL that it prints, as a user does.
 func (h *home) login(name string) output {
 	h.Helper()
-	cmd := attractor(h.T, "mcp", "login", name, "--no-browser")
+	cmd := attractorCommand(h.T, "mcp", "login", name, "--no-browser")
 	cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "HOME="+h.home)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -76,7 +76,7 @@ func TestM2_ResumeWithoutServers(t *testing.T) {
 	}
 
 	h.own(`{"mcpServers": {"lab": {"command": "no-such-program"}}}`)
-	cmd := attractor(t, "run", "--yes", "--resume", id, "go on")
+	cmd := attractorCommand(t, "run", "--yes", "--resume", id, "go on")
 	cmd.Dir, cmd.Stderr = h.dir, stderr
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	err := cmd.Run()

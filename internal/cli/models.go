@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -26,7 +26,7 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if provider != "" {
-				if _, err := host.FindProvider(provider); err != nil {
+				if _, err := attractor.FindProvider(provider); err != nil {
 					return hostError(err)
 				}
 			}

@@ -36,7 +36,7 @@ func TestN8_Presets(t *testing.T) {
 		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess, "set OPENROUTER_API_KEY", "", ""},
 		{"two keys are no guess", append([]string{"GEMINI_API_KEY=k"}, open...), []string{"--model", "x"}, exitAccess, "several providers: gemini, openrouter", "", ""},
 	} {
-		cmd := attractor(t, append(append([]string{"run", "--yes", "--dir", t.TempDir()}, c.args...), "do it")...)
+		cmd := attractorCommand(t, append(append([]string{"run", "--yes", "--dir", t.TempDir()}, c.args...), "do it")...)
 		cmd.Env = append(cmd.Env, c.env...)
 		before := len(server.Requests())
 		out := runCommand(t, cmd)

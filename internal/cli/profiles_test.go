@@ -19,7 +19,7 @@ import (
 // toolNames returns the names of the tools that the command tools lists.
 func toolNames(t *testing.T, flags ...string) []string {
 	t.Helper()
-	out := runCommand(t, attractor(t, append([]string{"tools", "--json"}, flags...)...))
+	out := runCommand(t, attractorCommand(t, append([]string{"tools", "--json"}, flags...)...))
 	var defs []llm.ToolDefinition
 	if err := json.Unmarshal([]byte(out.stdout), &defs); err != nil || out.code != 0 {
 		t.Fatalf("exit code %d, %v\n%s", out.code, err, out.stderr)
@@ -42,14 +42,14 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 			t.Errorf("%s: own tools %q, native tools %q", c.profile, own, native)
 		}
 		for _, flags := range [][]string{nil, {"--native"}} {
-			out := runCommand(t, attractor(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
+			out := runCommand(t, attractorCommand(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
 			name := map[bool]string{false: c.own, true: c.native}[flags != nil]
 			if out.code != 0 || !strings.Contains(out.stdout, "`"+name+"`") || !strings.Contains(out.stdout, "<environment>") {
 				t.Errorf("prompt --profile %s %q: exit code %d\n%s%s", c.profile, flags, out.code, out.stdout, out.stderr)
 			}
 		}
 	}
-	out := runCommand(t, attractor(t, "tool", "Bash", `{"command":"echo out; exit 3"}`, "--native", "--dir", t.TempDir()))
+	out := runCommand(t, attractorCommand(t, "tool", "Bash", `{"command":"echo out; exit 3"}`, "--native", "--dir", t.TempDir()))
 	if out.code != 1 || out.stdout != "Exit code 3\nout\n" {
 		t.Errorf("tool Bash: exit code %d, %q", out.code, out.stdout)
 	}
@@ -86,7 +86,7 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
 	below := filepath.Join(root, "a", "b")
-	prompt := runCommand(t, attractor(t, "prompt", "--dir", below)).stdout
+	prompt := runCommand(t, attractorCommand(t, "prompt", "--dir", below)).stdout
 	rest := prompt
 	for _, want := range []string{"Working directory: " + below + "\n", "Is git repository: yes", "of the root", "of the middle", "of the directory"} {
 		_, after, found := strings.Cut(rest, want)
@@ -114,7 +114,7 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 func TestJ14_TheTodoListIsShown(t *testing.T) {
 	plan := json.RawMessage(`{"plan":[{"step":"look","status":"completed"},{"step":"act\u001b[2J now","status":"in_progress"},{"step":"test","status":"pending"}]}`)
 	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "update_plan", Args: plan}}}, fakellm.Turn{Text: "done"})
-	cmd := attractor(t, "run", "--yes", "--native", "--provider", "openai", "--base-url", url+"/v1", "x")
+	cmd := attractorCommand(t, "run", "--yes", "--native", "--provider", "openai", "--base-url", url+"/v1", "x")
 	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Env, "OPENAI_API_KEY=key-of-a-test")
 	out := runCommand(t, cmd)
 	if want := "  ✓ look\n  ▸ act\\u{1b}[2J now\n  · test\n"; out.code != 0 || !strings.Contains(out.stderr, want) {

@@ -36,7 +36,7 @@ func TestR3_R5_PromptCommand(t *testing.T) {
 	} {
 		var prompt string
 		if c.flag == "" {
-			prompt = runCommand(t, attractor(t, "prompt", "--dir", dir)).stdout
+			prompt = runCommand(t, attractorCommand(t, "prompt", "--dir", dir)).stdout
 		} else {
 			url, server := serve(t, nil, fakellm.Turn{Text: "done"})
 			if out := newHome(t, url).run(0, "run", "--dir", dir, c.flag, "the task"); out.stdout != "done\n" {
@@ -70,7 +70,7 @@ func TestM10_PromptSources(t *testing.T) {
 		}
 	}
 	run := func(args ...string) (string, string) {
-		cmd := attractor(t, append([]string{"prompt", "--dir", dir}, args...)...)
+		cmd := attractorCommand(t, append([]string{"prompt", "--dir", dir}, args...)...)
 		cmd.Env = append(cmd.Env, "HOME="+home)
 		out := runCommand(t, cmd)
 		return strings.ReplaceAll(out.stdout, home, "~"), strings.ReplaceAll(out.stderr, home, "~")

@@ -20,7 +20,7 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	url, server := serve(t, nil, say("",
 		use("write_file", map[string]any{"file_path": ".git/hooks/pre-commit", "content": "touch PWNED\n"}),
 		use("shell", map[string]any{"command": "apply_patch <<'EOF'\n" + patch + "\nEOF"})), say("I tried."))
-	cmd := attractor(t, "run", "--base-url", url, "--yes", "--dir", dir, "look")
+	cmd := attractorCommand(t, "run", "--base-url", url, "--yes", "--dir", dir, "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	if got := runCommand(t, cmd); got.code != 0 {
 		t.Errorf("exit code %d, stderr %s", got.code, got.stderr)
@@ -28,12 +28,12 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	if results := lastResults(server.Requests()[1].Messages); strings.Count(results, "the file is protected") != 2 {
 		t.Errorf("results:\n%s", results)
 	}
-	cmd = attractor(t, "patch", "--dir", dir)
+	cmd = attractorCommand(t, "patch", "--dir", dir)
 	cmd.Stdin = strings.NewReader(patch)
 	if got := runCommand(t, cmd); got.code != exitFailed || !strings.Contains(got.stderr, "protected") {
 		t.Errorf("patch: exit code %d, stderr %s", got.code, got.stderr)
 	}
-	if got := runCommand(t, attractor(t, "tool", "write_file", `{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
+	if got := runCommand(t, attractorCommand(t, "tool", "write_file", `{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
 		t.Errorf("tool: exit code %d, stdout %s", got.code, got.stdout)
 	}
 	if _, err := os.Stat(hook); err == nil {
@@ -50,7 +50,7 @@ func TestI6_ToolWritesWithoutASession(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"f": "after", "fixed": "before", ".mcp.json": ""} {
-		got := runCommand(t, attractor(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`, "--dir", dir))
+		got := runCommand(t, attractorCommand(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`, "--dir", dir))
 		if (got.code == 0) != (want == "after") || want != "after" && !strings.Contains(got.stdout, "needs a person's approval") {
 			t.Errorf("%s: exit code %d, %s%s", name, got.code, got.stdout, got.stderr)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/refdocs"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
@@ -103,7 +103,7 @@ func TestQ4_FailedModelCallsSayWhatToDo(t *testing.T) {
 	for kind, want := range map[error]string{llm.ErrAuthentication: "Check the API key", llm.ErrNotFound: "Check the name of the model", llm.ErrQuota: "--fallback",
 		llm.ErrRateLimit: "--fallback", llm.ErrOverloaded: "--fallback", llm.ErrServer: "Try again later", llm.ErrNetwork: "--base-url", llm.ErrTimeout: "--idle-timeout",
 		llm.ErrContextLength: "--fork"} {
-		if got := (&runner{Setup: new(host.Setup)}).outcome(llm.Errorf(kind, "it failed")).Error(); !strings.Contains(got, want) {
+		if got := (&runner{Setup: new(attractor.Setup)}).outcome(llm.Errorf(kind, "it failed")).Error(); !strings.Contains(got, want) {
 			t.Errorf("%v: %q does not say %s", kind, got, want)
 		}
 	}

@@ -26,7 +26,7 @@ func inProject(t *testing.T, files, home map[string]string) func(stdin string, a
 	}
 	return func(stdin string, args ...string) output {
 		t.Helper()
-		cmd := attractor(t, args...)
+		cmd := attractorCommand(t, args...)
 		cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
 		cmd.Env = append(cmd.Env, "HOME="+homeDir)
 		return runCommand(t, cmd)

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -133,7 +133,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	f.viewFlag.register(flags)
 	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
-	flags.DurationVar(&f.mcpWait, "mcp-wait", host.DefaultMCPWait, "wait this `duration` for MCP servers that are still "+
+	flags.DurationVar(&f.mcpWait, "mcp-wait", attractor.DefaultMCPWait, "wait this `duration` for MCP servers that are still "+
 		"starting, so that the first request has their tools; 0 means not to wait, which is the default with --view")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
@@ -143,7 +143,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 }
 
 // choose returns the configuration that the flags choose, and the images of the prompt.
-func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag string) bool) (config host.Config, images []llm.Part, err error) {
+func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag string) bool) (config attractor.Config, images []llm.Part, err error) {
 	if err := f.check(); err != nil {
 		return config, nil, err
 	}
@@ -156,8 +156,8 @@ func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag st
 	if err := config.Check(ctx); err != nil {
 		return config, nil, hostError(err)
 	}
-	if config.MCPWait = f.mcpWait; f.view && !given("mcp-wait") {
-		config.MCPWait = 0
+	if f.mcpWait > 0 && (!f.view || given("mcp-wait")) {
+		config.MCPWait = f.mcpWait
 	}
 	if prompt == "" && len(f.images) > 0 {
 		return config, nil, fail(exitUsage, "--image needs a prompt to go with")
@@ -170,7 +170,7 @@ func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag st
 const unwatchedTimeout = 10 * time.Minute
 
 // client returns the client that is asked beside or instead of a person at a terminal, or nil without one.
-func (f *runFlags) client(ctx context.Context, perm *permission, config *host.Config, limited bool) (*client, error) {
+func (f *runFlags) client(ctx context.Context, perm *permission, config *attractor.Config, limited bool) (*client, error) {
 	if f.input != inputJSON && !f.view {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (f *runFlags) client(ctx context.Context, perm *permission, config *host.Co
 	if perm.console != nil {
 		c.asks.Beside(perm.asker(), perm.reply)
 	}
-	config.Asker, config.Interactive = c.asks.Approve, true
+	config.Ask, config.Interactive = c.asks.Approve, true
 	if !f.view {
 		return c, nil
 	}
@@ -197,17 +197,19 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
-	if config.Debug, err = openDebug(f.debug, t); err != nil {
+	log, err := openDebug(f.debug, t)
+	if err != nil {
 		return err
 	}
-	defer closeDebug(config.Debug, t)
+	defer closeDebug(log, t)
+	config.Debug = log
 	t, live := withLiveLine(t, !f.json, os.Getenv)
 	perm, err := f.permission(t, f.input == inputJSON, f.view)
 	if err != nil {
 		return err
 	}
 	defer perm.Close() // nothing is written to it
-	config.Asker, config.Instrument = perm.asker(), t.program.Instrument
+	config.Ask, config.Instrument = perm.asker(), t.program.Instrument
 	c, err := f.client(ctx, perm, &config, given("answer-timeout"))
 	if err != nil {
 		return err
@@ -217,11 +219,10 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	setup, err := host.Open(ctx, config)
+	setup, err := attractor.Prepare(ctx, config)
 	if err != nil {
 		return stopper.or(hostError(err))
 	}
-	f.apply(setup)
 	if f.schema != nil {
 		setup.Options.Policy.Result = &agent.ResultPolicy{Schema: f.schema}
 	}
@@ -246,7 +247,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 // runner runs one session and shows it.
 type runner struct {
 	terminal
-	*host.Setup
+	*attractor.Setup
 	stopper *stopper // it listens already
 	json    bool
 	timeout time.Duration
@@ -325,7 +326,7 @@ func (r *runner) refusal(err error) error {
 	switch {
 	case errors.Is(err, errTimeout):
 		return r.outcome(err)
-	case errors.Is(err, host.ErrServer):
+	case errors.Is(err, attractor.ErrServer):
 		return hostError(err)
 	}
 	return r.refused(err)
@@ -400,7 +401,7 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 	default:
 		result, err = r.Submit(ctx, session, prompt, r.images...)
 	}
-	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+	if wrong := (*attractor.Error)(nil); errors.As(err, &wrong) {
 		return nil, hostError(err)
 	}
 	return result, err

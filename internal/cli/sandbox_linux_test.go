@@ -30,7 +30,7 @@ func TestL4_RunInASandbox(t *testing.T) {
 				fakellm.Turn{Text: "ok"})
 			h := newHome(t, url)
 			outside := filepath.Join(h.home, "outside")
-			cmd := attractor(t, "run", "--yes", "--json", "--sandbox", "workspace", "x")
+			cmd := attractorCommand(t, "run", "--yes", "--json", "--sandbox", "workspace", "x")
 			if nobody {
 				asNobody(t, cmd, h.dir, h.home)
 			}
@@ -86,7 +86,7 @@ func TestL4_SandboxFlags(t *testing.T) {
 // Without bubblewrap the command says what to install, and runs nothing.
 func TestL4_NoBubblewrap(t *testing.T) {
 	h := newHome(t, unusedURL(t))
-	cmd := attractor(t, "tool", "shell", `{"command":"echo ran >ran"}`, "--sandbox", "workspace")
+	cmd := attractorCommand(t, "tool", "shell", `{"command":"echo ran >ran"}`, "--sandbox", "workspace")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "PATH=/nowhere")
 	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "apt-get install bubblewrap") || strings.Contains(out.stderr, "unsupported") || out.stdout != "" {
@@ -110,7 +110,7 @@ func TestL4_RunWithAllowedHosts(t *testing.T) {
 	host := strings.Replace(strings.TrimPrefix(web.URL, "https://"), "127.0.0.1", "localhost", 1)
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": curl + " -sSk --noproxy '' https://" + host + "; " + curl + " -sSk https://attractor-test.invalid/"})), fakellm.Turn{Text: "ok"})
 	h := newHome(t, url)
-	cmd := attractor(t, "run", "--yes", "--json", "--sandbox", "workspace", "--allow-host", host, "x")
+	cmd := attractorCommand(t, "run", "--yes", "--json", "--sandbox", "workspace", "--allow-host", host, "x")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+programs+":"+os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 	if out := runCommand(t, cmd); out.code != 0 || !strings.Contains(out.stdout, "network only "+host) {
@@ -122,7 +122,7 @@ func TestL4_RunWithAllowedHosts(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(h.home, "attractor-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	cmd = attractor(t, "run", "--yes", "--sandbox", "workspace", "--allow-host", host, "x")
+	cmd = attractorCommand(t, "run", "--yes", "--sandbox", "workspace", "--allow-host", host, "x")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+filepath.Dir(bwrap), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 	if out := runCommand(t, cmd); out.code != exitUsage || !strings.Contains(out.stderr, "go install github.com/attractor-go/attractor/cmd/attractor-env@latest") {

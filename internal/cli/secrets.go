@@ -3,14 +3,14 @@ package cli
 import (
 	"os"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 )
 
 // environmentSecrets returns a masker for the secrets of the environment.
 func environmentSecrets() *secret.Masker {
-	m, _ := host.Secrets(os.Environ(), nil)
+	m, _ := attractor.Secrets(os.Environ(), nil)
 	return m
 }
 

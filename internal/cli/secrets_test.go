@@ -29,7 +29,7 @@ func TestL7_TheCommandMasks(t *testing.T) {
 		}
 		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat f; cat f >&2; cp f g"})), fakellm.Turn{Text: "It says " + value + "."})
 		run := func(args ...string) string {
-			cmd := attractor(t, args...)
+			cmd := attractorCommand(t, args...)
 			cmd.Dir = dir
 			cmd.Env = append(cmd.Env, "HOME="+home, "XDG_RUNTIME_DIR="+home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url, "SERVICE_TOKEN="+value,
 				"SHORT_TOKEN=abc", "WORD_TOKEN=ordinary", "PATH_TOKEN=/tmp/file")

@@ -42,7 +42,7 @@ func (h *home) run(code int, args ...string) output {
 // command returns the command.
 func (h *home) command(args ...string) *exec.Cmd {
 	h.Helper()
-	cmd := attractor(h.T, args...)
+	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	return cmd
@@ -166,7 +166,7 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep, "timeout_ms": 600_000})),
 		fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
 	h := newHome(t, url)
-	cmd := attractor(t, "run", "--yes", "--json", "wait")
+	cmd := attractorCommand(t, "run", "--yes", "--json", "wait")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.StdoutPipe()

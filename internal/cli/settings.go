@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -33,7 +33,7 @@ func fromSettings(cmd *cobra.Command, keys ...string) {
 func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*settings.Values, error) {
 	values, err := settings.Users(os.Getenv)
 	if err != nil {
-		return nil, hostError(&host.Error{Kind: host.ErrConfig, Err: err})
+		return nil, hostError(&attractor.Error{Kind: attractor.ErrConfig, Err: err})
 	}
 	chosen := settings.Choose(append(givenValues(flags), values...), resumes)
 	for _, s := range settings.All() {

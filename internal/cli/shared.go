@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/permit"
@@ -94,28 +95,28 @@ func (f *SessionFlags) Register(flags *pflag.FlagSet) {
 
 // Config returns the configuration of sessions that the flags choose, and the files and variables for those that are not given. It has no store.
 // Nobody is at hand who could be asked: unless ask is set, the flags have to choose what becomes of calls that would need it.
-func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (host.Config, error) {
+func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config, error) {
 	if err := f.readSettings(flags, false); err != nil {
-		return host.Config{}, err
+		return attractor.Config{}, err
 	}
 	if err := f.check(); err != nil {
-		return host.Config{}, err
+		return attractor.Config{}, err
 	}
 	switch mode := f.chosenMode(); {
 	case ask || mode == permit.ModeFull || mode == permit.ModeReadOnly:
 	case mode == permit.ModeAsk:
-		return host.Config{}, fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
+		return attractor.Config{}, fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
 			"tasks (attractor fleet worker --ask-clients)", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
-		return host.Config{}, fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what "+
+		return attractor.Config{}, fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what "+
 			"changes or runs anything, --mode accept-edits for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
 	f.noJournal = true // the fleet keeps it
 	return f.config(flags.Changed)
 }
 
-// Apply adds what the flags say about limits and budgets to the options of a session.
-func (f *SessionFlags) Apply(s *host.Setup) { f.apply(s) }
+// Confines reports whether the flags, or files and variables, choose a sandbox.
+func (f *SessionFlags) Confines() bool { return f.sandbox.level != string(sandbox.Off) }
 
 // Budget returns --budget-tokens and --budget-usd.
 func (f *SessionFlags) Budget() agent.Budget { return f.policy().Budget }

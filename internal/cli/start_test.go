@@ -38,7 +38,7 @@ func TestK1_InformingBuildsNothing(t *testing.T) {
 
 // No package of this module does work before main: what it needs, such as a regular expression, it makes when it is first used.
 func TestK1_InitializationIsEmpty(t *testing.T) {
-	cmd := attractor(t, "version")
+	cmd := attractorCommand(t, "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
 	var trace bytes.Buffer
 	cmd.Stderr = &trace

@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/permit"
@@ -21,7 +21,7 @@ func warn(stderr io.Writer, text string) {
 
 // openDir opens a working directory, with limits and a sandbox for commands. The caller closes the Local and then the Sandbox.
 func openDir(t terminal, dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
-	local, box, err := host.OpenDir(dir, limits, confine)
+	local, box, err := attractor.OpenDir(dir, limits, confine)
 	if err != nil {
 		return nil, nil, hostError(err)
 	}
@@ -30,7 +30,7 @@ func openDir(t terminal, dir string, limits env.Limits, confine sandbox.Options)
 }
 
 // tellOpened tells a person on standard error what they should know of a session that was opened.
-func tellOpened(t terminal, setup *host.Setup) {
+func tellOpened(t terminal, setup *attractor.Setup) {
 	tellAbandoned(t, setup.Abandoned)
 	tellElsewhere(t, setup)
 	tellUntrusted(t, setup)
@@ -50,14 +50,14 @@ func tellAbandoned(t terminal, abandoned func() ([]string, error)) {
 }
 
 // tellElsewhere tells a person that a resumed session works on another machine, which no flag may say.
-func tellElsewhere(t terminal, setup *host.Setup) {
+func tellElsewhere(t terminal, setup *attractor.Setup) {
 	if command := setup.EnvCommand(); setup.Resumed && len(command) > 0 {
 		fmt.Fprintln(t.err, "attractor: the session works behind "+sanitize.Text(shquote.Shown(command...)))
 	}
 }
 
 // tellPlan tells a person that a resumed session is still in plan mode.
-func tellPlan(t terminal, setup *host.Setup) {
+func tellPlan(t terminal, setup *attractor.Setup) {
 	if setup.Resumed && setup.Mode() == permit.ModePlan {
 		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
 	}

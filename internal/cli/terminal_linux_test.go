@@ -94,7 +94,7 @@ func TestI10_TerminalGetsText(t *testing.T) {
 	}
 	on := func(code int, args ...string) string {
 		t.Helper()
-		cmd := attractor(t, args...)
+		cmd := attractorCommand(t, args...)
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 		screen, got := runOnTerminal(t, cmd)
@@ -148,7 +148,7 @@ func mustJSON(t *testing.T, value any) []byte {
 // On a terminal the answer is shown once.
 func TestI17_AnswerOnceOnATerminal(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "THE ANSWER."})
-	cmd := attractor(t, "run", "--yes", "--no-journal", "x")
+	cmd := attractorCommand(t, "run", "--yes", "--no-journal", "x")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	if screen, code := runOnTerminal(t, cmd); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
 		t.Errorf("exit code %d\n%s", code, screen)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/shquote"
@@ -69,7 +69,7 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 }
 
 // tellUntrusted warns if files of the project have no effect, unless the session tells which.
-func tellUntrusted(t terminal, s *host.Setup) {
+func tellUntrusted(t terminal, s *attractor.Setup) {
 	p := s.Project
 	if line := p.Untrusted(); line != "" && !s.TellsUnused() {
 		warn(t.err, render.OneLine(line)+"; to see it and decide, run: attractor trust "+render.OneLine(shquote.Shown(p.Root)))

@@ -15,7 +15,7 @@ import (
 // onTerminal runs the command on a terminal.
 func (h *home) onTerminal(code int, typed string, args ...string) string {
 	h.Helper()
-	cmd := attractor(h.T, args...)
+	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	p := startOnTerminal(h.T, cmd)
@@ -156,7 +156,7 @@ func TestL10_TrustTakesNoPastedLine(t *testing.T) {
 	for name, typed := range map[string]string{"lines": "maybe\ny\ny\n", "no Enter": "y\x04\x04"} {
 		h := newHome(t, "")
 		h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(go test:*)"]}}`)
-		cmd := attractor(t, "trust")
+		cmd := attractorCommand(t, "trust")
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home)
 		p := startOnTerminal(t, cmd)

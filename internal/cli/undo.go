@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sessions"
@@ -103,7 +103,7 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 		return fail(exitFailed, "%w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	place, closeIt, err := host.OpenPoints(ctx, points, func(text string) { warn(t.err, text) })
+	place, closeIt, err := attractor.OpenPoints(ctx, points, attractor.EnvHelper, func(text string) { warn(t.err, text) })
 	if err != nil {
 		return hostError(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/checkpoint"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
@@ -350,7 +350,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, closeIt, err := host.OpenPoints(t.Context(), points, func(string) {})
+	e, closeIt, err := attractor.OpenPoints(t.Context(), points, nil, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

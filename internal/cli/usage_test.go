@@ -193,7 +193,7 @@ func TestI17_AnswerOnce(t *testing.T) {
 		}
 	}
 	prepare := func() *exec.Cmd {
-		cmd := attractor(t, "run", "--yes", "the task")
+		cmd := attractorCommand(t, "run", "--yes", "the task")
 		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 		return cmd
 	}
@@ -234,7 +234,7 @@ func TestI17_AnswerNotShownBefore(t *testing.T) {
 	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := attractor(t, "run", "--yes", "--output-schema", schema, "count")
+	cmd := attractorCommand(t, "run", "--yes", "--output-schema", schema, "count")
 	cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n{\"count\":3}\n") != 1 {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
@@ -81,7 +81,7 @@ func (v *view) show(ev agent.Event) {
 }
 
 // showOwn shows an event of the host to a program. A person is asked instead.
-func (v *view) showOwn(ev host.Event) {
+func (v *view) showOwn(ev attractor.Event) {
 	if v.events != nil && v.failure() == nil {
 		v.fail(pieces.Encode(v.events, ev))
 	}

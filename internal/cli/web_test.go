@@ -23,7 +23,7 @@ func TestL8_RunWithWeb(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, server := serve(t, nil, say("", use(c.tool, map[string]any{"url": "http://localhost/", "prompt": "anything"})), say("done"))
-			cmd := attractor(t, append([]string{"run", "--base-url", url, "--dir", t.TempDir(), "look"}, c.flags...)...)
+			cmd := attractorCommand(t, append([]string{"run", "--base-url", url, "--dir", t.TempDir(), "look"}, c.flags...)...)
 			cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "HOME="+t.TempDir())
 			if got := runCommand(t, cmd); got.code != 0 {
 				t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)
@@ -44,7 +44,7 @@ func TestL8_RunWithWeb(t *testing.T) {
 // A public host is asked about. In a session in which nobody is asked, it is refused.
 func TestL8_AHostNeedsARule(t *testing.T) {
 	url, server := serve(t, nil, say("", use("web_fetch", map[string]any{"url": "https://attractor-test.invalid/"})), say("done"))
-	cmd := attractor(t, "run", "--base-url", url, "--read-only", "--web", "--dir", t.TempDir(), "look")
+	cmd := attractorCommand(t, "run", "--base-url", url, "--read-only", "--web", "--dir", t.TempDir(), "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "HOME="+t.TempDir())
 	if got := runCommand(t, cmd); got.code != 0 {
 		t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)

@@ -69,7 +69,7 @@ func To(name string, w io.Writer) *Log { return newLog(name, w) }
 
 func newLog(name string, w io.Writer) *Log {
 	l := &Log{name: name, w: w, limit: maxFile}
-	l.handler = slog.NewJSONHandler(writer{l}, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: attribute})
+	l.handler = slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: attribute})
 	return l
 }
 
@@ -215,12 +215,9 @@ func (l *Log) Close() error {
 	return file.Close()
 }
 
-// writer is the writer of the handler. It has no error: a log that cannot be written ends, and its session goes on.
-type writer struct{ *Log }
-
-// Write writes one line.
-func (w writer) Write(line []byte) (int, error) {
-	if tell, text := w.write(line); tell != nil {
+// Write writes one line as it is. It has no error: a log that cannot be written ends, and its session goes on.
+func (l *Log) Write(line []byte) (int, error) {
+	if tell, text := l.write(line); tell != nil {
 		tell(text)
 	}
 	return len(line), nil

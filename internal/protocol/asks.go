@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -18,14 +18,14 @@ type Asks struct {
 	describe func(permit.Question) string
 
 	mu     sync.Mutex
-	events map[string]host.Event // of the open asks
+	events map[string]attractor.Event // of the open asks
 }
 
 // NewAsks returns Asks without a time limit. It gives tell each new ask, as an [ApprovalRequested]
 // or [QuestionAsked], and later its [AskEnded]; tell must not wait. Describe returns the text for
 // people about a call; nil means that there is none.
-func NewAsks(tell func(host.Event), describe func(permit.Question) string) *Asks {
-	a := &Asks{events: map[string]host.Event{}, describe: describe}
+func NewAsks(tell func(attractor.Event), describe func(permit.Question) string) *Asks {
+	a := &Asks{events: map[string]attractor.Event{}, describe: describe}
 	a.Inbox = permit.NewInbox(func(ask permit.Ask) {
 		ev := askEvent(ask)
 		a.mu.Lock()
@@ -50,7 +50,7 @@ func (a *Asks) Approve(ctx context.Context, q permit.Question) (permit.Answer, e
 }
 
 // Events returns the events of the asks that wait for an answer, the oldest first.
-func (a *Asks) Events() (events []host.Event) {
+func (a *Asks) Events() (events []attractor.Event) {
 	open := a.Open()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +123,7 @@ func (e *QuestionAsked) Head() *agent.EventHeader { return &e.EventHeader }
 func (e *AskEnded) Head() *agent.EventHeader { return &e.EventHeader }
 
 // askEvent returns the event that tells of an ask.
-func askEvent(ask permit.Ask) host.Event {
+func askEvent(ask permit.Ask) attractor.Event {
 	if q := ask.Question; q != nil {
 		return &QuestionAsked{EventHeader: agent.EventHeader{Kind: KindQuestionAsked}, ID: ask.ID, CallID: q.CallID, Question: q.Text,
 			Options: q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}

@@ -3,7 +3,7 @@ package protocol_test
 import (
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
@@ -12,8 +12,8 @@ import (
 // The event of an ask is the same for as long as the ask is open. Arguments that are no object are
 // shown as TOOL_CALL_START does.
 func TestN2_EventsOfAsks(t *testing.T) {
-	events := make(chan host.Event, 2)
-	asks := protocol.NewAsks(func(ev host.Event) { events <- ev }, func(q permit.Question) string { return "about " + q.Call.Name })
+	events := make(chan attractor.Event, 2)
+	asks := protocol.NewAsks(func(ev attractor.Event) { events <- ev }, func(q permit.Question) string { return "about " + q.Call.Name })
 	answered := make(chan error)
 	go func() {
 		q := permit.Question{}
@@ -25,7 +25,7 @@ func TestN2_EventsOfAsks(t *testing.T) {
 	if string(ev.Arguments) != `{"_raw":"*** Begin Patch"}` || ev.Text != "about apply_patch" || ev.Kind != "APPROVAL_REQUESTED" {
 		t.Errorf("%+v", ev)
 	}
-	if open := asks.Events(); len(open) != 1 || open[0] != host.Event(ev) {
+	if open := asks.Events(); len(open) != 1 || open[0] != attractor.Event(ev) {
 		t.Errorf("open: %v", open)
 	}
 	if err := asks.Decide(ev.ID, permit.Answer{}); err != nil {

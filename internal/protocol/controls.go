@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
 // controls does what lines say that bring no inputs.
 type controls struct {
-	setup   *host.Setup
+	setup   *attractor.Setup
 	asks    *Asks
 	keep    func(ctx context.Context, rules []string) (file string, err error)
 	session *agent.Session
@@ -83,7 +83,7 @@ func (c *controls) status() *Status {
 	s := &Status{State: c.session.Status(), Mode: c.setup.Mode(), Usage: c.session.Usage(), Asks: c.asks.Events()}
 	s.Provider, s.Model, s.Effort = c.setup.Model()
 	if s.Asks == nil {
-		s.Asks = []host.Event{}
+		s.Asks = []attractor.Event{}
 	}
 	return s
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -75,7 +75,7 @@ type Conversation struct {
 
 // New prepares a conversation with a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup, which the
 // caller has set. Asks is the [Asks] of the session. Keep keeps rules for later sessions and returns the name of the file.
-func New(setup *host.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
+func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
@@ -86,7 +86,7 @@ func New(setup *host.Setup, asks *Asks, keep func(ctx context.Context, rules []s
 			close(c.over)
 		}
 	}
-	setup.OnOwnEvent = func(ev host.Event) {
+	setup.OnOwnEvent = func(ev attractor.Event) {
 		tell(ev)
 		if _, is := ev.(*Reply); is {
 			<-c.replies

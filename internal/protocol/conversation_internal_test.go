@@ -5,14 +5,14 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 )
 
 // Lines of a program and of a page that came between two inputs are taken when the next one begins, all of them.
 func TestN2_LinesBetweenTwoInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(&host.Setup{}, nil, nil)
+		c := New(&attractor.Setup{}, nil, nil)
 		c.running, c.rested = true, make(chan struct{})
 		c.follow(&agent.ProcessingEnd{})
 		settled := make(chan struct{}, 2)
@@ -39,7 +39,7 @@ func TestN2_LinesBetweenTwoInputs(t *testing.T) {
 
 // A line that comes when the session is ending is refused, and not left to nobody.
 func TestN2_LateLinesAreRefused(t *testing.T) {
-	c := New(&host.Setup{}, nil, nil)
+	c := New(&attractor.Setup{}, nil, nil)
 	c.replies = nil // no reply is told any more
 	close(c.over)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -62,7 +62,7 @@ type Desk struct {
 }
 
 // NewDesk returns a desk for a session that has begun. The other parameters are those of [New].
-func NewDesk(setup *host.Setup, session *agent.Session, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error), worker Worker) *Desk {
+func NewDesk(setup *attractor.Setup, session *agent.Session, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error), worker Worker) *Desk {
 	return &Desk{controls: controls{setup: setup, asks: asks, keep: keep, session: session}, worker: worker}
 }
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 )
 
 // docs/protocol.md has a row for every type of line and every kind of event, and each row names exactly the members that there are.
@@ -31,7 +31,7 @@ func TestN2_ProtocolIsDocumented(t *testing.T) {
 		}
 		want[kind] = members(reflect.TypeOf(ev).Elem())
 	}
-	for kind, ev := range map[agent.Kind]host.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{}, KindApprovalRequested: &ApprovalRequested{},
+	for kind, ev := range map[agent.Kind]attractor.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{}, KindApprovalRequested: &ApprovalRequested{},
 		KindQuestionAsked: &QuestionAsked{}, KindAskEnded: &AskEnded{}} {
 		want[string(kind)] = members(reflect.TypeOf(ev).Elem())
 	}

@@ -3,8 +3,8 @@ package protocol
 import (
 	"encoding/json"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -38,7 +38,7 @@ type Status struct {
 	Effort   string       `json:"effort,omitempty"`
 	Usage    llm.Usage    `json:"usage"`
 	// Asks holds the events of the asks that wait for an answer.
-	Asks []host.Event `json:"asks"`
+	Asks []attractor.Event `json:"asks"`
 }
 
 // ModeChanged tells the new permission mode.
@@ -47,8 +47,8 @@ type ModeChanged struct {
 	Mode permit.Mode `json:"mode"`
 }
 
-// Head implements [host.Event].
+// Head implements [attractor.Event].
 func (e *Reply) Head() *agent.EventHeader { return &e.EventHeader }
 
-// Head implements [host.Event].
+// Head implements [attractor.Event].
 func (e *ModeChanged) Head() *agent.EventHeader { return &e.EventHeader }

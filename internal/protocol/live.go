@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 )
 
 // liveMark is an event without what the journal has of it.
@@ -117,7 +117,7 @@ func (p *Page) call(id string) int {
 }
 
 // ownEvent takes an event of the host.
-func (p *Page) ownEvent(ev host.Event) {
+func (p *Page) ownEvent(ev attractor.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := ev.(type) {
@@ -126,7 +126,7 @@ func (p *Page) ownEvent(ev host.Event) {
 	case *QuestionAsked:
 		p.asks = append(p.asks, e)
 	case *AskEnded:
-		p.asks = slices.DeleteFunc(p.asks, func(ev host.Event) bool { return askID(ev) == e.ID })
+		p.asks = slices.DeleteFunc(p.asks, func(ev attractor.Event) bool { return askID(ev) == e.ID })
 	default: // replies are for those who sent the lines
 		return
 	}
@@ -134,7 +134,7 @@ func (p *Page) ownEvent(ev host.Event) {
 }
 
 // askID returns the id of an ask.
-func askID(ev host.Event) string {
+func askID(ev attractor.Event) string {
 	switch e := ev.(type) {
 	case *ApprovalRequested:
 		return e.ID

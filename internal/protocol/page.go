@@ -6,8 +6,8 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/permit"
 )
 
@@ -25,10 +25,10 @@ type Live struct {
 	// Calls holds the tool calls that run.
 	Calls []LiveCall `json:"calls"`
 	// Asks holds the events of the asks that wait for an answer, the oldest first.
-	Asks   []host.Event `json:"asks"`
-	Mode   permit.Mode  `json:"mode"`
-	Model  Choice       `json:"model"`
-	Models []Choice     `json:"models"` // that can be set
+	Asks   []attractor.Event `json:"asks"`
+	Mode   permit.Mode       `json:"mode"`
+	Model  Choice            `json:"model"`
+	Models []Choice          `json:"models"` // that can be set
 }
 
 // LiveCall holds a tool call that runs, with the end of its output.
@@ -48,7 +48,7 @@ type Choice struct {
 
 // Page shows a session to a page beside its host and carries out what the page sends. It is safe for concurrent use.
 type Page struct {
-	setup *host.Setup
+	setup *attractor.Setup
 	over  chan struct{} // closed at the end of the session
 
 	mu             sync.Mutex
@@ -56,7 +56,7 @@ type Page struct {
 	running        bool
 	text, thinking ending
 	calls          []runningCall
-	asks           []host.Event
+	asks           []attractor.Event
 	readers        map[*pageReader]bool
 }
 
@@ -78,7 +78,7 @@ const (
 )
 
 // NewPage prepares a page for a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup.
-func NewPage(setup *host.Setup) *Page {
+func NewPage(setup *attractor.Setup) *Page {
 	p := &Page{setup: setup, over: make(chan struct{}), readers: map[*pageReader]bool{}}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
 	setup.Options.OnEvent = func(ev agent.Event) {
@@ -87,7 +87,7 @@ func NewPage(setup *host.Setup) *Page {
 			show(ev)
 		}
 	}
-	setup.OnOwnEvent = func(ev host.Event) {
+	setup.OnOwnEvent = func(ev attractor.Event) {
 		p.ownEvent(ev)
 		if tell != nil {
 			tell(ev)
@@ -128,7 +128,7 @@ func (p *Page) Do(ctx context.Context, line []byte) json.RawMessage {
 	}
 	if r.Status != nil { // with asks that nobody changes any more
 		p.mu.Lock()
-		r.Status.Asks = append([]host.Event{}, p.asks...)
+		r.Status.Asks = append([]attractor.Event{}, p.asks...)
 		p.mu.Unlock()
 	}
 	text, err := json.Marshal(struct {
@@ -216,7 +216,7 @@ func (p *Page) open() *Live {
 	for _, c := range p.calls {
 		live.Calls = append(live.Calls, LiveCall{CallID: c.id, Name: c.name, Output: c.output.String()})
 	}
-	live.Asks = append([]host.Event{}, p.asks...)
+	live.Asks = append([]attractor.Event{}, p.asks...)
 	return live
 }
 

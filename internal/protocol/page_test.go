@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -28,7 +28,7 @@ type paged struct {
 	dir     string
 	page    *protocol.Page
 	asks    *protocol.Asks
-	setup   *host.Setup
+	setup   *attractor.Setup
 	session *agent.Session
 	talk    *protocol.Conversation
 	held    chan func() // gets a request that waits, to answer it
@@ -51,18 +51,16 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 		return script(r)
 	}, fakellm.Options{}))
 	t.Cleanup(func() { close(ended); server.Close() })
-	getenv := func(name string) string {
-		return map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}[name]
-	}
-	p.asks = protocol.NewAsks(func(ev host.Event) { p.setup.Tell(ev) }, nil)
-	setup, err := host.Open(t.Context(), host.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir, Mode: permit.ModeAsk, Getenv: getenv,
-		Asker: p.asks.Approve, Interactive: true})
+	vars := map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}
+	p.asks = protocol.NewAsks(func(ev attractor.Event) { p.setup.Tell(ev) }, nil)
+	setup, err := attractor.Prepare(t.Context(), attractor.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir, Mode: permit.ModeAsk, Vars: vars,
+		Ask: p.asks.Approve, Interactive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.setup = setup
 	setup.Options.Questions = &agent.Questions{Answer: p.asks.Question}
-	setup.Options.OnEvent, setup.OnOwnEvent = func(agent.Event) {}, func(host.Event) {}
+	setup.Options.OnEvent, setup.OnOwnEvent = func(agent.Event) {}, func(attractor.Event) {}
 	p.talk = protocol.New(setup, p.asks, nil)
 	p.page = protocol.NewPage(setup)
 	p.page.Serve(p.talk.Do)

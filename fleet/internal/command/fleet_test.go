@@ -20,7 +20,6 @@ import (
 	"github.com/attractor-go/attractor/fleet/natsfleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
 	"github.com/attractor-go/attractor/internal/await"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -414,7 +413,7 @@ func TestP9_WorkersKeepTenantsApart(t *testing.T) {
 		{"no local", workerFlags{}, sandbox.Off, workspace.Options{Environments: map[string]workspace.Environment{"box": {Command: []string{"x"}}}}, "could read"},
 		{"environment", workerFlags{}, sandbox.Off, local(workspace.Environment{Sandbox: sandbox.Workspace}), ""},
 	} {
-		err := test.flags.keepsApart(t.Context(), engine, host.Config{Sandbox: sandbox.Options{Level: test.level}}, test.options)
+		err := test.flags.keepsApart(t.Context(), engine, test.level != sandbox.Off, test.options)
 		if (err == nil) != (test.wants == "") || err != nil && !strings.Contains(err.Error(), test.wants) {
 			t.Errorf("%s: %v, not %q", test.name, err, test.wants)
 		}
@@ -433,7 +432,7 @@ func TestP9_WorkerKeepsToItsTenant(t *testing.T) {
 		"confined":   {workerFlags{}, sandbox.Workspace, false},
 	} {
 		engine := memfleet.New(memfleet.Options{Tenants: []fleet.Tenant{{Name: "red"}}})
-		err := test.flags.keepsApart(t.Context(), engine, host.Config{Sandbox: sandbox.Options{Level: test.level}}, workspace.Options{})
+		err := test.flags.keepsApart(t.Context(), engine, test.level != sandbox.Off, workspace.Options{})
 		if keeps := slices.Equal(test.flags.tenants, []string{"red"}); err != nil || keeps != test.keeps {
 			t.Errorf("%s: serves %q, %v", name, test.flags.tenants, err)
 		}

@@ -7,19 +7,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/check"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/cli"
-	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
 )
 
 // sessions opens the sessions of tasks, each as attractor run does with the same flags.
 type sessions struct {
-	config host.Config // what the flags choose
+	config attractor.Config // what the flags choose
 	flags  *cli.SessionFlags
 	// shared says that --budget-usd and --budget-tokens hold for all tasks together, which is not for the sessions to see.
 	shared bool
@@ -31,7 +31,7 @@ type sessions struct {
 	events func(task string, ev agent.Event)
 
 	mu   sync.Mutex
-	open map[*host.Setup]bool
+	open map[*attractor.Setup]bool
 }
 
 // Open implements [fleet.Host].
@@ -40,11 +40,10 @@ func (s *sessions) Open(ctx context.Context, j *fleet.Job) (fleet.Hosted, error)
 	if err != nil {
 		return fleet.Hosted{}, &fleet.PermanentError{Err: err}
 	}
-	setup, err := host.Open(ctx, c)
+	setup, err := attractor.Prepare(ctx, c)
 	if err != nil {
 		return fleet.Hosted{}, lasting(err)
 	}
-	s.flags.Apply(setup)
 	policy := &setup.Options.Policy
 	if s.shared {
 		policy.Budget = agent.Budget{}
@@ -91,7 +90,7 @@ func lower[T int | float64 | time.Duration](a, b T) T {
 }
 
 // configOf returns the configuration of a task's session.
-func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
+func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	c, a := s.config, j.Task.Agent
 	place, ok := j.Workspace.(interface {
 		Place() (dir string, envCommand []string)
@@ -106,7 +105,7 @@ func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
 	}
 	switch own := place.Confine(); {
 	case len(c.EnvCommand) > 0:
-		c.Sandbox = sandbox.Options{} // what is behind the command confines
+		c.Sandbox = sandbox.Options{Level: sandbox.Off} // what is behind the command confines
 	case own.Level != "" && own.Level != sandbox.Off:
 		c.Sandbox = own
 	}
@@ -115,13 +114,13 @@ func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
 		c.Resume = j.Task.ID
 	}
 	if a.Provider != "" {
-		c.Provider = &a.Provider
+		c.Set("provider", "the task", a.Provider)
 	}
 	if a.Model != "" {
-		c.Model = &a.Model
+		c.Set("model", "the task", a.Model)
 	}
 	if a.Effort != "" {
-		c.Effort = &a.Effort
+		c.Set("effort", "the task", a.Effort)
 	}
 	if a.Profile != "" {
 		c.Profile = a.Profile
@@ -130,12 +129,13 @@ func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
 		c.Instructions = strings.TrimPrefix(c.Instructions+"\n\n"+a.Instructions, "\n\n")
 	}
 	c.Checks.Commands = append(c.Checks.Commands[:len(c.Checks.Commands):len(c.Checks.Commands)], a.Checks...)
-	c.Checkpoints, c.NoCheckpoints = "", true // the fleet records workspaces itself
+	c.Checkpoints = "" // the fleet records workspaces itself
+	c.Set("no_checkpoints", "the fleet", "true")
 	if len(c.Checks.Commands) > 0 {
 		c.Checkpoints = s.checks
 	}
 	if s.asks {
-		c.Asker = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+		c.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 			d, err := j.Approve(ctx, q.Request)
 			return permit.Answer{Verdict: d.Verdict, Reason: d.Reason}, err
 		}
@@ -146,7 +146,7 @@ func (s *sessions) configOf(j *fleet.Job) (host.Config, error) {
 
 // lasting returns the error for a session that cannot be opened. Those of a configuration that cannot work are permanent.
 func lasting(err error) error {
-	for _, kind := range []error{host.ErrConfig, host.ErrNoKey, host.ErrNoServer, host.ErrNoProvider, host.ErrNoModel, host.ErrFallback} {
+	for _, kind := range []error{attractor.ErrConfig, attractor.ErrNoKey, attractor.ErrNoServer, attractor.ErrNoProvider, attractor.ErrNoModel, attractor.ErrFallback} {
 		if errors.Is(err, kind) {
 			return &fleet.PermanentError{Err: err}
 		}
@@ -155,11 +155,11 @@ func lasting(err error) error {
 }
 
 // keep notes which sessions are open.
-func (s *sessions) keep(setup *host.Setup, open bool) {
+func (s *sessions) keep(setup *attractor.Setup, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = map[*host.Setup]bool{}
+		s.open = map[*attractor.Setup]bool{}
 	}
 	if open {
 		s.open[setup] = true

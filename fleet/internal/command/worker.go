@@ -15,7 +15,6 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
 	"github.com/attractor-go/attractor/internal/cli"
-	"github.com/attractor-go/attractor/internal/host"
 )
 
 // workerFlags holds the flags of worker.
@@ -84,7 +83,7 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	if err != nil {
 		return err
 	}
-	options, state, err := f.workspaces(config)
+	options, state, err := f.workspaces()
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%w", err)
 	}
@@ -103,7 +102,7 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	}
 	places, err := workspace.New(options)
 	if err == nil {
-		err = f.keepsApart(ctx, engine, config, options)
+		err = f.keepsApart(ctx, engine, f.session.Confines(), options)
 	}
 	if err != nil {
 		return errors.Join(cli.Fail(cli.ExitUsage, "%w", err), engine.Close())
@@ -147,8 +146,8 @@ func (p *program) keepRunning(ctx context.Context, w *fleet.Worker) error {
 
 // keepsApart returns an error if the worker serves several tenants, and would let their tasks meet on this machine. A worker that may serve one only
 // keeps to the one that there is now, also if the fleet gets more.
-func (f *workerFlags) keepsApart(ctx context.Context, engine fleet.Engine, config host.Config, o workspace.Options) error {
-	if !f.allowDir && confines(config, o) {
+func (f *workerFlags) keepsApart(ctx context.Context, engine fleet.Engine, confined bool, o workspace.Options) error {
+	if !f.allowDir && confines(confined, o) {
 		return nil
 	}
 	if len(f.tenants) == 0 {
@@ -172,8 +171,8 @@ func (f *workerFlags) keepsApart(ctx context.Context, engine fleet.Engine, confi
 }
 
 // confines reports whether commands are confined, or elsewhere, in every environment that a task can name.
-func confines(config host.Config, o workspace.Options) bool {
-	if config.Sandbox.Level != sandbox.Off {
+func confines(all bool, o workspace.Options) bool {
+	if all {
 		return true
 	}
 	if _, ok := o.Environments[workspace.Local]; !ok {
@@ -188,7 +187,7 @@ func confines(config host.Config, o workspace.Options) bool {
 }
 
 // workspaces returns the options of workspaces, and the directory of the worker's own files.
-func (f *workerFlags) workspaces(config host.Config) (o workspace.Options, dir string, err error) {
+func (f *workerFlags) workspaces() (o workspace.Options, dir string, err error) {
 	if dir = f.dir; dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {

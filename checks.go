@@ -1,0 +1,165 @@
+package attractor
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/check"
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/undo"
+)
+
+// Checks says which commands decide whether an input is done. Only the user chooses them.
+type Checks struct {
+	Commands []string
+	// Rounds is how often failing ones send the agent back in one input, as in [check.Options].
+	Rounds int
+	// Timeout bounds each command: [env.MaxTimeout] if it is 0.
+	Timeout time.Duration
+}
+
+// sessionChecks holds the checks of a session, and what they need to compare trees.
+type sessionChecks struct {
+	*check.Checks
+	store    *checkpoint.Dir
+	recorder *checkpoint.Recorder
+	// owner is who keeps the trees until the session ends; empty if the session records checkpoints, which has the same trees.
+	owner string
+}
+
+// hookConfirms is how often hooks may send the agent back, unless the policy says otherwise. It is the policy's own default.
+const hookConfirms = 3
+
+// placeChecks puts the checks into the doors of the session, behind its hooks.
+func (s *Setup) placeChecks() (err error) {
+	if len(s.wantedChecks.Commands) == 0 {
+		return nil
+	}
+	points := s.checkpoints
+	if points == nil {
+		return fail(ErrConfig, "checks compare the tree before and after them, but there is no store of checkpoints that can be used")
+	}
+	c := &sessionChecks{store: points.store, recorder: points.recorder}
+	if c.recorder == nil {
+		c.owner = "checks of " + points.owner + " " + rand.Text() // sessions that are not kept have no id of their own
+		c.recorder = undo.NewRecorder(points.store, points.dir, points.workspace, c.owner)
+	}
+	if c.Checks, err = check.New(s.checkOptions(c)); err != nil {
+		return fail(ErrConfig, "%w", err)
+	}
+	s.checks = c
+	others := 0
+	if s.Options.BeforeStop != nil {
+		others = max(0, cmp.Or(s.Options.Policy.MaxConfirms, hookConfirms))
+	}
+	s.Options.BeforeStop = c.BeforeStop(s.Options.BeforeStop, others)
+	s.Options.Policy.MaxConfirms = c.MaxConfirms(others)
+	return nil
+}
+
+func (s *Setup) checkOptions(c *sessionChecks) check.Options {
+	return check.Options{Commands: s.wantedChecks.Commands, Rounds: s.wantedChecks.Rounds, Timeout: s.wantedChecks.Timeout,
+		Env: s.Machine, Mask: s.Secrets.String, Resumed: LastReport(s.Options.State),
+		Tree: func(ctx context.Context) (checkpoint.Tree, error) { return c.recorder.Record(ctx, s.Machine) },
+		Changed: func(ctx context.Context, before, after env.Hash) (list []string, err error) {
+			changes, err := checkpoint.Changes(ctx, c.store, before, after)
+			for _, change := range changes {
+				list = append(list, names.Shown(change.Path))
+			}
+			return list, err
+		},
+		Note: func(ctx context.Context, kind string, data json.RawMessage, text string) error {
+			return s.checkpoints.note(ctx, kind, data, text)
+		}}
+}
+
+// LastReport returns the newest report of a session's checks, or nil. The session is nil if it is new.
+func LastReport(session *agent.State) *check.Report {
+	if session == nil {
+		return nil
+	}
+	report := new(check.Report)
+	if note, ok := session.Notes[check.NoteKind]; !ok || json.Unmarshal(note.Data, report) != nil {
+		return nil
+	}
+	return report
+}
+
+// EndChecks says what the checks know about an input that has ended, or returns nil without checks. The session is still open.
+func (s *Setup) EndChecks(ctx context.Context, result *agent.Result) (*check.Report, error) {
+	if s.checks == nil || result == nil {
+		return nil, nil
+	}
+	report, err := s.checks.End(ctx, result.Reason)
+	return &report, err
+}
+
+// CheckAgain compares the tree with the one that was verified, when the session is closed and nothing of it runs any more. If it is another one,
+// the report is changed, and the session keeps it. Show gets the events of that; it may be nil.
+func (s *Setup) CheckAgain(ctx context.Context, report *check.Report, show func(agent.Event)) error {
+	if s.checks == nil || report == nil {
+		return nil
+	}
+	was := report.Status
+	if s.checks.Again(ctx, report); report.Status == was || s.store == nil {
+		return nil
+	}
+	data, err := json.Marshal(report)
+	if err == nil {
+		err = s.noteClosed(ctx, check.NoteKind, data, show)
+	}
+	if err != nil {
+		return fmt.Errorf("the session still says that the input is %s, which it is not any more: %w", was, err)
+	}
+	return nil
+}
+
+// noteClosed adds a note to the session when it is closed.
+func (s *Setup) noteClosed(ctx context.Context, kind string, data []byte, show func(agent.Event)) (err error) {
+	log, err := masked.Journal(s.Secrets, s.store.Open)(ctx, s.Options.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	before := log.Len()
+	if err := agent.AddNote(ctx, log, kind, data, ""); err != nil || show == nil {
+		return err
+	}
+	var p agent.Projection
+	for line, err := range log.Records(ctx, 1) {
+		if err != nil {
+			return err
+		}
+		events, err := p.Add(line)
+		if err != nil {
+			return err
+		}
+		if line.N > before {
+			for _, ev := range events {
+				show(ev)
+			}
+		}
+	}
+	return nil
+}
+
+// closeChecks releases the trees that only the checks needed.
+func (s *Setup) closeChecks() error {
+	if s.checks == nil || s.checks.owner == "" {
+		return nil
+	}
+	err := errors.Join(s.checks.recorder.Close(), s.checks.store.Release(context.Background(), s.checks.owner))
+	if err != nil {
+		return fmt.Errorf("the trees of the checks: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package attractor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/load"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/trust"
+)
+
+// OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
+// program has left running, which [env.Local.Abandoned] lists. The caller closes the Local and then the Sandbox.
+func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
+	return openDirs(dir, limits, confine, nil, nil)
+}
+
+// openDirs is OpenDir with further directories: those in which tools and commands may change files, and those that they may read.
+func openDirs(dir string, limits env.Limits, confine sandbox.Options, roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
+	if err := checkDir(dir); err != nil {
+		return nil, nil, err
+	}
+	confine.Roots = append(slices.Clip(confine.Roots), roots...)
+	confine.ReadOnly = append(slices.Clip(confine.ReadOnly), readable...)
+	box, err := openSandbox(dir, confine)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := env.LocalOptions{EndAbandoned: true, Limits: limits}
+	if box.Level() == sandbox.Off { // otherwise the sandbox adds its own
+		options.Roots, options.ReadOnly = roots, readable
+	}
+	local, err := env.NewLocal(dir, box.Confine(options))
+	if err != nil {
+		return nil, nil, errors.Join(cannotWork(dir, err), box.Close())
+	}
+	return local, box, nil
+}
+
+// openProject reads what the project of the session's directory brings. That of another machine is read when that is reached.
+func (s *Setup) openProject(c *config) error {
+	if c.elsewhere() {
+		s.Project = &load.Project{Snapshot: &trust.Snapshot{}, Trusted: true}
+		return nil
+	}
+	if err := checkDir(c.Dir); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return cannotWork(c.Dir, err)
+	}
+	if c.WithoutProject {
+		root := userfiles.RealPath(dir)
+		if roots := git.Roots(dir); len(roots) > 0 {
+			root = roots[0]
+		}
+		s.Project = load.Unread(root, c.TrustProject)
+		return nil
+	}
+	s.Project, err = load.OpenProject(dir, c.getenv, c.TrustProject)
+	return err
+}
+
+// openDir opens the directory of the session, unless that is on another machine, and protects its files.
+func (s *Setup) openDir(c *config) (err error) {
+	files, protection := s.Machine, env.DefaultProtection()
+	if s.far == nil {
+		if s.Local, s.box, err = openDirs(c.Dir, c.Limits, c.Sandbox, s.dirs.list, s.readable); err != nil {
+			return err
+		}
+		s.Machine, s.here = s.Local, s.Local.WorkDir()
+		if files, protection = s.Machine, s.box.Protection(); c.Here.Files != nil {
+			files = c.Here.Files(files)
+		}
+	} else {
+		s.far.protect(&protection)
+	}
+	if state, err := userfiles.StateDir(c.getenv); err == nil { // a session must not trust its own project
+		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
+	}
+	if dir, err := userfiles.ConfigDir(c.getenv); err == nil { // nor choose what later sessions may do
+		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
+		protection.Ask = append(protection.Ask, filepath.ToSlash(dir))
+	}
+	if s.Options.Env = env.Protect(files, protection); c.Mode == permit.ModeReadOnly {
+		s.Options.Env = env.ReadOnly(files)
+	}
+	return nil
+}
+
+// boxed reports whether a sandbox confines the commands.
+func (s *Setup) boxed() bool { return s.box != nil && s.box.Level() != sandbox.Off }
+
+// systemPrompt renders the system prompt of the session.
+func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, error) {
+	if s.far == nil {
+		return SystemPrompt(ctx, s.Local.WorkDir(), o)
+	}
+	if s.far.reader != nil {
+		o.Env = reader{env.Base{Environment: env.ReadOnly(s.far.reader)}, env.ConfinementOf(o.Env)}
+	}
+	return agent.SystemPrompt(ctx, o), nil
+}
+
+// SystemPrompt renders the system prompt of a session in a directory. The project's documents begin at the root of the repository, which may
+// be above the directory. Then it reads them through another environment, which can read the whole repository. The prompt describes the permissions of
+// o.Env or, if that is nil, those of a session that may change files in the directory.
+func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
+	roots := git.Roots(dir)
+	if o.Env != nil && o.Env.WorkDir() == dir && !slices.ContainsFunc(roots, func(root string) bool { return root != dir }) {
+		return agent.SystemPrompt(ctx, o), nil // o.Env can read the whole repository
+	}
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: roots})
+	if err != nil {
+		return "", cannotWork(dir, err)
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	allowed := env.Confinement{Writable: []string{local.WorkDir()}}
+	if o.Env != nil {
+		allowed = env.ConfinementOf(o.Env)
+	}
+	o.Env = reader{env.Base{Environment: env.ReadOnly(local)}, allowed}
+	return agent.SystemPrompt(ctx, o), nil
+}
+
+// reader is an environment that reports another one's confinement, although it can read more.
+type reader struct {
+	env.Base
+	confinement env.Confinement
+}
+
+// Confinement implements env.Confined.
+func (r reader) Confinement() env.Confinement { return r.confinement }
+
+// OpenDir implements env.DirOpener.
+func (r reader) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	return env.OpenDir(ctx, r.Environment, name)
+}
+
+// Below implements env.View.
+func (r reader) Below(context.Context, string, string) (env.Environment, func(error)) {
+	return r.Environment, func(error) {}
+}
+
+// checkDir returns an error if dir is not a directory.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return cannotWork(dir, err)
+	}
+	if !info.IsDir() {
+		return fail(ErrConfig, "cannot work in %s: not a directory", dir)
+	}
+	return nil
+}
+
+// cannotWork returns an error that names a directory once and says why it cannot be used.
+func cannotWork(dir string, err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return fail(ErrConfig, "cannot work in %s: %w", names.Shown(dir), err)
+}

@@ -1,0 +1,272 @@
+package attractor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/load"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// sessionHooks holds the hooks of a session and what they need.
+type sessionHooks struct {
+	*hooks.Hooks
+	own *lazyLocal // where the user's hooks run
+}
+
+// lazyLocal is a directory of this machine, in which commands are contained and not confined. It is opened when it is first needed.
+type lazyLocal struct {
+	dir    string
+	mu     sync.Mutex
+	local  *env.Local
+	closed bool
+}
+
+// open returns the environment.
+func (l *lazyLocal) open() (env.Environment, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fs.ErrClosed
+	}
+	if l.local == nil {
+		local, err := env.NewLocal(l.dir, env.LocalOptions{})
+		if err != nil {
+			return nil, err
+		}
+		l.local = local
+	}
+	return l.local, nil
+}
+
+// close ends what is left of the commands.
+func (l *lazyLocal) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.local == nil {
+		return nil
+	}
+	return l.local.Close()
+}
+
+// killNow sends KILL to the commands and does not wait.
+func (l *lazyLocal) killNow() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.local == nil {
+		return nil
+	}
+	return l.local.KillNow()
+}
+
+// openHooks reads the hooks that are configured and puts them into the doors of the session.
+func (s *Setup) openHooks(c *config) error {
+	if c.NoHooks {
+		return nil
+	}
+	configured := load.OpenHooks(s.Project, c.usersEnv)
+	for _, m := range configured.Mistakes {
+		s.warnings.add("hook_config", m.Error())
+	}
+	if c.StrictHooks && len(configured.Lost) > 0 {
+		return fail(ErrConfig, "hooks that must not fail cannot be used: %w", configured.Lost[0])
+	}
+	s.unused.Add("hooks", configured.UnusedEvents(), configured.Why)
+	if len(configured.List) == 0 {
+		return nil
+	}
+	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.here}}
+	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here, Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
+		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}
+	conditions := &ruleCache{dirs: s.ruleDirs(c), env: s.Options.Env}
+	o.Applies = conditions.applies
+	for i := range configured.List {
+		h := &configured.List[i]
+		if err := conditions.check(h.If); err != nil {
+			s.warnings.add("hook_config", fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File, h.Line, err))
+			h.If = ""
+		}
+	}
+	s.hooks.Hooks = hooks.New(o)
+	s.placeHooks()
+	return nil
+}
+
+// placeHooks puts the hooks into the doors of the session.
+func (s *Setup) placeHooks() {
+	h, o := s.hooks.Hooks, &s.Options
+	if h.Has(hooks.PreToolUse) {
+		s.Gate.BeforeRules = append(s.Gate.BeforeRules, opinion(h.BeforeRules))
+	}
+	if h.Has(hooks.PermissionRequest) {
+		s.Gate.BeforeQuestion = append(s.Gate.BeforeQuestion, opinion(h.BeforeQuestion))
+	}
+	if h.Has(hooks.PreToolUse, hooks.PermissionRequest, hooks.PostToolUse, hooks.PostToolUseFailure, hooks.SubagentStart, hooks.SubagentStop, hooks.PreCompact) {
+		o.Middleware = append([]tool.Middleware{h.Middleware}, o.Middleware...)
+	}
+	if h.Has(hooks.UserPromptSubmit) {
+		o.BeforeInput = h.BeforeInput
+	}
+	if h.Has(hooks.Stop, hooks.SubagentStop) {
+		o.BeforeStop = h.BeforeStop
+	}
+	if h.Has(hooks.PreCompact) {
+		o.BeforeCompact = h.BeforeCompact
+	}
+}
+
+// opinion returns hooks as a hook of the gate.
+func opinion(ask func(context.Context, tool.Request) (hooks.Opinion, error)) permit.Hook {
+	return func(ctx context.Context, req tool.Request) (permit.Opinion, error) {
+		o, err := ask(ctx, req)
+		return permit.Opinion{Says: permit.Stance(o.Says), Reason: o.Reason, Args: o.Args}, err
+	}
+}
+
+// hookEnv returns the environment of hooks: for the user's that of this machine, for the project's that of the session's commands.
+func (s *Setup) hookEnv(origin ext.Origin) (env.Environment, error) {
+	if origin == ext.Project {
+		return s.Local, nil
+	}
+	return s.hooks.own.open()
+}
+
+// checkHook returns an error if a file of the project that a project's hook names is not the one that was trusted.
+func (s *Setup) checkHook(h *hooks.Hook) error {
+	if h.Origin != ext.Project {
+		return nil
+	}
+	if err := s.Project.UnchangedCommand(h.Command, h.Args...); err != nil {
+		return fmt.Errorf("it is not run, because a file of the project that it names is not the one that you trusted: %w", err)
+	}
+	return nil
+}
+
+// claudeMode returns a mode in Claude Code's words.
+func claudeMode(m permit.Mode) string {
+	switch m {
+	case permit.ModeAcceptEdits:
+		return "acceptEdits"
+	case permit.ModeFull:
+		return "bypassPermissions"
+	case permit.ModePlan, permit.ModeReadOnly:
+		return "plan"
+	}
+	return "default"
+}
+
+// startHooks tells the hooks that the session has begun.
+func (s *Setup) startHooks(ctx context.Context, session *agent.Session) error {
+	source := "startup"
+	if s.Resumed {
+		source = "resume"
+	}
+	err := s.hooks.Start(ctx, session, source, cmp.Or(s.Options.Model, s.Options.Profile.Model))
+	if err != nil && ctx.Err() == nil {
+		s.warnings.add("hook_failed", "what the hooks for SessionStart say could not be kept: "+err.Error())
+		err = nil
+	}
+	return err
+}
+
+// listenForHooks passes the events and questions of the session to the hooks.
+func (s *Setup) listenForHooks() {
+	h, o := s.hooks.Hooks, &s.Options
+	if h.Has(hooks.SessionStart, hooks.Notification) {
+		show := o.OnEvent
+		o.OnEvent = func(ev agent.Event) {
+			h.OnEvent(ev)
+			if show != nil {
+				show(ev)
+			}
+		}
+	}
+	if ask := s.Gate.Ask; ask != nil && h.Has(hooks.Notification) {
+		s.Gate.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+			h.Notify(q.SessionID, "permission_prompt", "A permission is needed to use "+rules.ClaudeName(q.Call.Name))
+			return ask(ctx, q)
+		}
+	}
+}
+
+// closeHooks ends the hooks.
+func (s *Setup) closeHooks() error {
+	if s.hooks == nil {
+		return nil
+	}
+	if s.hooks.Hooks != nil {
+		s.hooks.End(context.Background())
+	}
+	return s.hooks.own.close()
+}
+
+// KillNow sends KILL to the session's commands and hooks and does not wait. It is for a program that is about to exit.
+func (s *Setup) KillNow() error {
+	var err error
+	if s.far != nil {
+		err = s.far.killNow()
+	} else {
+		err = s.Local.KillNow()
+	}
+	if s.hooks != nil {
+		err = errors.Join(err, s.hooks.own.killNow())
+	}
+	return err
+}
+
+// ruleCache holds the rules of hooks that run for some calls only.
+type ruleCache struct {
+	dirs rules.Dirs
+	env  env.Environment
+	mu   sync.Mutex
+	sets map[string]*rules.Set
+}
+
+// set returns a rule as a set that denies what the rule is about.
+func (r *ruleCache) set(rule string) (*rules.Set, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.sets[rule]; known != nil {
+		return known, nil
+	}
+	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"deny": []string{rule}}})
+	if err != nil {
+		return nil, err
+	}
+	set, err := rules.Load(r.dirs, rules.Source{Name: "if", Data: data})
+	if err != nil {
+		return nil, err
+	}
+	if r.sets == nil {
+		r.sets = map[string]*rules.Set{}
+	}
+	r.sets[rule] = set
+	return set, nil
+}
+
+// check returns an error if a rule is none.
+func (r *ruleCache) check(rule string) error {
+	if rule == "" {
+		return nil
+	}
+	_, err := r.set(rule)
+	return err
+}
+
+// applies reports whether a rule is about a call, or about a part of its script.
+func (r *ruleCache) applies(ctx context.Context, rule string, req tool.Request) bool {
+	set, err := r.set(rule)
+	return err != nil || set.Decide(ctx, r.env, req).Verdict == tool.Deny
+}

@@ -1,0 +1,81 @@
+package attractor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/google/uuid"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
+)
+
+// openJournal opens the journal of a new session, a resumed session or a fork. For the last two it returns the session's state.
+func (s *Setup) openJournal(ctx context.Context, c *config) (*agent.State, error) {
+	o := &s.Options
+	from, err := c.from(ctx)
+	if err != nil || c.Store == nil {
+		return nil, err
+	}
+	s.Resumed = from != ""
+	if o.ID = c.ID; o.ID == "" {
+		o.ID = uuid.NewString()
+	}
+	switch {
+	case c.Resume != "":
+		o.ID = from
+		o.Journal, err = c.Store.Open(ctx, o.ID)
+	case c.Fork != "":
+		o.Journal, err = agent.Fork(ctx, c.Store, from, c.Turn, o.ID)
+	default:
+		o.Journal, err = c.Store.Create(ctx, o.ID)
+	}
+	if err != nil {
+		return nil, journalError(err)
+	}
+	if !s.Resumed {
+		return nil, nil
+	}
+	if o.State, err = agent.Load(ctx, o.Journal); err == nil {
+		err = c.checkContinued(o.State)
+	}
+	return o.State, err
+}
+
+// from returns the id of the session to resume or to fork, or "" for a new session.
+func (c *config) from(ctx context.Context) (string, error) {
+	prefix := cmp.Or(c.Resume, c.Fork)
+	if prefix == "" {
+		return "", nil
+	}
+	return sessions.Find(ctx, c.Store, prefix)
+}
+
+// journalError returns the error for a journal that cannot be opened. It says what to do.
+func journalError(err error) error {
+	switch {
+	case errors.Is(err, journal.ErrLocked):
+		return fmt.Errorf("%w; wait for it, or end it", err)
+	case errors.Is(err, agent.ErrNoTurn), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+		return fail(ErrConfig, "%w", err)
+	}
+	return fail(ErrJournal, "cannot keep the session: %w", err)
+}
+
+// discard closes the journal unless a session has taken it over. It removes an empty one, which would be listed as a session.
+func (s *Setup) discard() error {
+	log := s.Options.Journal
+	if log == nil || s.started {
+		return nil
+	}
+	empty := log.Len() == 0
+	err := log.Close()
+	if empty && s.store != nil {
+		err = errors.Join(err, s.store.Remove(context.Background(), s.Options.ID))
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+//go:build unix
+
+package attractor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// A further directory that was named by a symbolic link stays the directory it was, wherever the link leads when the session is resumed.
+func TestN8_ModesAddDirOfALink(t *testing.T) {
+	other, elsewhere := realTemp(t), realTemp(t)
+	put(t, other, "a.txt", "one\n")
+	put(t, elsewhere, "a.txt", "two\n")
+	read := calls(t, "read_file", object{"file_path": "data/a.txt"})
+	b := newTeam(t, nil, read, fakellm.Turn{Text: "done"}, read, fakellm.Turn{Text: "done"})
+	b.link(other, "data")
+	b.config.Mode, b.config.AddDirs = permit.ModeAsk, []string{filepath.Join(b.dir, "data")}
+	var asked int
+	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+		asked++
+		return permit.Answer{Reason: "no"}, nil
+	}
+	var id string
+	submit := func(_ *Setup, session *agent.Session) {
+		id = session.ID()
+		if _, err := session.Submit(t.Context(), "the task"); err != nil {
+			t.Error(err)
+		}
+	}
+	b.open(submit)
+	if got := b.results()["call_0_0"]; got.IsError || asked > 0 {
+		t.Errorf("through the link: %q, asked %d times", got.Content.Text(), asked)
+	}
+	b.link(elsewhere, "data")
+	b.config.Resume, b.config.AddDirs = id, nil
+	b.open(submit)
+	for id, r := range b.results() {
+		if id != "call_0_0" && !r.IsError {
+			t.Errorf("%s read another directory: %q", id, r.Content.Text())
+		}
+	}
+	if err := os.Rename(other, other+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, other); err != nil {
+		t.Fatal(err)
+	}
+	b.open(func(*Setup, *agent.Session) {})
+	if len(b.told) != 1 || !strings.Contains(b.told[0], "goes on without the directory "+other+": it leads to "+elsewhere+" now") {
+		t.Errorf("told %q", b.told)
+	}
+}
+
+// The mode accept-edits lets nobody change, without a question, what later sessions may do or what starts programs: the files of attractor, and in
+// a session that works in the home directory or above it the hidden files there and all files outside of it.
+func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		dir, add   string // below the home directory
+		asked, not []string
+	}{
+		"in the home directory": {".", "", []string{".config/attractor/config.json", ".config/attractor/skills/x/SKILL.md", ".vimrc", ".config/autostart/x.desktop", ".local/bin/git", "bin/git", "out/.vimrc"},
+			[]string{"notes.txt", "work/.eslintrc"}},
+		"above it": {"..", "", []string{"home/.vimrc", "other/notes.txt", "home/.config/attractor/hooks.json"}, []string{"home/notes.txt"}},
+		"in a directory of it": {"work", "", []string{"CLAUDE.MD", ".GitHub/workflows/x.yml", ".Husky/pre-commit", ".cargo/config.toml", ".ENV", "Key.PEM", "sub/.vscode/tasks.json", "sub/.BashRC"},
+			[]string{"notes.txt", ".eslintrc", "bin/x"}},
+		"in its configuration":  {".config", "", []string{"attractor/hooks.json", "Attractor/mcp.json"}, []string{"nvim/init.lua"}},
+		"with it added":         {"work", ".", []string{"../.vimrc", "../.config/attractor/config.json"}, []string{"../notes.txt", ".eslintrc"}},
+		"with the state added":  {"work", ".state", []string{"../.state/attractor/rules.json", "../.state/attractor/trust.json"}, nil},
+		"in what is above work": {"work", "..", []string{"../../other/notes.txt"}, []string{".eslintrc", "../notes.txt"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTeam(t, nil)
+			b.home = filepath.Join(b.home, "home")
+			put(t, b.home, "work/a.txt", "x")
+			for _, dir := range []string{".config", ".state", "../other"} {
+				if err := os.MkdirAll(filepath.Join(b.home, dir), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Symlink(".", filepath.Join(b.home, "out")); err != nil {
+				t.Fatal(err)
+			}
+			var turns []fakellm.Turn
+			for _, name := range slices.Concat(c.asked, c.not) {
+				turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
+			}
+			b.model(fakellm.Script(append(turns, fakellm.Turn{Text: "done"})...))
+			b.config.Dir, b.config.Mode = filepath.Join(b.home, c.dir), permit.ModeAcceptEdits
+			if c.add != "" {
+				b.config.AddDirs = []string{filepath.Join(b.home, c.add)}
+			}
+			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }
+			b.open(func(_ *Setup, session *agent.Session) {
+				if _, err := session.Submit(t.Context(), "the task"); err != nil {
+					t.Error(err)
+				}
+			})
+			made := func(name string) bool {
+				_, err := os.Lstat(filepath.Join(b.config.Dir, name))
+				return err == nil
+			}
+			for _, name := range c.asked {
+				if made(name) {
+					t.Errorf("%s was made without a question", name)
+				}
+			}
+			for _, name := range c.not {
+				if !made(name) {
+					t.Errorf("%s was not made: %v", name, b.results())
+				}
+			}
+		})
+	}
+}
+
+// What a person approves counts for the mode that the session has then: a call that changes something does not run when the session has begun to
+// plan while the question was open.
+func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
+	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "one", "content": "x"}, "read_file", object{"file_path": "key.pem"}, "shell", object{"command": "touch two"}), fakellm.Turn{Text: "done"})
+	put(t, b.dir, "key.pem", "the key")
+	b.config.Mode, b.config.Interactive = permit.ModeAsk, true
+	var setup *Setup
+	var asked []string
+	b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+		asked = append(asked, q.Call.Name)
+		return permit.Answer{Verdict: tool.Allow, Remember: true}, setup.SetMode(context.Background(), permit.ModePlan)
+	}
+	b.open(func(s *Setup, session *agent.Session) {
+		setup = s
+		if _, err := session.Submit(t.Context(), "the task"); err != nil {
+			t.Error(err)
+		}
+		if err := s.SetMode(t.Context(), permit.ModeAsk); err != nil {
+			t.Error(err)
+		}
+	})
+	if b.read("one") != "-" || b.read("two") != "-" || !slices.Equal(asked, []string{"write_file", "read_file"}) {
+		t.Errorf("asked about %v; %s", asked, b.lastResults())
+	}
+	if results := b.lastResults(); strings.Count(results, "the session is in plan mode") != 2 || !strings.Contains(results, "the key") {
+		t.Errorf("the results are %s", results)
+	}
+}
+
+// A person who leaves plan mode otherwise, while the plan is shown, stays in the mode that they chose, whatever they say to the plan.
+func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
+	for name, answer := range map[string]permit.Answer{"yes": {Verdict: tool.Allow, Mode: permit.ModeFull}, "no": {Reason: "no"}} {
+		t.Run(name, func(t *testing.T) {
+			b := newTeam(t, nil, calls(t, permit.ExitPlanMode, object{"plan": "1. Make it."}), fakellm.Turn{Text: "done"})
+			b.config.Mode, b.config.Interactive = permit.ModePlan, true
+			var setup *Setup
+			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+				return answer, setup.SetMode(context.Background(), permit.ModeAcceptEdits)
+			}
+			var err error
+			if setup, err = prepare(t.Context(), b.config); err != nil {
+				t.Fatal(err)
+			}
+			setup.Options.Questions = answering
+			session, err := setup.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = session.Submit(t.Context(), "the task")
+			if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
+				t.Error(err)
+			}
+			results := b.lastResults()
+			if setup.Mode() != permit.ModeAcceptEdits || strings.Contains(results, "still in plan mode") {
+				t.Errorf("the mode is %s; %s", setup.Mode(), results)
+			}
+			if answer.Verdict == tool.Allow && !strings.Contains(results, "is not in plan mode, so there is nothing to leave") {
+				t.Errorf("the model is told that its plan was approved: %s", results)
+			}
+		})
+	}
+}
+
+// realTemp returns a new directory by the path that it really has.
+func realTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,119 @@
+package attractor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/attractor-go/attractor/mcp"
+)
+
+// pins keeps the hashes of what servers say about their tools, in a file for each server. A server of a project is another one than the
+// user's with the same name, or one of another project.
+type pins struct {
+	dir  string
+	keys map[string]string // by the name of a server
+}
+
+func newPins(dir, root string, servers []mcp.Server) *pins {
+	p := &pins{dir, map[string]string{}}
+	for i := range servers {
+		s := &servers[i]
+		p.keys[s.Name] = "user\n" + s.Name
+		if s.Origin == mcp.Project {
+			p.keys[s.Name] = "project\n" + root + "\n" + s.Name
+		}
+	}
+	return p
+}
+
+// pinned is the content of a file.
+type pinned struct {
+	Server string            `json:"server"`
+	Tools  map[string]string `json:"tools"` // hashes by the names of tools
+}
+
+func (p *pins) file(server string) string {
+	sum := sha256.Sum256([]byte(p.keys[server]))
+	return filepath.Join(p.dir, hex.EncodeToString(sum[:16])+".json")
+}
+
+// Load implements mcp.PinStore.
+func (p *pins) Load(server string) (map[string]string, error) {
+	name := p.file(server)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var known pinned
+	if err := json.Unmarshal(data, &known); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove the file", name, err)
+	}
+	return known.Tools, nil
+}
+
+// Save implements mcp.PinStore.
+func (p *pins) Save(server string, hashes map[string]string) error {
+	data, err := json.Marshal(pinned{server, hashes})
+	if err != nil {
+		return err
+	}
+	return p.write(p.file(server), data)
+}
+
+// definitions keeps the definitions of tools beside their hashes.
+type definitions struct{ *pins }
+
+// maxDefinitions limits what is read of a file, in bytes. A server's list has at most 4 MiB.
+const maxDefinitions = 8 << 20
+
+func (d definitions) file(server string) string {
+	return strings.TrimSuffix(d.pins.file(server), ".json") + ".tools.json"
+}
+
+// Load implements mcp.DefinitionStore.
+func (d definitions) Load(server string) ([]byte, error) {
+	f, err := os.Open(d.file(server))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxDefinitions))
+	return data, errors.Join(err, f.Close())
+}
+
+// Save implements mcp.DefinitionStore.
+func (d definitions) Save(server string, data []byte) error { return d.write(d.file(server), data) }
+
+// write replaces a file as a whole.
+func (p *pins) write(name string, data []byte) (err error) {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(p.dir, "pins-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,102 @@
+package attractor
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// connect returns a client with the chosen provider and the fallbacks' providers, and the name of the chosen one.
+func (c *config) connect() (*llm.Client, string, error) {
+	chosen, err := c.chooseProvider()
+	if err != nil {
+		return nil, "", err
+	}
+	provider, err := c.newProvider(chosen, c.BaseURL)
+	if err != nil {
+		return nil, "", err
+	}
+	client := &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}
+	for _, m := range c.Fallbacks {
+		if _, err := client.Provider(m.Provider); err == nil {
+			continue
+		}
+		kind, err := FindProvider(m.Provider)
+		if err != nil {
+			return nil, "", err
+		}
+		if provider, err = c.newProvider(kind, ""); err != nil {
+			return nil, "", fail(ErrFallback, "the fallback %s/%s: %w", m.Provider, m.Model, err)
+		}
+		client.Providers = append(client.Providers, provider)
+	}
+	return client, chosen.Name, nil
+}
+
+// checkProvider returns an error if the environment lacks what the chosen provider of a new session needs. It makes no request.
+func (c config) checkProvider() error {
+	c.useDefaults()
+	_, _, err := c.connect()
+	return err
+}
+
+// newProvider returns a provider with its key and URL from the environment. A base URL takes precedence over the environment's.
+func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
+	config, _ := kind.Config(c.getenv)
+	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
+	config.IdleTimeout, config.HTTPClient = c.IdleTimeout, c.client
+	switch {
+	case kind.NeedsURL && config.BaseURL == "":
+		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)
+	case config.APIKey == "" && config.BaseURL == "":
+		return nil, fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none", strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
+	}
+	provider, err := kind.New(config)
+	if err != nil {
+		return nil, fail(ErrConfig, "%w", err)
+	}
+	return provider, nil
+}
+
+// chooseProvider returns the chosen provider, else the only vendor whose key is in the environment, else the server whose base URL is. It does
+// not guess among several.
+func (c *config) chooseProvider() (providers.Kind, error) {
+	if name := value(c.Provider); name != "" {
+		return FindProvider(name)
+	}
+	var set, servers []providers.Kind
+	var names []string
+	for _, kind := range providers.Kinds() {
+		switch _, ok := kind.Config(c.getenv); {
+		case !ok || kind.Local:
+		case kind.NeedsURL:
+			servers = append(servers, kind)
+		default:
+			set = append(set, kind)
+			names = append(names, kind.Name)
+		}
+	}
+	switch {
+	case len(set) == 0 && len(servers) == 1:
+		return servers[0], nil
+	case len(set) == 1:
+		return set[0], nil
+	case len(set) > 1:
+		return providers.Kind{}, fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
+	case c.BaseURL != "":
+		return providers.Kind{}, fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
+	}
+	return providers.Kind{}, fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
+}
+
+// FindProvider returns the provider with that name.
+func FindProvider(name string) (providers.Kind, error) {
+	kind, err := providers.Find(name)
+	if err != nil {
+		return kind, fail(ErrConfig, "unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name, strings.Join(providers.Names(), ", "))
+	}
+	return kind, nil
+}

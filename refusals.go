@@ -1,0 +1,80 @@
+package attractor
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// refusals tells the model what the sandbox refused to a command, and runs the command outside if a person allows that.
+type refusals struct {
+	box     *sandbox.Sandbox
+	gate    *permit.Gate
+	outside func() (*env.Local, error) // an environment whose commands are not in the sandbox
+}
+
+// middleware implements [tool.Middleware].
+func (r *refusals) middleware(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		result, err := next(ctx, call)
+		if err != nil || result.Ran == nil || result.Ran.Exit == nil {
+			return result, err
+		}
+		why := r.refused(call.Env.WorkDir(), &result)
+		if len(why) == 0 {
+			return result, nil
+		}
+		result = coding.AppendText(result, "["+strings.Join(why, " ")+" This is no fault of the machine, and there is no way around it: work without it, or say what you need.]")
+		if !result.IsError || call.Access.Command == "" || ctx.Err() != nil {
+			return result, nil
+		}
+		free, err := r.gate.Outside(ctx, call, why)
+		if err != nil || !free {
+			return result, nil // the person is gone or says no: the command has failed as the result says
+		}
+		return r.again(ctx, call, result)
+	}
+}
+
+// refused returns sentences about what the sandbox refused to a command.
+func (r *refusals) refused(dir string, result *tool.Result) (why []string) {
+	for _, refusal := range r.box.Refusals(dir, []byte(result.Content.Text()), result.Ran.Failed()) {
+		why = append(why, refusal.Why)
+	}
+	hosts, more := r.box.RefusedHosts()
+	for _, h := range hosts {
+		why = append(why, h.Why)
+	}
+	if more > 0 {
+		why = append(why, "The proxy refused "+strconv.Itoa(more)+" more connections.")
+	}
+	return why
+}
+
+// again runs a command outside the sandbox and appends its result to that of the first run.
+func (r *refusals) again(ctx context.Context, call *tool.Call, first tool.Result) (tool.Result, error) {
+	local, err := r.outside()
+	if err != nil {
+		return coding.AppendText(first, "[A person allowed the command to run outside the sandbox, but it could not start: "+err.Error()+"]"), nil
+	}
+	within := *call
+	within.Env, within.Session = local, nil // without a session, what it leaves running is not kept
+	second := coding.RunCommand(ctx, &within, env.Command{Script: call.Access.Command, Dir: call.Env.WorkDir()}, env.MaxTimeout)
+	if err := local.Close(); err != nil {
+		first = coding.AppendText(first, "[What the command left running outside could not be ended: "+err.Error()+"]")
+	}
+	first = coding.AppendText(first, "[A person allowed this command, once, to run outside the sandbox. This is what it printed there:]\n"+second.Content.Text())
+	if code := coding.ExitCode(second.Ran); code != "" {
+		first = coding.AppendText(first, "Exit code: "+code)
+	} else if second.Ran.Failed() {
+		first = coding.AppendText(first, "[It did not come to its end: "+second.Ran.Err+"]")
+	}
+	first.IsError, first.Ran = second.IsError, second.Ran
+	return first, nil
+}

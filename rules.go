@@ -1,0 +1,29 @@
+package attractor
+
+import (
+	"slices"
+
+	"github.com/attractor-go/attractor/load"
+	"github.com/attractor-go/attractor/rules"
+)
+
+// openRules reads the rules of the session: those of OpenRules, and those of the user's that are in no file.
+func (s *Setup) openRules(c *config) (*rules.Set, error) {
+	given, own, err := load.UserSources(c.Rules, c.usersEnv)
+	if err != nil {
+		return nil, err
+	}
+	project := s.Project.Rules(own)
+	if s.far != nil {
+		s.far.place(given, own)
+	}
+	return load.LoadRules(s.ruleDirs(c), slices.Concat(c.toolRules(), given, own, project))
+}
+
+// ruleDirs returns what the patterns of the session's rules are about.
+func (s *Setup) ruleDirs(c *config) rules.Dirs {
+	if s.far != nil {
+		return s.far.ruleDirs(s.mayRead())
+	}
+	return load.RuleDirs(s.Local, c.getenv, s.mayRead())
+}

@@ -1,0 +1,68 @@
+package attractor
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+const canary = "canary-host-secret-7f3a9c"
+
+// A resumed session refuses to write a placeholder over a secret that an earlier process has masked, and one that it does not know it writes.
+func TestL7_PlaceholdersOfAnEarlierProcess(t *testing.T) {
+	overwrite := func(text string) fakellm.Turn {
+		return calls(t, "write_file", object{"file_path": "conf", "content": text})
+	}
+	b := newBench(t, calls(t, "read_file", object{"file_path": "conf"}), fakellm.Turn{Text: "one"},
+		overwrite("TOKEN=[secret CANARY]\n"), fakellm.Turn{Text: "two"}, overwrite("TOKEN=[secret OTHER]\n"), fakellm.Turn{Text: "three"})
+	b.write("conf", "TOKEN="+canary+"\n")
+	c := b.config()
+	c.Secrets = map[string]string{"CANARY": canary}
+	id, _ := b.submit(c, "read")
+	c.Resume, c.Dir = id, ""
+	b.submit(c, "write")
+	if text := b.read("conf"); text != "TOKEN="+canary+"\n" || !strings.Contains(b.lastResults(), "nothing was changed: [secret CANARY]") {
+		t.Errorf("the file has %q, the model got %s", text, b.lastResults())
+	}
+	b.submit(c, "write another")
+	if text := b.read("conf"); text != "TOKEN=[secret OTHER]\n" {
+		t.Errorf("the file has %q, the model got %s", text, b.lastResults())
+	}
+}
+
+// The journals of subagents have no secret of the project's documents.
+func TestL7_JournalsOfSubagents(t *testing.T) {
+	turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "do it"}), calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
+	b := newBench(t)
+	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
+		for _, m := range r.Messages {
+			if m.Parts.Text() == "do it" {
+				return fakellm.Turn{Text: "done"}
+			}
+		}
+		return turns[min(r.Turn(), len(turns)-1)]
+	}, fakellm.Options{}))
+	t.Cleanup(web.Close)
+	b.url = web.URL
+	b.write("AGENTS.md", "The key is "+canary+".\n")
+	c := b.config()
+	c.Secrets = map[string]string{"CANARY": canary}
+	b.submit(c, "start")
+	files, err := filepath.Glob(filepath.Join(b.kept, "*.jsonl"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), canary) || !strings.Contains(string(text), "The key is [secret CANARY].") {
+			t.Errorf("%s has %s", name, text[:min(len(text), 1000)])
+		}
+	}
+}

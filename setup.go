@@ -1,0 +1,424 @@
+package attractor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/debuglog"
+	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/load"
+	"github.com/attractor-go/attractor/lsp"
+	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/secret/masked"
+)
+
+// Setup holds the options and resources of a session that is ready to start.
+type Setup struct {
+	// Options holds the session's options. A program adds its own, such as OnEvent and Policy, before it starts the session.
+	Options agent.Options
+	// Machine has the session's files and commands. Options.Env wraps it.
+	Machine env.Environment
+	// Local is Machine if that is this machine, else nil.
+	Local *env.Local
+	// Project holds what the directory brings that may start or allow something.
+	Project  *load.Project
+	settings *settings.Values // also those of the project
+	// Rules decide which calls are allowed, denied or asked about.
+	Rules *rules.Set
+	// Gate decides about the session's tool calls. A program adds its hooks before it starts the session.
+	Gate *permit.Gate
+	// Resumed reports whether the session is a resumed one or a fork.
+	Resumed bool
+	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It must not call SetMode.
+	OnMode func(permit.Mode)
+
+	// Secrets masks the secrets of the environment and of the configuration, also in the doors of the session.
+	Secrets *secret.Masker
+	// Unmasked names the secrets that cannot be masked, each with the reason.
+	Unmasked []error
+
+	// Languages holds the language servers, or is nil without any.
+	Languages *lsp.Servers
+
+	// Skills holds the skills of the user and of the project.
+	Skills *load.Skills
+
+	// Agents holds the agents that files of the user and of the project define.
+	Agents *load.AgentFiles
+
+	// Configured holds the MCP servers that are configured, and Servers those that were started. Both are nil without MCP, and Servers
+	// also if there are none. Their warnings are events of the session.
+	Configured *load.Servers
+	Servers    *mcp.Servers
+
+	// Instrument is config.Instrument.
+	Instrument func(o *agent.Options, secrets *secret.Masker)
+
+	// OnOwnEvent receives the events of the host that Tell shows, if it is set before Start. It is called as [agent.Options].OnEvent is, and
+	// never beside it.
+	OnOwnEvent func(Event)
+
+	log      *slog.Logger // of what is not the session's; nil without --debug
+	named    string       // the directory as the user has named it
+	helper   Helper       // config.EnvHelper
+	moved    bool         // the resumed session works in another directory than before
+	place    placeNote    // the machine, as the session notes it
+	far      *elsewhere   // the other machine; nil if the session works on this one
+	here     string       // the directory of this machine, in which the user's servers and hooks run
+	places   *places
+	mcpWait  time.Duration // config.MCPWait
+	warnings ownEvents
+	unused   load.Unused
+	commands []Command
+	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with them, and untrusted names those that must
+	// not be used.
+	readFiles func() *load.CommandFiles
+	reading   sync.Mutex // held while they are read
+	unusable  []error
+	untrusted []string
+	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
+	session   *agent.Session
+	// wantedChecks is config.Checks, and checks what became of them; nil without any.
+	wantedChecks Checks
+	checks       *sessionChecks
+	readable     []string      // directories that tools and commands may read
+	reader       *env.Local    // reads documents above the working directory; nil if there can be none, or elsewhere
+	hooks        *sessionHooks // nil without hooks
+
+	checkpoints *checkpoints // nil without any
+
+	box      *sandbox.Sandbox
+	keepRaw  bool        // whole outputs are kept as they are
+	changing sync.Mutex  // held while the mode changes
+	told     permit.Mode // the mode of which the model knows
+	plans    bool        // the model has the tool that leaves plan mode
+	dirs     furtherDirs
+	denied   []string   // the names of tools that the model is not offered
+	choosing sync.Mutex // held while the model changes
+	chosen   chosen
+	change   agent.Settings      // the settings to change in a resumed session
+	said     agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
+	store    journal.Store
+	started  bool // the session has taken over the journal
+}
+
+// prepare prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
+// kinds.
+func prepare(ctx context.Context, c config) (s *Setup, err error) {
+	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, wantedChecks: c.Checks, helper: c.EnvHelper, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+	defer func() {
+		if err != nil {
+			s, err = nil, errors.Join(err, s.Close())
+		}
+	}()
+	if err := c.checkToolRules(); err != nil {
+		return s, err
+	}
+	was, err := s.openSession(ctx, &c)
+	if err != nil {
+		return s, err
+	}
+	s.openSecrets(&c)
+	s.openDebug(&c)
+	if err := s.openModel(&c, was); err != nil {
+		return s, err
+	}
+	s.maskModel()
+	s.openChoice(&c, was)
+	if err := s.openElsewhere(ctx, &c); err != nil {
+		return s, err
+	}
+	s.openTeam(&c)
+	if err := s.openPlace(ctx, &c); err != nil {
+		return s, err
+	}
+	s.denied = c.deniedTools()
+	s.openGate(&c)
+	if err := s.openHooks(&c); err != nil {
+		return s, err
+	}
+	if err := s.openCheckpoints(ctx, &c, was); err != nil {
+		return s, err
+	}
+	if err := s.openLanguageServers(&c); err != nil {
+		return s, err
+	}
+	s.unused.Add("rules", s.Project.AllowingRules(c.getenv), s.Project.Because())
+	if text := s.unusedText(); text != "" {
+		s.warnings.add("untrusted", text)
+	}
+	return s, nil
+}
+
+// openSession opens the journal and completes the configuration with what the session was before, if it is resumed, and with the settings of the
+// project.
+func (s *Setup) openSession(ctx context.Context, c *config) (was *agent.State, err error) {
+	if err := c.lastSession(ctx); err != nil {
+		return nil, err
+	}
+	s.named = c.Dir
+	switch {
+	case c.writesFiles():
+		if err := s.writeFiles(ctx, c); err != nil {
+			return nil, err
+		}
+	case c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.elsewhere():
+		s.warnings.add("checkpoints", fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that are in %s", c.Turn, c.Dir))
+	}
+	if was, err = s.openJournal(ctx, c); err != nil {
+		return nil, err
+	}
+	if c.inUse != "" {
+		s.warnings.add("continue", c.inUse)
+	}
+	s.choosePlace(c, was)
+	if err := s.openProject(c); err != nil {
+		return nil, err
+	}
+	s.useSettings(c)
+	if err := c.fillIn(was); err != nil {
+		return nil, err
+	}
+	if was != nil {
+		s.named = c.Dir
+	}
+	return was, errors.Join(s.chooseMode(c, was), s.chooseDirs(c, was))
+}
+
+// openPlace opens the directory, and the servers, rules and documents that belong to it.
+func (s *Setup) openPlace(ctx context.Context, c *config) (err error) {
+	if err := s.openDir(c); err != nil {
+		return err
+	}
+	if err := s.openServers(ctx, c); err != nil {
+		return err
+	}
+	if s.Rules, err = s.openRules(c); err != nil {
+		return err
+	}
+	if s.moved {
+		s.Options.Dir = s.Machine.WorkDir()
+	}
+	return s.openDocuments(ctx, c)
+}
+
+// openModel connects to the provider and chooses the profile and what else the options have of the configuration.
+func (s *Setup) openModel(c *config, was *agent.State) error {
+	client, provider, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if c.Model != nil {
+		model := newestOf(provider, *c.Model)
+		c.Model = &model
+	}
+	if s.change.Model != nil {
+		s.change.Model = c.Model
+	}
+	o := &s.Options
+	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)
+	if o.Profile, err = c.chooseProfile(provider); err != nil {
+		return err
+	}
+	if c.Web {
+		if o.Profile, err = WithWeb(o.Profile); err != nil {
+			return err
+		}
+	}
+	s.saysWindow(c, was)
+	o.Fallbacks.Models = c.Fallbacks
+	o.Instructions = c.Instructions
+	o.Subagents = &agent.Subagents{}
+	if c.Store != nil {
+		o.Subagents.Journal = c.Store.Create
+	}
+	return nil
+}
+
+// openTeam reads the skills, commands and agents of the user and of the project.
+func (s *Setup) openTeam(c *config) {
+	s.openSkills(c)
+	s.openCommands(c)
+	s.openAgents(c)
+}
+
+// openGate puts the gate in front of the tool calls of the session.
+func (s *Setup) openGate(c *config) {
+	o := &s.Options
+	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
+	s.Gate.Ask = s.maskReasons(c.Asker)
+	if s.plans && c.Mode != permit.ModeReadOnly {
+		o.Tools = append(slices.Clip(o.Tools), permit.ExitPlan(s.planApproved))
+		s.Gate.LeavePlan = s.leavePlan
+	}
+	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
+	if s.Servers != nil {
+		changed := &changedTools{gate: s.Gate, servers: s.Servers}
+		s.Gate.BeforeRules = append(s.Gate.BeforeRules, changed.hook)
+		o.Middleware = append(o.Middleware, changed.middleware)
+	}
+	if s.boxed() {
+		r := refusals{box: s.box, gate: s.Gate, outside: func() (*env.Local, error) {
+			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
+		}}
+		o.Middleware = append(o.Middleware, r.middleware)
+	}
+}
+
+// maskReasons masks the secrets in the reasons of a person who says no: the model is told them, past the doors for results.
+func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+		answer, err := ask(ctx, q)
+		answer.Reason = s.Secrets.String(answer.Reason)
+		return answer, err
+	}
+}
+
+// Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
+// the Options have one. The session closes the journal.
+func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
+	if s.Gate != nil && s.Gate.Attended() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != permit.ModeReadOnly) {
+		s.Options.Approve = s.Gate.Approve
+	}
+	if s.Servers != nil {
+		if err := s.Servers.Ready(ctx); err != nil {
+			return nil, fail(ErrServer, "%w", err)
+		}
+		if err := s.awaitServers(ctx); err != nil {
+			return nil, err
+		}
+		s.Options.Tools = append(slices.Clip(s.Options.Tools), s.Servers.Tools()...)
+	}
+	if s.hooks != nil {
+		s.listenForHooks()
+	}
+	if err := s.placeChecks(); err != nil {
+		return nil, err
+	}
+	s.keepInSummaries()
+	s.withoutDenied()
+	if s.log != nil {
+		debuglog.Attach(&s.Options) // at last: it looks at what the calls do in the end
+	}
+	s.listenForInputs()
+	s.maskDoors()
+	s.listenForCompactions()
+	if s.Instrument != nil {
+		s.Instrument(&s.Options, s.Secrets)
+	}
+	if s.isSaid(s.chosen) {
+		s.Options.Policy.Window = s.said.Window
+	}
+	session, err := s.open(ctx)
+	s.begun(session)
+	if err == nil {
+		s.noteKilled(ctx)
+	}
+	if err == nil && s.Gate != nil {
+		if !s.canLeavePlan(session) {
+			s.Gate.LeavePlan = nil
+		}
+		if err = errors.Join(s.tellPlace(ctx), s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
+			return nil, errors.Join(err, session.Close())
+		}
+	}
+	if err == nil && s.hooks != nil {
+		if err = s.startHooks(ctx, session); err != nil {
+			return nil, errors.Join(err, session.Close())
+		}
+	}
+	if err == nil && s.Servers != nil {
+		s.Servers.Join(s.offering(session)) // until the servers are closed
+	}
+	return session, err
+}
+
+// open starts or resumes the session.
+func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
+	if !s.Resumed {
+		return s.begin(ctx)
+	}
+	s.Options.Next = s.change
+	session, err := agent.Resume(ctx, s.Options)
+	s.Options.State = nil // Resume has taken it over
+	if err != nil {
+		return nil, err
+	}
+	s.started = true
+	masked.Recall(s.Secrets, session.History())
+	if change := s.change; change.Provider != nil || change.Model != nil || change.Effort != nil {
+		if err := session.Set(ctx, s.withSaid(session, change, s.chosen)); err != nil {
+			return nil, errors.Join(err, session.Close())
+		}
+	}
+	return session, nil
+}
+
+// begun keeps the session, for changes of the mode and the model.
+func (s *Setup) begun(session *agent.Session) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	s.session = session
+	if s.checkpoints != nil {
+		s.checkpoints.session.Store(session)
+	}
+}
+
+// begin starts a new session. The prompt depends on what the program has added to the options.
+func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
+	o := s.Options
+	if o.System == "" {
+		var err error
+		if o.System, err = s.systemPrompt(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	o.System = s.Secrets.String(o.System)
+	session, err := agent.New(ctx, o)
+	s.started = err == nil
+	return session, err
+}
+
+// Close ends the MCP servers, the language servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
+func (s *Setup) Close() error {
+	err := errors.Join(s.closeHooks(), s.closeChecks())
+	if s.Servers != nil {
+		err = errors.Join(err, s.Servers.Close(), s.places.close())
+	}
+	if s.Languages != nil {
+		err = errors.Join(err, s.Languages.Close())
+	}
+	s.warnings.wait()
+	err = errors.Join(err, s.checkpoints.close())
+	if s.reader != nil {
+		err = errors.Join(err, s.reader.Close())
+	}
+	if s.Local != nil {
+		err = errors.Join(err, s.Local.Close())
+	}
+	if s.far != nil {
+		err = errors.Join(err, s.far.close())
+	}
+	if s.box != nil { // a program may have made its own Local
+		err = errors.Join(err, s.box.Close())
+	}
+	return errors.Join(err, s.discard())
+}
