@@ -31,7 +31,7 @@ type checkpoints struct {
 }
 
 // openCheckpoints says that the session uses its workspace, and puts the recording of its changes into the doors of the session.
-func (s *Setup) openCheckpoints(ctx context.Context, c *config, was *agent.State) error {
+func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	if c.Checkpoints == "" {
 		return nil
 	}
@@ -59,8 +59,8 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config, was *agent.State
 	o := checkpoint.TrackerOptions{Recorder: points.recorder, Env: s.Machine, Note: points.note,
 		Warn: func(err error) { s.warnings.add("checkpoints", err.Error()) }, Git: s.repository(points.recorder),
 		Whole: s.hooks != nil || c.Here.Files != nil}
-	if was != nil {
-		if err := points.goOn(ctx, c, was, &o); err != nil {
+	if c.was != nil {
+		if err := points.goOn(ctx, c, c.was, &o); err != nil {
 			s.warnings.add("checkpoints", "the changes of the session until now cannot be taken back: "+err.Error())
 		}
 	}
@@ -168,6 +168,9 @@ func (s *Setup) listenForInputs() {
 		}
 	}
 }
+
+// closeCheckpoints ends the use of the workspace.
+func (s *Setup) closeCheckpoints() error { return s.checkpoints.close() }
 
 // close ends the use of the workspace.
 func (p *checkpoints) close() error {

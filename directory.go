@@ -99,6 +99,18 @@ func (s *Setup) openDir(c *config) (err error) {
 	return nil
 }
 
+// closeDir ends the processes that are left, and then the sandbox.
+func (s *Setup) closeDir() error {
+	var err error
+	if s.Local != nil {
+		err = s.Local.Close()
+	}
+	if s.box != nil { // a program may have made its own Local
+		err = errors.Join(err, s.box.Close())
+	}
+	return err
+}
+
 // boxed reports whether a sandbox confines the commands.
 func (s *Setup) boxed() bool { return s.box != nil && s.box.Level() != sandbox.Off }
 

@@ -63,6 +63,9 @@ func secretDocument(file string) string {
 // openDocuments puts the documents of the session into its doors: those for the prompt, and those that come when a file is read or changed.
 func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	o := &s.Options
+	if s.moved {
+		o.Dir = s.Machine.WorkDir()
+	}
 	d := Documents(ctx, o.Profile.Name, c.usersEnv)
 	d.Refuse, d.Reads, d.Warn = s.refusesDocument, s.reads, s.warnOnce("instructions")
 	if s.far != nil {
@@ -79,6 +82,14 @@ func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	d.Names = o.Profile.Documents
 	o.Middleware = append(o.Middleware, instructions.Below(d))
 	return nil
+}
+
+// closeDocuments closes what reads documents above the working directory.
+func (s *Setup) closeDocuments() error {
+	if s.reader == nil {
+		return nil
+	}
+	return s.reader.Close()
 }
 
 // refusesDocument returns why a file must not be a document of the session, or "": it usually holds secrets, or a rule denies reading it.

@@ -74,6 +74,14 @@ func (s *Setup) openElsewhere(ctx context.Context, c *config) (err error) {
 	return nil
 }
 
+// closeElsewhere ends what there is on the other machine.
+func (s *Setup) closeElsewhere() error {
+	if s.far == nil {
+		return nil
+	}
+	return s.far.close()
+}
+
 // given is an environment of the caller's, who closes it.
 type given struct{ env.Base }
 

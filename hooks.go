@@ -168,12 +168,15 @@ func claudeMode(m permit.Mode) string {
 }
 
 // startHooks tells the hooks that the session has begun.
-func (s *Setup) startHooks(ctx context.Context, session *agent.Session) error {
+func (s *Setup) startHooks(ctx context.Context) error {
+	if s.hooks == nil {
+		return nil
+	}
 	source := "startup"
 	if s.Resumed {
 		source = "resume"
 	}
-	err := s.hooks.Start(ctx, session, source, cmp.Or(s.Options.Model, s.Options.Profile.Model))
+	err := s.hooks.Start(ctx, s.session, source, cmp.Or(s.Options.Model, s.Options.Profile.Model))
 	if err != nil && ctx.Err() == nil {
 		s.warnings.add("hook_failed", "what the hooks for SessionStart say could not be kept: "+err.Error())
 		err = nil
@@ -183,6 +186,9 @@ func (s *Setup) startHooks(ctx context.Context, session *agent.Session) error {
 
 // listenForHooks passes the events and questions of the session to the hooks.
 func (s *Setup) listenForHooks() {
+	if s.hooks == nil {
+		return
+	}
 	h, o := s.hooks.Hooks, &s.Options
 	if h.Has(hooks.SessionStart, hooks.Notification) {
 		show := o.OnEvent

@@ -31,6 +31,14 @@ func UserLanguageServers(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "lsp.json"), err
 }
 
+// closeLanguageServers ends the language servers.
+func (s *Setup) closeLanguageServers() error {
+	if s.Languages == nil {
+		return nil
+	}
+	return s.Languages.Close()
+}
+
 // openLanguageServers puts the language servers into the session's doors. None is started.
 func (s *Setup) openLanguageServers(c *config) error {
 	if c.LanguageServers == "" || c.LanguageServers == NoLanguageServers {

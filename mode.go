@@ -93,6 +93,9 @@ func (s *Setup) tellMode(ctx context.Context) error {
 
 // tellFirst tells the model of a session that begins or is resumed whether it is planning. The other modes are the user's business.
 func (s *Setup) tellFirst(ctx context.Context) error {
+	if s.Gate == nil {
+		return nil
+	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	m := s.Gate.Mode()

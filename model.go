@@ -133,10 +133,10 @@ func (c chosen) from(was chosen) (change agent.Settings) {
 }
 
 // openChoice notes the model of the session, and connects to the other providers that the environment configures.
-func (s *Setup) openChoice(c *config, was *agent.State) {
+func (s *Setup) openChoice(c *config) {
 	o := &s.Options
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}
-	if was != nil && c.Effort == nil {
+	if was := c.was; was != nil && c.Effort == nil {
 		s.chosen.effort = was.Effort
 	}
 	for _, kind := range providers.Kinds() {

@@ -11,10 +11,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// canLeavePlan reports whether the model has the tool that ends plan mode. A session that began without it goes on without it, because its
-// requests must not change.
-func (s *Setup) canLeavePlan(session *agent.Session) bool {
-	return slices.ContainsFunc(session.Tools(), func(t tool.Tool) bool { return t.Name == permit.ExitPlanMode })
+// keepPlanTool tells the gate whether the model has the tool that ends plan mode. A session that began without it goes on without it, because
+// its requests must not change.
+func (s *Setup) keepPlanTool() {
+	has := slices.ContainsFunc(s.session.Tools(), func(t tool.Tool) bool { return t.Name == permit.ExitPlanMode })
+	if s.Gate != nil && !has {
+		s.Gate.LeavePlan = nil
+	}
 }
 
 // planApproved notes that plan mode is over and tells the model.

@@ -7,17 +7,19 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// openRules reads the rules of the session: those of OpenRules, and those of the user's that are in no file.
-func (s *Setup) openRules(c *config) (*rules.Set, error) {
+// openRules reads the rules of the session: those of load.OpenRules, and those of the user's that are in no file.
+func (s *Setup) openRules(c *config) error {
+	s.denied = c.deniedTools()
 	given, own, err := load.UserSources(c.Rules, c.usersEnv)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	project := s.Project.Rules(own)
 	if s.far != nil {
 		s.far.place(given, own)
 	}
-	return load.LoadRules(s.ruleDirs(c), slices.Concat(c.toolRules(), given, own, project))
+	s.Rules, err = load.LoadRules(s.ruleDirs(c), slices.Concat(c.toolRules(), given, own, project))
+	return err
 }
 
 // ruleDirs returns what the patterns of the session's rules are about.

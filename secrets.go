@@ -154,7 +154,7 @@ func (s *Setup) openSecrets(c *config) {
 
 // maskModel puts the masker in front of the provider. What a program adds to the options later stays outside, except for OnEvent and the hooks,
 // which Start wraps.
-func (s *Setup) maskModel() {
+func (s *Setup) maskModel(*config) {
 	o := &s.Options
 	o.Client.Middleware = append(o.Client.Middleware, masked.Provider(s.Secrets))
 	o.Instructions = s.Secrets.String(o.Instructions)

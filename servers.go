@@ -37,6 +37,36 @@ func (s *Setup) openServers(ctx context.Context, c *config) (err error) {
 	return nil
 }
 
+// offerServers waits for the servers that the session needs, and offers the tools of those that are ready.
+func (s *Setup) offerServers(ctx context.Context) error {
+	if s.Servers == nil {
+		return nil
+	}
+	if err := s.Servers.Ready(ctx); err != nil {
+		return fail(ErrServer, "%w", err)
+	}
+	if err := s.awaitServers(ctx); err != nil {
+		return err
+	}
+	s.Options.Tools = append(slices.Clip(s.Options.Tools), s.Servers.Tools()...)
+	return nil
+}
+
+// joinServers lets the servers change the tools of the session, until they are closed.
+func (s *Setup) joinServers() {
+	if s.Servers != nil {
+		s.Servers.Join(s.offering(s.session))
+	}
+}
+
+// closeServers ends the servers, and what is left of them.
+func (s *Setup) closeServers() error {
+	if s.Servers == nil {
+		return nil
+	}
+	return errors.Join(s.Servers.Close(), s.places.close())
+}
+
 // awaitServers waits for servers that are still starting, as long as the configuration says, and
 // warns about those that need longer. It returns an error only if the context ends.
 func (s *Setup) awaitServers(ctx context.Context) error {

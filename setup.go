@@ -3,7 +3,6 @@ package attractor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/load"
@@ -115,108 +113,8 @@ type Setup struct {
 	started  bool // the session has taken over the journal
 }
 
-// prepare prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
-// kinds.
-func prepare(ctx context.Context, c config) (s *Setup, err error) {
-	s = &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, wantedChecks: c.Checks, helper: c.EnvHelper, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
-	defer func() {
-		if err != nil {
-			s, err = nil, errors.Join(err, s.Close())
-		}
-	}()
-	if err := c.checkToolRules(); err != nil {
-		return s, err
-	}
-	was, err := s.openSession(ctx, &c)
-	if err != nil {
-		return s, err
-	}
-	s.openSecrets(&c)
-	s.openDebug(&c)
-	if err := s.openModel(&c, was); err != nil {
-		return s, err
-	}
-	s.maskModel()
-	s.openChoice(&c, was)
-	if err := s.openElsewhere(ctx, &c); err != nil {
-		return s, err
-	}
-	s.openTeam(&c)
-	if err := s.openPlace(ctx, &c); err != nil {
-		return s, err
-	}
-	s.denied = c.deniedTools()
-	s.openGate(&c)
-	if err := s.openHooks(&c); err != nil {
-		return s, err
-	}
-	if err := s.openCheckpoints(ctx, &c, was); err != nil {
-		return s, err
-	}
-	if err := s.openLanguageServers(&c); err != nil {
-		return s, err
-	}
-	s.unused.Add("rules", s.Project.AllowingRules(c.getenv), s.Project.Because())
-	if text := s.unusedText(); text != "" {
-		s.warnings.add("untrusted", text)
-	}
-	return s, nil
-}
-
-// openSession opens the journal and completes the configuration with what the session was before, if it is resumed, and with the settings of the
-// project.
-func (s *Setup) openSession(ctx context.Context, c *config) (was *agent.State, err error) {
-	if err := c.lastSession(ctx); err != nil {
-		return nil, err
-	}
-	s.named = c.Dir
-	switch {
-	case c.writesFiles():
-		if err := s.writeFiles(ctx, c); err != nil {
-			return nil, err
-		}
-	case c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.elsewhere():
-		s.warnings.add("checkpoints", fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that are in %s", c.Turn, c.Dir))
-	}
-	if was, err = s.openJournal(ctx, c); err != nil {
-		return nil, err
-	}
-	if c.inUse != "" {
-		s.warnings.add("continue", c.inUse)
-	}
-	s.choosePlace(c, was)
-	if err := s.openProject(c); err != nil {
-		return nil, err
-	}
-	s.useSettings(c)
-	if err := c.fillIn(was); err != nil {
-		return nil, err
-	}
-	if was != nil {
-		s.named = c.Dir
-	}
-	return was, errors.Join(s.chooseMode(c, was), s.chooseDirs(c, was))
-}
-
-// openPlace opens the directory, and the servers, rules and documents that belong to it.
-func (s *Setup) openPlace(ctx context.Context, c *config) (err error) {
-	if err := s.openDir(c); err != nil {
-		return err
-	}
-	if err := s.openServers(ctx, c); err != nil {
-		return err
-	}
-	if s.Rules, err = s.openRules(c); err != nil {
-		return err
-	}
-	if s.moved {
-		s.Options.Dir = s.Machine.WorkDir()
-	}
-	return s.openDocuments(ctx, c)
-}
-
 // openModel connects to the provider and chooses the profile and what else the options have of the configuration.
-func (s *Setup) openModel(c *config, was *agent.State) error {
+func (s *Setup) openModel(c *config) error {
 	client, provider, err := c.connect()
 	if err != nil {
 		return err
@@ -238,7 +136,7 @@ func (s *Setup) openModel(c *config, was *agent.State) error {
 			return err
 		}
 	}
-	s.saysWindow(c, was)
+	s.saysWindow(c, c.was)
 	o.Fallbacks.Models = c.Fallbacks
 	o.Instructions = c.Instructions
 	o.Subagents = &agent.Subagents{}
@@ -246,13 +144,6 @@ func (s *Setup) openModel(c *config, was *agent.State) error {
 		o.Subagents.Journal = c.Store.Create
 	}
 	return nil
-}
-
-// openTeam reads the skills, commands and agents of the user and of the project.
-func (s *Setup) openTeam(c *config) {
-	s.openSkills(c)
-	s.openCommands(c)
-	s.openAgents(c)
 }
 
 // openGate puts the gate in front of the tool calls of the session.
@@ -288,65 +179,6 @@ func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
 		answer.Reason = s.Secrets.String(answer.Reason)
 		return answer, err
 	}
-}
-
-// Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
-// the Options have one. The session closes the journal.
-func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
-	if s.Gate != nil && s.Gate.Attended() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != permit.ModeReadOnly) {
-		s.Options.Approve = s.Gate.Approve
-	}
-	if s.Servers != nil {
-		if err := s.Servers.Ready(ctx); err != nil {
-			return nil, fail(ErrServer, "%w", err)
-		}
-		if err := s.awaitServers(ctx); err != nil {
-			return nil, err
-		}
-		s.Options.Tools = append(slices.Clip(s.Options.Tools), s.Servers.Tools()...)
-	}
-	if s.hooks != nil {
-		s.listenForHooks()
-	}
-	if err := s.placeChecks(); err != nil {
-		return nil, err
-	}
-	s.keepInSummaries()
-	s.withoutDenied()
-	if s.log != nil {
-		debuglog.Attach(&s.Options) // at last: it looks at what the calls do in the end
-	}
-	s.listenForInputs()
-	s.maskDoors()
-	s.listenForCompactions()
-	if s.Instrument != nil {
-		s.Instrument(&s.Options, s.Secrets)
-	}
-	if s.isSaid(s.chosen) {
-		s.Options.Policy.Window = s.said.Window
-	}
-	session, err := s.open(ctx)
-	s.begun(session)
-	if err == nil {
-		s.noteKilled(ctx)
-	}
-	if err == nil && s.Gate != nil {
-		if !s.canLeavePlan(session) {
-			s.Gate.LeavePlan = nil
-		}
-		if err = errors.Join(s.tellPlace(ctx), s.tellFirst(ctx), s.tellDirs(ctx)); err != nil {
-			return nil, errors.Join(err, session.Close())
-		}
-	}
-	if err == nil && s.hooks != nil {
-		if err = s.startHooks(ctx, session); err != nil {
-			return nil, errors.Join(err, session.Close())
-		}
-	}
-	if err == nil && s.Servers != nil {
-		s.Servers.Join(s.offering(session)) // until the servers are closed
-	}
-	return session, err
 }
 
 // open starts or resumes the session.
@@ -395,30 +227,4 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 	session, err := agent.New(ctx, o)
 	s.started = err == nil
 	return session, err
-}
-
-// Close ends the MCP servers, the language servers and the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
-func (s *Setup) Close() error {
-	err := errors.Join(s.closeHooks(), s.closeChecks())
-	if s.Servers != nil {
-		err = errors.Join(err, s.Servers.Close(), s.places.close())
-	}
-	if s.Languages != nil {
-		err = errors.Join(err, s.Languages.Close())
-	}
-	s.warnings.wait()
-	err = errors.Join(err, s.checkpoints.close())
-	if s.reader != nil {
-		err = errors.Join(err, s.reader.Close())
-	}
-	if s.Local != nil {
-		err = errors.Join(err, s.Local.Close())
-	}
-	if s.far != nil {
-		err = errors.Join(err, s.far.close())
-	}
-	if s.box != nil { // a program may have made its own Local
-		err = errors.Join(err, s.box.Close())
-	}
-	return errors.Join(err, s.discard())
 }

@@ -96,3 +96,10 @@ func (s *Setup) withSaid(session *agent.Session, change agent.Settings, to chose
 	}
 	return change
 }
+
+// sayWindow puts the window that was said for the model into the policy.
+func (s *Setup) sayWindow() {
+	if s.isSaid(s.chosen) {
+		s.Options.Policy.Window = s.said.Window
+	}
+}

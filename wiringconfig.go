@@ -133,6 +133,7 @@ type config struct {
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
 	Getenv func(string) string
 
+	was              *agent.State // of the session that is resumed or forked; nil for a new one
 	client           *http.Client // of the providers; nil without Debug
 	continued, inUse string       // the directory of Continue, and which newer session of it another process has open
 }
