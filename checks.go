@@ -68,7 +68,7 @@ func (s *Setup) placeChecks() (err error) {
 
 func (s *Setup) checkOptions(c *sessionChecks) check.Options {
 	return check.Options{Commands: s.wantedChecks.Commands, Rounds: s.wantedChecks.Rounds, Timeout: s.wantedChecks.Timeout,
-		Env: s.Machine, Mask: s.Secrets.String, Resumed: LastReport(s.Options.State),
+		Env: s.Machine, Mask: s.Secrets.String, Resumed: check.Last(s.Options.State),
 		Tree: func(ctx context.Context) (checkpoint.Tree, error) { return c.recorder.Record(ctx, s.Machine) },
 		Changed: func(ctx context.Context, before, after env.Hash) (list []string, err error) {
 			changes, err := checkpoint.Changes(ctx, c.store, before, after)
@@ -80,18 +80,6 @@ func (s *Setup) checkOptions(c *sessionChecks) check.Options {
 		Note: func(ctx context.Context, kind string, data json.RawMessage, text string) error {
 			return s.checkpoints.note(ctx, kind, data, text)
 		}}
-}
-
-// LastReport returns the newest report of a session's checks, or nil. The session is nil if it is new.
-func LastReport(session *agent.State) *check.Report {
-	if session == nil {
-		return nil
-	}
-	report := new(check.Report)
-	if note, ok := session.Notes[check.NoteKind]; !ok || json.Unmarshal(note.Data, report) != nil {
-		return nil
-	}
-	return report
 }
 
 // EndChecks says what the checks know about an input that has ended, or returns nil without checks. The session is still open.

@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// EnvHelpers names the variable with the directory of helpers for other platforms.
-const EnvHelpers = "ATTRACTOR_ENV_HELPERS"
+// envHelpers names the variable with the directory of helpers for other platforms.
+const envHelpers = "ATTRACTOR_ENV_HELPERS"
 
 // Helper returns the path of the program that serves an environment on another machine, for a platform.
 type Helper = func(ctx context.Context, goos, goarch string) (path string, err error)
@@ -55,13 +55,13 @@ func findHelper(goos, goarch string, self bool) (string, error) {
 	}
 	unfit = append(unfit, fmt.Sprintf("there is no helper for %s/%s: make one with CGO_ENABLED=0 GOOS=%s GOARCH=%s go install "+
 		"github.com/attractor-go/attractor/cmd/attractor-env@latest, and put it as %s beside this program, or into the directory $%s, or put it "+
-		"into PATH on the other machine as attractor-env", goos, goarch, goos, goarch, name, EnvHelpers))
+		"into PATH on the other machine as attractor-env", goos, goarch, goos, goarch, name, envHelpers))
 	return "", errors.New(strings.Join(unfit, "; "))
 }
 
 // envHelperPaths returns where a helper may be, in order. A program for this platform may be the one that sandboxes use, or attractor itself.
 func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
-	if dir := os.Getenv(EnvHelpers); dir != "" {
+	if dir := os.Getenv(envHelpers); dir != "" {
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	own, err := os.Executable()

@@ -33,7 +33,7 @@ func program(t *testing.T, machine elf.Machine, dynamic bool) []byte {
 // A helper has to be for the platform over there, and must not need libraries. The error says what does not fit and how to make one.
 func TestO1_EnvHelperForAPlatform(t *testing.T) {
 	given, cache := t.TempDir(), t.TempDir()
-	t.Setenv(EnvHelpers, given)
+	t.Setenv(envHelpers, given)
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("HOME", cache) // where UserCacheDir does not look at XDG_CACHE_HOME
 	put := func(dir string, content []byte) string {
@@ -53,7 +53,7 @@ func TestO1_EnvHelperForAPlatform(t *testing.T) {
 		if err == nil {
 			t.Fatalf("found %s", path)
 		}
-		for _, text := range append(texts, "GOOS=linux GOARCH=riscv64 go install", "attractor-env-linux-riscv64", EnvHelpers) {
+		for _, text := range append(texts, "GOOS=linux GOARCH=riscv64 go install", "attractor-env-linux-riscv64", envHelpers) {
 			if !strings.Contains(err.Error(), text) {
 				t.Errorf("error %q lacks %q", err, text)
 			}
@@ -88,7 +88,7 @@ func TestO1_EnvHelperWithLibraries(t *testing.T) {
 		t.Skip("not run: the test makes programs for Linux on amd64 and arm64")
 	}
 	path, cache := t.TempDir(), t.TempDir()
-	t.Setenv(EnvHelpers, "")
+	t.Setenv(envHelpers, "")
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("PATH", path)
 	dynamic := filepath.Join(path, "attractor-env")

@@ -24,9 +24,9 @@ const (
 // projectLanguageServers is the file of a project's language servers.
 const projectLanguageServers = ".attractor/lsp.json"
 
-// UserLanguageServers returns the file of the user's language servers: $XDG_CONFIG_HOME/attractor/lsp.json, else
+// userLanguageServers returns the file of the user's language servers: $XDG_CONFIG_HOME/attractor/lsp.json, else
 // ~/.config/attractor/lsp.json.
-func UserLanguageServers(getenv func(string) string) (string, error) {
+func userLanguageServers(getenv func(string) string) (string, error) {
 	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "lsp.json"), err
 }
@@ -73,7 +73,7 @@ func (s *Setup) languageServers(c *config) ([]lsp.Server, error) {
 		lists = append(lists, list)
 		s.warnAll("lsp_config", problems)
 	}
-	own, err := UserLanguageServers(c.usersEnv)
+	own, err := userLanguageServers(c.usersEnv)
 	if err == nil { // without a home directory there is no file
 		data, err := userfiles.Read(own, lsp.MaxConfig+1)
 		if err == nil {

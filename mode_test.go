@@ -2,7 +2,6 @@ package attractor
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http/httptest"
 	"os"
@@ -210,34 +209,6 @@ func TestN8_ModesSetModel(t *testing.T) {
 	}
 	if err := setup.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// Images of people have the types and the size that models accept.
-func TestN8_ModesImages(t *testing.T) {
-	png := llmtest.PNG + " and so on"
-	dir := t.TempDir()
-	put(t, dir, "a.png", png)
-	put(t, dir, "a.txt", "text")
-	put(t, dir, "big.png", png+strings.Repeat("x", 32<<20))
-	if m, err := ReadImage(filepath.Join(dir, "a.png")); err != nil || m.MIME != "image/png" || string(m.Data) != png || m.Name != "a.png" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	for name, want := range map[string]string{"a.txt": "not a PNG", "big.png": "larger than 32 MiB", "none.png": "no such file", ".": "not a regular file"} {
-		if _, err := ReadImage(filepath.Join(dir, name)); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	encoded := base64.StdEncoding.EncodeToString([]byte(png))
-	for _, mime := range []string{"image/png", ""} {
-		if m, err := DecodeImage(mime, encoded); err != nil || string(m.Data) != png {
-			t.Errorf("%+v, %v", m, err)
-		}
-	}
-	for want, c := range map[string][2]string{"not in Base64": {"image/png", "*"}, "it is image/png": {"image/gif", encoded}, "not a PNG": {"", "aGVsbG8="}, "more than 32 MiB": {"", strings.Repeat("A", 48<<20)}} {
-		if _, err := DecodeImage(c[0], c[1]); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
 	}
 }
 

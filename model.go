@@ -85,7 +85,7 @@ func (s *Setup) SetModel(ctx context.Context, provider, model string) error {
 
 // unreachable returns why a provider cannot be chosen.
 func (s *Setup) unreachable(provider string) error {
-	kind, err := FindProvider(provider)
+	kind, err := findProvider(provider)
 	if err != nil {
 		return err
 	}

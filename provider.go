@@ -24,7 +24,7 @@ func (c *config) connect() (*llm.Client, string, error) {
 		if _, err := client.Provider(m.Provider); err == nil {
 			continue
 		}
-		kind, err := FindProvider(m.Provider)
+		kind, err := findProvider(m.Provider)
 		if err != nil {
 			return nil, "", err
 		}
@@ -65,7 +65,7 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 // not guess among several.
 func (c *config) chooseProvider() (providers.Kind, error) {
 	if name := value(c.Provider); name != "" {
-		return FindProvider(name)
+		return findProvider(name)
 	}
 	var set, servers []providers.Kind
 	var names []string
@@ -92,8 +92,8 @@ func (c *config) chooseProvider() (providers.Kind, error) {
 	return providers.Kind{}, fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
 }
 
-// FindProvider returns the provider with that name.
-func FindProvider(name string) (providers.Kind, error) {
+// findProvider returns the provider with that name.
+func findProvider(name string) (providers.Kind, error) {
 	kind, err := providers.Find(name)
 	if err != nil {
 		return kind, fail(ErrConfig, "unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name, strings.Join(providers.Names(), ", "))

@@ -97,7 +97,7 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")
 		if !c.WithoutUser { // else what the user has accepted and where they are logged in does not count
-			o.Tokens = tokensIn(state)
+			o.Tokens = load.TokensIn(state)
 			pins := newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
 			o.Pins, o.Definitions = pins, definitions{pins}
 		}

@@ -1,10 +1,15 @@
 package attractor
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
@@ -92,4 +97,187 @@ func (c *Config) given() (values []settings.Value) {
 		give("allow_socket", c.Sandbox.AllowSockets...)
 	}
 	return values
+}
+
+// useSettings puts the settings of the project into the configuration, as far as they count.
+func (s *Setup) useSettings(c *config) {
+	s.settings = c.Settings.Clone()
+	for _, problem := range s.settings.UseProject(s.Project.SettingsFile()) {
+		s.warnings.add("config", problem.Error())
+	}
+	s.unused.Add("settings", s.settings.Without(s.Project.Because()), s.Project.Because())
+	for _, v := range s.settings.Of(settings.PlaceProject) {
+		if err := c.set(v.Key, v.One()); err != nil {
+			s.warnings.add("config", err.Error())
+		}
+	}
+}
+
+// set puts a setting that a project may choose into the configuration. Those of the policy are put there by limit.
+func (c *config) set(key, text string) error {
+	switch key {
+	case "effort":
+		c.Defaults.Effort = text
+	case "native":
+		c.Defaults.Native = text == "true"
+	case "lsp":
+		c.LanguageServers = text
+	case "web":
+		c.Web = text == "true"
+	case "strict_hooks":
+		c.StrictHooks = text == "true"
+	case "sandbox":
+		c.Sandbox.Level = sandbox.Level(text)
+	case "limit":
+		return settings.ParseLimits(&c.Limits, text)
+	}
+	return nil
+}
+
+// apply puts a setting of a flag, a variable or the user's file into the configuration. A resumed session keeps its own where only a
+// file or a variable says something.
+func (c *config) apply(v *settings.Value) (err error) {
+	text, given, d := v.One(), v.Origin.Place == settings.PlaceFlag, &c.Defaults
+	choose := func(chosen **string, or *string) {
+		if given {
+			*chosen = &text
+		} else {
+			*or = text
+		}
+	}
+	replace := func(chosen, or *string) {
+		if given {
+			*chosen = text
+		} else {
+			*or = text
+		}
+	}
+	switch v.Key {
+	case "provider":
+		choose(&c.Provider, &d.Provider)
+	case "model":
+		choose(&c.Model, &d.Model)
+	case "effort":
+		choose(&c.Effort, &d.Effort)
+	case "profile":
+		replace(&c.Profile, &d.Profile)
+	case "base_url":
+		replace(&c.BaseURL, &d.BaseURL)
+	case "mode":
+		replace((*string)(&c.Mode), (*string)(&d.Mode))
+	case "native":
+		if on := text == "true"; given {
+			c.Native = &on
+		} else {
+			d.Native = on
+		}
+	case "fallback":
+		if given {
+			c.Fallbacks, err = settings.ParseFallbacks(v.Text)
+		} else {
+			d.Fallbacks, err = settings.ParseFallbacks(v.Text)
+		}
+	case "context_window":
+		w := Window{Provider: c.Settings.Get("provider").One(), Model: c.Settings.Get("model").One()}
+		if w.Tokens, err = strconv.Atoi(text); given {
+			c.ContextWindow = &w
+		} else {
+			d.ContextWindow = w
+		}
+	default:
+		return c.applyPlain(v)
+	}
+	return err
+}
+
+// applyPlain puts a setting into the configuration that means the same for new and for resumed sessions.
+func (c *config) applyPlain(v *settings.Value) (err error) {
+	switch text := v.One(); v.Key {
+	case "idle_timeout":
+		c.IdleTimeout, err = time.ParseDuration(text)
+	case "instructions":
+		c.Instructions, err = settings.Prompt(text)
+	case "limit":
+		var l env.Limits
+		err = settings.ParseLimits(&l, text)
+		c.Limits = orLimits(c.Limits, l)
+	case "network":
+		c.Sandbox.Network = text == "true"
+	case "allow_host":
+		c.Sandbox.AllowHosts = v.Text
+	case "allow_socket":
+		c.Sandbox.AllowSockets = v.Text
+	case "no_mcp":
+		c.NoMCP = text == "true"
+	case "no_hooks":
+		c.NoHooks = text == "true"
+	case "no_checkpoints":
+		c.NoCheckpoints = text == "true"
+	case "mcp":
+		c.MCP = appendNew(c.MCP, v.Text)
+	case "allow_tool":
+		c.AllowTools = appendNew(c.AllowTools, v.Text)
+	case "deny_tool":
+		c.DenyTools = appendNew(c.DenyTools, v.Text)
+	case "add_dir":
+		c.AddDirs = appendNew(c.AddDirs, v.Text)
+	case "rules":
+		c.Rules = appendNew(c.Rules, v.Text)
+	default:
+		err = c.set(v.Key, text)
+	}
+	return err
+}
+
+// appendNew appends the texts that a list does not have.
+func appendNew(list, texts []string) []string {
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// orLimits returns limits, with others in place of those that are not set.
+func orLimits(l, or env.Limits) env.Limits {
+	return env.Limits{Processes: cmp.Or(l.Processes, or.Processes), Memory: cmp.Or(l.Memory, or.Memory),
+		FileSize: cmp.Or(l.FileSize, or.FileSize), OpenFiles: cmp.Or(l.OpenFiles, or.OpenFiles)}
+}
+
+// limit puts the limits that settings choose into the options.
+func (s *Setup) limit(o *agent.Options) {
+	var values []settings.Value
+	for _, place := range []settings.Place{settings.PlaceUser, settings.PlaceProject, settings.PlaceEnvironment, settings.PlaceFlag} {
+		values = append(values, s.settings.Of(place)...)
+	}
+	for _, v := range values {
+		n, err := strconv.ParseFloat(v.One(), 64)
+		if err != nil && v.Key != "on_limit" {
+			continue // it is a setting of another kind
+		}
+		switch v.Key {
+		case "max_rounds":
+			o.Policy.MaxToolRounds = int(n)
+		case "max_turns":
+			o.Policy.MaxTurns = int(n)
+		case "budget_tokens":
+			o.Policy.Budget.Tokens = int(n)
+		case "budget_usd":
+			o.Policy.Budget.USD = n
+		case "on_limit":
+			o.Policy.OnLimit = settings.LimitActions()[v.One()]
+		case "max_journal":
+			o.Limits.MaxJournal = int64(n)
+		case "keep_outputs":
+			o.Limits.KeepOutputs = int64(n)
+		case "diffs":
+			o.Limits.Diffs = int(n)
+		}
+	}
+}
+
+// HasSettings reports whether files or variables have chosen something for the session.
+func (s *Setup) HasSettings() bool {
+	return slices.ContainsFunc([]settings.Place{settings.PlaceUser, settings.PlaceProject, settings.PlaceEnvironment}, func(p settings.Place) bool { return len(s.settings.Of(p)) > 0 })
 }

@@ -1,6 +1,7 @@
 // Package load reads what files of the user and of a project bring to a session: rules, hooks, MCP
 // servers, skills, commands, agents and settings.
 //
-// The project's start and allow something only if the user has trusted them: [OpenProject] reads them
-// once, with the user's decision, and the other functions use the bytes that it has read.
+// What a project brings starts and allows something only if its user has trusted it: [OpenProject] reads
+// the files once, with the user's decision, and the other functions use the bytes that it has read. They
+// read and check, and start nothing; the root package wires what they return into sessions.
 package load

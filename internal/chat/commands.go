@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sessions"
 )
@@ -120,7 +121,7 @@ func (p *program) chooseModel(arguments string) {
 		}
 	}
 	if before, after, ok := strings.Cut(arguments, "/"); ok && to.Provider == "" {
-		if _, err := attractor.FindProvider(before); err == nil {
+		if _, err := providers.Find(before); err == nil {
 			to.Provider, to.ID = before, after
 		}
 	}

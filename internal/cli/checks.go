@@ -76,7 +76,7 @@ func (r *runner) verified(report *check.Report) error {
 
 // checksWord says what the checks know about the session's last input that was checked, or "".
 func checksWord(state *agent.State) string {
-	report := attractor.LastReport(state)
+	report := check.Last(state)
 	if report == nil || !report.Final { // the input has not ended
 		return ""
 	}

@@ -27,7 +27,7 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 	}
 	url, server := serve(t, nil, turns...)
 	h := newHome(t, url)
-	if err := os.CopyFS(h.dir, os.DirFS("../../internal/host/testdata/team")); err != nil {
+	if err := os.CopyFS(h.dir, os.DirFS("../../testdata/team")); err != nil {
 		t.Fatal(err)
 	}
 	var dialects [][]string

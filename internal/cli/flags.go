@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -62,7 +63,7 @@ func (f *startFlags) check(noJournal bool) error {
 // pictures reads the images for the first prompt.
 func (f *startFlags) pictures() (parts []llm.Part, err error) {
 	for _, name := range f.images {
-		image, err := attractor.ReadImage(name)
+		image, err := protocol.ReadImage(name)
 		if err != nil {
 			return nil, hostError(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -76,7 +77,7 @@ func (f *mcpFlags) remote(name string) (s mcp.Server, tokens *mcp.FileTokens, er
 	if s.URL == "" {
 		return s, nil, fail(exitUsage, "the MCP server %s is a program on this machine, which needs no login", s.Name)
 	}
-	if tokens, err = attractor.MCPTokens(os.Getenv); err != nil {
+	if tokens, err = load.MCPTokens(os.Getenv); err != nil {
 		return s, nil, hostError(err)
 	}
 	return s, tokens, nil
@@ -88,7 +89,7 @@ func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens
 		fmt.Fprintf(t.err, "To log in at %s, open this URL in a browser:\n\n  %s\n\n", render.OneLine(s.Name), render.OneLine(url))
 	}}
 	if !noBrowser {
-		o.Open = attractor.OpenBrowser
+		o.Open = openBrowser
 	}
 	if c := openConsole(t); c != nil {
 		defer c.Close() // it was only read

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -26,8 +25,8 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if provider != "" {
-				if _, err := attractor.FindProvider(provider); err != nil {
-					return hostError(err)
+				if _, err := providers.Find(provider); err != nil {
+					return fail(exitUsage, "%w", err)
 				}
 			}
 			models := catalog.New().List(provider)

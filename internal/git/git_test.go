@@ -77,7 +77,7 @@ func (w *tree) commit(subject string) {
 	w.git("commit", "-q", "--allow-empty", "-m", subject)
 }
 
-// look calls git.Look for a directory, as internal/host does.
+// look calls git.Look for a directory, as the root package does.
 func (w *tree) look(below string) git.Snapshot {
 	w.Helper()
 	dir := filepath.Join(w.dir, below)

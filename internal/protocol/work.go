@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
 )
@@ -236,9 +235,9 @@ func (in *input) options() (more []agent.SendOption, err error) {
 func (in *input) media() ([]llm.Part, error) {
 	parts := in.parts
 	for i, image := range in.Images {
-		read := func() (llm.Media, error) { return attractor.DecodeImage(image.MediaType, image.Data) }
+		read := func() (llm.Media, error) { return DecodeImage(image.MediaType, image.Data) }
 		if image.Path != "" {
-			read = func() (llm.Media, error) { return attractor.ReadImage(image.Path) }
+			read = func() (llm.Media, error) { return ReadImage(image.Path) }
 		}
 		media, err := read()
 		if err != nil {

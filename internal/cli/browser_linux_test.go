@@ -1,4 +1,4 @@
-package attractor
+package cli
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 )
 
 // The URL comes from an authorization server. It reaches the opener as one word, and keys do not reach it.
-func TestM3_OpenBrowser(t *testing.T) {
+func TestM3_openBrowser(t *testing.T) {
 	dir := t.TempDir()
 	seen := filepath.Join(dir, "seen")
 	if err := syscall.Mkfifo(seen, 0o600); err != nil {
@@ -21,7 +21,7 @@ func TestM3_OpenBrowser(t *testing.T) {
 	t.Setenv("PATH", dir)
 	t.Setenv("DISPLAY", ":7")
 	t.Setenv("WORK_TOKEN", "s3cret-s3cret")
-	if err := OpenBrowser(t.Context(), "https://login.example/a?b=$(touch${IFS}x)&c=';d"); err != nil {
+	if err := openBrowser(t.Context(), "https://login.example/a?b=$(touch${IFS}x)&c=';d"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(seen) // waits for the opener

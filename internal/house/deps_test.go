@@ -1,4 +1,4 @@
-package attractor_test
+package house_test
 
 import (
 	"encoding/json"
@@ -12,12 +12,16 @@ import (
 	"testing"
 )
 
-const module = "github.com/attractor-go/attractor/"
+const (
+	root   = "github.com/attractor-go/attractor"
+	module = root + "/"
+)
 
 // allowed holds the dependency rule: the packages that each package may import, in addition to the standard library. /... stands for a
 // whole tree.
 var allowed = map[string][]string{
-	"":                    {"agent", "env", "env/sandbox", "internal/host", "internal/settings", "journal", "llm/providers", "mcp", "permit"},
+	"internal/fault":      {},
+	"internal/house":      {}, // has only tests
 	"internal/endless":    {},
 	"internal/fuzzy":      {},
 	"internal/jsonlines":  {},
@@ -73,7 +77,7 @@ var allowed = map[string][]string{
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"internal/cli"},
-	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", "internal/host", "internal/pieces", "internal/protocol", "internal/settings", "internal/userfiles", "internal/render", "internal/tty", "journal", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", root, "internal/names", "internal/pieces", "internal/protocol", "internal/render", "internal/settings", "internal/shquote", "internal/tty", "internal/userfiles", "journal", "load", "sessions", "undo", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
@@ -112,14 +116,17 @@ var rooms = map[string][]string{
 	"check":                    {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
 	"acp":                      {"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"},
 	"web":                      {"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"},
-	"internal/host":            {"sanitize", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "llm/...", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "internal/debuglog", "examples/remoteenv"},
+	"":                         {"sanitize", "internal/debuglog", "internal/fault", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "llm/...", "load", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo", "examples/remoteenv"},
+	"load":                     {"env", "ext", "ext/hooks", "internal/fault", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "mcp", "rules", "trust"},
+	"sessions":                 {"agent", "internal/fault", "internal/shquote", "internal/userfiles", "journal"},
+	"undo":                     {"agent", "checkpoint", "env", "internal/fault", "internal/names", "internal/shquote", "internal/userfiles", "journal", "sessions"},
 	"internal/settings":        {"agent", "env", "env/sandbox", "internal/jsonlines", "internal/names", "internal/userfiles", "llm/providers", "permit", "profile/profiles"},
-	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", "internal/host", "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm", "permit", "sanitize", "tool"},
+	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", root, "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "sessions", "undo", "permit", "sanitize", "tool"},
 	"internal/debuglog":        {"agent", "env", "llm", "secret", "tool"},
 	"internal/dialog":          {"internal/render", "permit", "tool"},
-	"internal/protocol":        {"agent", "internal/host", "llm", "permit", "tool"},
+	"internal/protocol":        {root, "agent", "internal/fault", "internal/names", "internal/userfiles", "llm", "permit", "tool", "tool/coding"},
 	"internal/tty":             {"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"},
-	"internal/render":          {"sanitize", "agent", "internal/host", "llm", "mcp", "permit", "tool", "github.com/clipperhouse/displaywidth"},
+	"internal/render":          {"sanitize", "agent", "llm", "mcp", "permit", "tool", "github.com/clipperhouse/displaywidth"},
 	"cmd/attractor-env":        {"env/remote/serve", "golang.org/x/sys/..."},
 }
 

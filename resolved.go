@@ -175,12 +175,12 @@ func (c *config) check(ctx context.Context) error {
 		}
 	}
 	if name := value(c.Provider); name != "" {
-		if _, err := FindProvider(name); err != nil {
+		if _, err := findProvider(name); err != nil {
 			return err
 		}
 	}
 	for _, m := range c.Fallbacks {
-		if _, err := FindProvider(m.Provider); err != nil {
+		if _, err := findProvider(m.Provider); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package attractor
+package cli
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func TestM3_BrowserCommands(t *testing.T) {
 			t.Errorf("%s: %q, %v", system, argv, err)
 		}
 	}
-	if _, err := browser("linux", func(string) string { return "" }, "https://x/"); !errors.Is(err, ErrNoBrowser) {
+	if _, err := browser("linux", func(string) string { return "" }, "https://x/"); !errors.Is(err, errNoBrowser) {
 		t.Errorf("without a screen: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package attractor_test
+package house_test
 
 import (
 	"io/fs"

@@ -1,10 +1,12 @@
-package attractor
+package protocol
 
 import (
 	"encoding/base64"
 	"errors"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/internal/fault"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
@@ -15,35 +17,35 @@ import (
 func ReadImage(name string) (llm.Media, error) {
 	data, err := userfiles.Read(name, coding.MaxImage+1)
 	if err != nil {
-		return llm.Media{}, fail(ErrConfig, "cannot read the image: %w", err)
+		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "cannot read the image: %w", err)
 	}
-	return image(names.Shown(name), filepath.Base(name), data)
+	return imageOf(names.Shown(name), filepath.Base(name), data)
 }
 
 // DecodeImage returns an image that a client has sent in Base64. Its media type has to be that of the content; empty means any.
 func DecodeImage(mediaType, data string) (llm.Media, error) {
 	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
-		return llm.Media{}, fail(ErrConfig, "the image has more than %d MiB; send a smaller one", coding.MaxImage>>20)
+		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image has more than %d MiB; send a smaller one", coding.MaxImage>>20)
 	}
 	content, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
-		return llm.Media{}, fail(ErrConfig, "the image is not in Base64: %w", err)
+		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image is not in Base64: %w", err)
 	}
-	m, err := image("the image", "", content)
+	m, err := imageOf("the image", "", content)
 	if err == nil && mediaType != "" && mediaType != m.MIME && (mediaType != "image/jpg" || m.MIME != "image/jpeg") {
-		return llm.Media{}, fail(ErrConfig, "the image is said to be %q, but it is %s; send the right type", mediaType, m.MIME)
+		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image is said to be %q, but it is %s; send the right type", mediaType, m.MIME)
 	}
 	return m, err
 }
 
-// image returns an image, or an error that calls it subject.
-func image(subject, name string, data []byte) (llm.Media, error) {
+// imageOf returns an image, or an error that calls it subject.
+func imageOf(subject, name string, data []byte) (llm.Media, error) {
 	m, err := coding.Image(name, data)
 	switch {
 	case errors.Is(err, coding.ErrNoImage):
-		return m, fail(ErrConfig, "%s is %w; convert it to an image first, or let the agent read the file", subject, err)
+		return m, fault.Errorf(attractor.ErrConfig, "%s is %w; convert it to an image first, or let the agent read the file", subject, err)
 	case err != nil:
-		return m, fail(ErrConfig, "%s is %w; make a smaller copy", subject, err)
+		return m, fault.Errorf(attractor.ErrConfig, "%s is %w; make a smaller copy", subject, err)
 	}
 	return m, nil
 }

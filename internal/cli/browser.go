@@ -1,4 +1,4 @@
-package attractor
+package cli
 
 import (
 	"context"
@@ -11,37 +11,21 @@ import (
 	"runtime"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/userfiles"
-	"github.com/attractor-go/attractor/mcp"
 )
 
-// MCPTokens returns the user's logins at MCP servers: $XDG_STATE_HOME/attractor/mcp/tokens, else ~/.local/state/attractor/mcp/tokens.
-func MCPTokens(getenv func(string) string) (*mcp.FileTokens, error) {
-	state, err := userfiles.StateDir(getenv)
-	if err != nil {
-		return nil, fail(ErrConfig, "there is no directory to keep logins in: %w", err)
-	}
-	return tokensIn(state), nil
-}
+// errNoBrowser reports that no browser can be opened here.
+var errNoBrowser = errors.New("there is no browser to open")
 
-// tokensIn returns the logins in a directory for state.
-func tokensIn(state string) *mcp.FileTokens {
-	return mcp.NewFileTokens(filepath.Join(state, "attractor", "mcp", "tokens"))
-}
-
-// ErrNoBrowser reports that no browser can be opened here.
-var ErrNoBrowser = errors.New("there is no browser to open")
-
-// OpenBrowser opens a web page in the user's browser, without a shell. It returns when the program that opens it has started. That program
+// openBrowser opens a web page in the user's browser, without a shell. It returns when the program that opens it has started. That program
 // may become the browser, so it is not ended.
-func OpenBrowser(_ context.Context, page string) error {
+func openBrowser(_ context.Context, page string) error {
 	argv, err := browser(runtime.GOOS, os.Getenv, page)
 	if err != nil {
 		return err
 	}
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoBrowser, err)
+		return fmt.Errorf("%w: %w", errNoBrowser, err)
 	}
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Env = env.FilterVars(env.VarsDefault, os.Environ(), nil)
@@ -65,7 +49,7 @@ func browser(system string, getenv func(string) string, page string) ([]string, 
 		return []string{filepath.Join(getenv("SystemRoot"), "System32", "rundll32.exe"), "url.dll,FileProtocolHandler", page}, nil
 	}
 	if getenv("DISPLAY") == "" && getenv("WAYLAND_DISPLAY") == "" {
-		return nil, fmt.Errorf("%w: neither DISPLAY nor WAYLAND_DISPLAY is set", ErrNoBrowser)
+		return nil, fmt.Errorf("%w: neither DISPLAY nor WAYLAND_DISPLAY is set", errNoBrowser)
 	}
 	return []string{"xdg-open", page}, nil
 }
