@@ -237,11 +237,13 @@ func TestT1_Settings(t *testing.T) {
 		rounds, kept   int
 		usd            float64
 		confined, mode string
+		set            string // max_rounds
 	}{
-		"nobody's":                            {0, 0, "", settings.DefaultRounds, 16 << 20, 0, "", "ask"},
-		"the user's":                          {attractor.LoadUser, 0, "", 30, 7, 5, "workspace", "accept-edits"},
-		"all":                                 {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5, "read-only", "accept-edits"},
-		"the project's, beside the program's": {attractor.LoadProject, 3, sandbox.Workspace, 20, 16 << 20, 3, "workspace", "ask"},
+		"nobody's":                            {0, 0, "", settings.DefaultRounds, 16 << 20, 0, "", "ask", ""},
+		"the user's":                          {attractor.LoadUser, 0, "", 30, 7, 5, "workspace", "accept-edits", ""},
+		"all":                                 {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5, "read-only", "accept-edits", ""},
+		"all, and the program's":              {attractor.LoadUser | attractor.LoadProject, 0, "", 50, 7, 5, "read-only", "accept-edits", "50"},
+		"the project's, beside the program's": {attractor.LoadProject, 3, sandbox.Workspace, 20, 16 << 20, 3, "workspace", "ask", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOpened(t, fakellm.Turn{Text: "done"})
@@ -249,6 +251,9 @@ func TestT1_Settings(t *testing.T) {
 			o.write(".attractor/config.json", projects)
 			config := o.config()
 			config.Load, config.TrustProject, config.Budget.USD, config.Sandbox.Level = c.load, true, c.budget, c.level
+			if c.set != "" {
+				config.Set("max_rounds", "this test", c.set)
+			}
 			var got agent.Options
 			config.Options = func(o *agent.Options) { got = *o }
 			session, err := attractor.Open(t.Context(), config)

@@ -111,7 +111,7 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	}
 	c.Store, c.ID = j.Store, j.Task.ID
 	if j.Resumes {
-		c.Resume = j.Task.ID
+		c.ID, c.Resume = "", j.Task.ID
 	}
 	if a.Provider != "" {
 		c.Set("provider", "the task", a.Provider)
