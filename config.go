@@ -3,7 +3,6 @@ package attractor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/debuglog"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
@@ -43,13 +43,14 @@ type Config struct {
 
 	// Mode says what becomes of calls about which the rules ask. Empty means permit.ModeAsk.
 	Mode permit.Mode
-	// Ask asks a person about them. Without it and an Inbox they are refused.
+	// Ask asks a person about them. Without it and an Inbox they are refused. If the mode changes while
+	// the session runs, say Interactive, too.
 	Ask permit.Asker
 	// Interactive says that a person or a client can change mode and model while the session runs. The
 	// model then has the tool that leaves plan mode, which it also has if Mode is permit.ModePlan.
 	Interactive bool
 	// Inbox keeps what people are asked until an answer comes by its id: about calls, and questions of
-	// the model. It takes the place of Ask, and belongs to one session.
+	// the model. It takes the place of Ask, implies Interactive, and belongs to one session.
 	Inbox *permit.Inbox
 	// Allow and Deny are permission rules, such as Bash(go test:*) and Edit(./**), one in each element.
 	// RuleFiles names files of them.
@@ -62,8 +63,10 @@ type Config struct {
 	// TrustProject trusts what the project's files start and allow, whatever the user has decided.
 	TrustProject bool
 	// Settings are values of settings, as docs/configuration.md lists them. They count before those of
-	// files and variables, and after what else the Config says.
+	// files and variables, and after what else the Config says. Ignore has the keys of settings that files
+	// of the user and variables do not choose.
 	Settings []Setting
+	Ignore   []string
 
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
@@ -102,9 +105,10 @@ type Config struct {
 	// after the session. Dir is a directory in it; empty means its own.
 	Env env.Environment
 	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i box,
-	// where files and commands are. Dir is a directory there. Where attractor-env is not in PATH there,
-	// what EnvHelper returns is uploaded; nil looks beside this program and in PATH here. Where there is
-	// none, a shell does the work.
+	// where files and commands are. Dir is a directory there. Nil means the resumed session's, and a slice
+	// without words this machine. Where attractor-env is not in PATH there, what EnvHelper returns is
+	// uploaded; nil looks beside this program and where [EnvHelper] does. Where there is none, a shell
+	// does the work.
 	EnvCommand []string
 	EnvHelper  Helper
 	// Here has what counts only for a session on this machine.
@@ -124,10 +128,10 @@ type Config struct {
 	// They need a sandbox or TrustProject, because they read the project's build files.
 	LanguageServers string
 
-	// Checks are commands that decide whether an input is done.
+	// Checks are commands that decide whether an input is done. They need Checkpoints.
 	Checks Checks
 	// Checkpoints is a directory in which the trees are kept to which the session's changes can be taken
-	// back, such as [undo.UserStore]. Empty keeps none.
+	// back, such as [undo.UserDir]. Empty keeps none.
 	Checkpoints string
 
 	// Vars holds variables such as ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL that count before those of
@@ -147,7 +151,11 @@ type Config struct {
 	Options func(*agent.Options)
 
 	continued, inUse string // the directory of Continue, and which newer session of it another process has open
+	read             *users // by Check
 }
+
+// users holds what files of the user and variables choose.
+type users struct{ values []settings.Value }
 
 // Setting is a value of a setting.
 type Setting struct {
@@ -181,7 +189,8 @@ const (
 )
 
 // Check returns an error if a provider, profile, session or directory does not exist, or if fields
-// contradict each other. It opens nothing. It chooses the session to Continue.
+// contradict each other. It opens nothing. It chooses the session to Continue, and reads the user's
+// settings, which then count in each session that is opened with c or a copy of it.
 func (c *Config) Check(ctx context.Context) error {
 	w, err := c.wiring()
 	if err != nil {
@@ -190,6 +199,7 @@ func (c *Config) Check(ctx context.Context) error {
 	if err := w.check(ctx); err != nil {
 		return err
 	}
+	c.read = w.users
 	c.Resume, c.Dir, c.EnvCommand, c.Continue, c.continued, c.inUse = w.Resume, w.Dir, w.EnvCommand, w.Continue, w.continued, w.inUse
 	return nil
 }
@@ -208,19 +218,48 @@ func (c *Config) CheckProvider() error {
 func (c *Config) contradiction() error {
 	switch {
 	case c.Ask != nil && c.Inbox != nil:
-		return errors.New("the configuration has both Ask and Inbox: leave one out")
+		return fail(ErrConfig, "the configuration has both Ask and Inbox: leave one out")
 	case c.Resume != "" && (c.Fork != "" || c.ID != "") || c.Continue && (c.Resume != "" || c.Fork != "" || c.ID != ""):
-		return errors.New("the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
+		return fail(ErrConfig, "the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
 	case c.Env != nil && len(c.EnvCommand) > 0:
-		return errors.New("the configuration has both Env and EnvCommand: leave one out")
+		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
+	case c.Turn != 0 && c.Fork == "":
+		return fail(ErrConfig, "the configuration has a Turn and no Fork that it belongs to")
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
-		return errors.New("the configuration names a session and no Store that has it")
+		return fail(ErrConfig, "the configuration names a session and no Store that has it")
 	}
 	return nil
 }
 
-// wiring returns the configuration with the settings of the user, for the wiring.
+// wiring returns the configuration with the settings of files and variables, for the wiring.
 func (c *Config) wiring() (*config, error) {
+	w, err := c.fields()
+	if err != nil {
+		return nil, err
+	}
+	if w.users = c.read; w.users == nil {
+		w.users = new(users)
+		if !w.WithoutUser {
+			if w.users.values, err = settings.Users(w.Getenv); err != nil {
+				return nil, fail(ErrConfig, "%w", err)
+			}
+		}
+	}
+	return w, c.applySettings(w, w.users.values)
+}
+
+// apart returns the configuration without the settings of files and variables, for what is no session.
+func (c *Config) apart() (*config, error) {
+	w, err := c.fields()
+	if err != nil {
+		return nil, err
+	}
+	w.Dir = cmp.Or(w.Dir, ".")
+	return w, c.applySettings(w, nil)
+}
+
+// fields returns what the fields of the configuration say.
+func (c *Config) fields() (*config, error) {
 	if err := c.contradiction(); err != nil {
 		return nil, err
 	}
@@ -262,5 +301,5 @@ func (c *Config) wiring() (*config, error) {
 	if c.Inbox != nil {
 		w.Asker = c.Inbox.Approve
 	}
-	return w, c.applySettings(w)
+	return w, nil
 }

@@ -60,16 +60,25 @@ func (s *Setup) openProject(c *config) error {
 	if err != nil {
 		return cannotWork(c.Dir, err)
 	}
-	if c.WithoutProject {
-		root := userfiles.RealPath(dir)
-		if roots := git.Roots(dir); len(roots) > 0 {
-			root = roots[0]
-		}
-		s.Project = load.Unread(root, c.TrustProject)
-		return nil
-	}
-	s.Project, err = load.OpenProject(dir, c.getenv, c.TrustProject)
+	s.Project, err = c.project(dir)
 	return err
+}
+
+// project reads what the project of a directory brings, as far as it counts.
+func (c *config) project(dir string) (*load.Project, error) {
+	if !c.WithoutProject {
+		return load.OpenProject(dir, c.getenv, c.TrustProject)
+	}
+	root := userfiles.RealPath(dir)
+	if roots := git.Roots(dir); len(roots) > 0 {
+		root = roots[0]
+	}
+	return load.Unread(root, c.TrustProject), nil
+}
+
+// servers reads the MCP servers that are configured for a directory.
+func (c *config) servers(dir string, project *load.Project) (*load.Servers, error) {
+	return load.OpenServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser})
 }
 
 // openDir opens the directory of the session, unless that is on another machine, and protects its files.

@@ -62,7 +62,9 @@ func (s *Setup) openElsewhere(ctx context.Context, c *config) (err error) {
 		return unreachable(c.EnvCommand, err)
 	}
 	if root := cmp.Or(f.top, s.Machine.WorkDir()); !c.WithoutProject {
-		s.Project = load.Far(ctx, f.documents(), root, s.here)
+		look, end := context.WithTimeout(ctx, lookTime)
+		s.Project = load.Far(look, f.documents(), root, s.here)
+		end()
 	} else {
 		s.Project = load.Unread(root, c.TrustProject)
 		s.Project.Here = s.here
@@ -243,7 +245,7 @@ func (s *Setup) Abandoned() ([]string, error) {
 	return nil, nil
 }
 
-// EnvCommand returns the command that leads to the session's machine. It is empty if that is this one; see [config].EnvCommand.
+// EnvCommand returns the command that leads to the session's machine. It is empty if that is this one; see [Config].EnvCommand.
 func (s *Setup) EnvCommand() []string {
 	if s.far == nil {
 		return []string{}

@@ -24,15 +24,15 @@ type Extensions struct {
 
 // OpenExtensions reads the skills, commands and agents that can be used in a directory. It starts nothing.
 func OpenExtensions(of Config) (*Extensions, error) {
-	c, err := of.wiring()
+	c, err := of.apart()
 	if err != nil {
 		return nil, err
 	}
-	project, err := load.OpenProject(c.Dir, c.getenv, c.TrustProject)
+	project, err := c.project(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	skills, files, agents := load.OpenSkills(project, c.getenv), load.OpenCommands(project, c.getenv), load.OpenAgents(project, c.getenv)
+	skills, files, agents := load.OpenSkills(project, c.usersEnv), load.OpenCommands(project, c.usersEnv), load.OpenAgents(project, c.usersEnv)
 	e := &Extensions{Agents: agents.List}
 	for _, s := range skills.List {
 		if s.ForUser {

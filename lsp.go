@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The values of config.LanguageServers besides names.
+// The values of [Config].LanguageServers besides names.
 const (
 	NoLanguageServers  = "off"
 	AllLanguageServers = "auto"

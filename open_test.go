@@ -452,11 +452,20 @@ func TestT1_Mistakes(t *testing.T) {
 			c.Ask = c.Inbox.Approve
 		},
 		"no Store": func(c *attractor.Config) { c.Resume = "s" },
+		"no Fork":  func(c *attractor.Config) { c.Turn = 3 },
+		"the bot: there is no setting max_round; do you mean max_rounds": func(c *attractor.Config) { c.Set("max_round", "the bot", "3") },
+		`the bot: budget_usd must be a number from 0 on, not "much"`:     func(c *attractor.Config) { c.Set("budget_usd", "the bot", "much") },
+		"leave the Store out": func(c *attractor.Config) { c.Set("no_journal", "the bot", "true") },
 	} {
 		c := o.config()
 		change(&c)
 		if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+		if strings.HasPrefix(want, "no ") || strings.HasPrefix(want, "both") || strings.Contains(want, "the bot") {
+			if err := c.Check(t.Context()); !errors.Is(err, attractor.ErrConfig) {
+				t.Errorf("%v is of no kind", err)
+			}
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// config holds a user's choices for a session. Other settings come from the session that is resumed or forked, else from the environment and
+// config is a [Config] with the settings of flags, variables and files. What it leaves empty comes from the session that is resumed or forked, else from the environment and
 // the defaults.
 type config struct {
 	// Store keeps the session and its subagents. Nil keeps nothing.
@@ -81,7 +81,7 @@ type config struct {
 	Mode  permit.Mode
 	Asker permit.Asker
 	// Interactive says that a person or a client can change mode and model while the session runs. The model then has the tool that leaves
-	// plan mode, and all providers that the environment configures can be chosen.
+	// plan mode.
 	Interactive bool
 	// AddDirs lists further directories in which tools may read and change files. A resumed session also keeps those that it had.
 	AddDirs []string
@@ -111,7 +111,7 @@ type config struct {
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 
-	// Checkpoints is the directory of the user's checkpoints, see [undo.UserStore]: the session's changes can be taken back. Empty means none,
+	// Checkpoints is the directory of the user's checkpoints, see [undo.UserDir]: the session's changes can be taken back. Empty means none,
 	// and that others do not know of the session. NoCheckpoints records nothing, and only says that the session uses its directory.
 	Checkpoints   string
 	NoCheckpoints bool
@@ -122,8 +122,6 @@ type config struct {
 
 	// Secrets holds values to mask, by their names, besides those of the environment.
 	Secrets map[string]string
-	// KeepRawOutputs keeps whole outputs of calls as commands printed them, with secrets.
-	KeepRawOutputs bool
 	// Debug gets the log of the session, and its requests to models with the responses, without secrets. Nil keeps none. The caller closes it
 	// after the Setup.
 	Debug *debuglog.Log
@@ -133,6 +131,7 @@ type config struct {
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
 	Getenv func(string) string
 
+	users            *users       // what files and variables choose
 	was              *agent.State // of the session that is resumed or forked; nil for a new one
 	client           *http.Client // of the providers; nil without Debug
 	continued, inUse string       // the directory of Continue, and which newer session of it another process has open
@@ -151,7 +150,7 @@ func (c *config) usersEnv(name string) string {
 
 // Here has what an editor chooses about the machine that it runs on. A session on another machine uses none of it.
 type Here struct {
-	// Dir and AddDirs count as config.Dir and config.AddDirs do. config.Dir takes precedence.
+	// Dir and AddDirs count as those of [Config] do, whose Dir takes precedence.
 	Dir     string
 	AddDirs []string
 	// Files wraps the environment of the directory, as the files of an editor do. What protects files is outside of it. Nil adds nothing.

@@ -178,5 +178,5 @@ func (s *Setup) maskDoors() {
 		o.Questions = &questions
 	}
 	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
-	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{KeepRaw: s.keepRaw})}, o.Middleware...)
+	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{})}, o.Middleware...)
 }

@@ -25,7 +25,7 @@ func (s *Setup) openServers(ctx context.Context, c *config) (err error) {
 		}
 		return nil
 	}
-	if s.Configured, err = load.OpenServers(load.ServerOptions{Dir: s.here, Project: s.Project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser}); err != nil {
+	if s.Configured, err = c.servers(s.here, s.Project); err != nil {
 		return err
 	}
 	for _, problem := range s.Configured.Problems {

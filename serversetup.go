@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -32,7 +31,7 @@ type ServerSetup struct {
 // StartServers starts the MCP servers of a configuration, or the only one with a name, and waits until each has listed its tools or failed.
 // The caller must close the ServerSetup.
 func StartServers(ctx context.Context, of Config, only string) (s *ServerSetup, err error) {
-	c, err := of.wiring()
+	c, err := of.apart()
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +42,7 @@ func StartServers(ctx context.Context, of Config, only string) (s *ServerSetup, 
 			s, err = nil, errors.Join(err, setup.Close())
 		}
 	}()
-	environ := c.Environ
-	if environ == nil {
-		environ = os.Environ()
-	}
-	setup.Secrets, setup.Unmasked = Secrets(environ, c.Secrets)
+	setup.openSecrets(c)
 	if err := setup.openProject(c); err != nil {
 		return s, err
 	}
@@ -55,7 +50,7 @@ func StartServers(ctx context.Context, of Config, only string) (s *ServerSetup, 
 		return s, err
 	}
 	s.Local, s.Secrets = setup.Local, setup.Secrets
-	if s.Configured, err = load.OpenServers(load.ServerOptions{Dir: setup.Local.WorkDir(), Project: setup.Project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv}); err != nil {
+	if s.Configured, err = c.servers(setup.Local.WorkDir(), setup.Project); err != nil {
 		return s, err
 	}
 	list := slices.Clone(s.Configured.List)
@@ -138,7 +133,7 @@ func FindServer(c Config, name string) (mcp.Server, error) {
 
 // configuredServers reads the servers that are configured for the directory of a configuration.
 func configuredServers(of *Config) (*load.Servers, error) {
-	c, err := of.wiring()
+	c, err := of.apart()
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +141,11 @@ func configuredServers(of *Config) (*load.Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	project, err := load.OpenProject(dir, c.getenv, c.TrustProject)
+	project, err := c.project(dir)
 	if err != nil {
 		return nil, err
 	}
-	return load.OpenServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv})
+	return c.servers(dir, project)
 }
 
 // ServerNames returns the names of the servers that are configured, without starting any.

@@ -75,18 +75,18 @@ func (s *Session) open(ctx context.Context, c *Config) (err error) {
 // starts: it reads, opens and connects what the Config says, and starts its servers. The caller calls
 // Start and, after the session, Close. If ctx ends, servers that are still starting end with it.
 func Prepare(ctx context.Context, c Config) (*Setup, error) {
-	w, err := c.wiring()
-	if err != nil {
-		return nil, err
-	}
-	if c.ID != "" && c.Store != nil && c.Fork == "" {
+	if c.ID != "" && c.Store != nil && c.Fork == "" && c.Resume == "" {
 		known, err := has(ctx, c.Store, c.ID)
 		if err != nil {
 			return nil, err
 		}
 		if known {
-			w.ID, w.Resume = "", c.ID
+			c.ID, c.Resume = "", c.ID
 		}
+	}
+	w, err := c.wiring()
+	if err != nil {
+		return nil, err
 	}
 	s, err := prepare(ctx, *w)
 	if err != nil {

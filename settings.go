@@ -2,6 +2,7 @@ package attractor
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,21 +18,26 @@ import (
 // already, and stand among the others so that these do not loosen or replace them.
 const theProgram = "the program"
 
-// applySettings puts the Settings and those of the user, if they are loaded, into the configuration of
-// the wiring, as far as they count. Those of the project follow when it is read.
-func (c *Config) applySettings(w *config) error {
+// applySettings puts the Settings and those of files and variables into the configuration of the wiring,
+// as far as they count. Those of the project follow when it is read.
+func (c *Config) applySettings(w *config, users []settings.Value) error {
 	values := c.given()
 	for _, s := range c.Settings {
-		if !slices.ContainsFunc(values, func(v settings.Value) bool { return v.Key == s.Key }) {
-			values = append(values, settings.Value{Key: s.Key, Text: s.Values, Origin: settings.Origin{Place: settings.PlaceFlag, Name: s.From}})
+		v, err := settings.New(s.Key, s.Values, settings.Origin{Place: settings.PlaceFlag, Name: s.From})
+		if s.Key == "no_journal" {
+			err = errors.New("no_journal cannot be set here: leave the Store out")
+		}
+		if err != nil {
+			return fail(ErrConfig, "%s: %w", s.From, err)
+		}
+		if v.Joins() || !slices.ContainsFunc(values, func(v settings.Value) bool { return v.Key == s.Key }) {
+			values = append(values, v)
 		}
 	}
-	if c.Load&LoadUser != 0 {
-		users, err := settings.Users(w.Getenv)
-		if err != nil {
-			return fail(ErrConfig, "%w", err)
+	for _, v := range users {
+		if !slices.Contains(c.Ignore, v.Key) {
+			values = append(values, v)
 		}
-		values = append(values, users...)
 	}
 	w.Settings = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
 	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser} {

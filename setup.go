@@ -62,7 +62,7 @@ type Setup struct {
 	Configured *load.Servers
 	Servers    *mcp.Servers
 
-	// Instrument is config.Instrument.
+	// Instrument is that of the [Config].
 	Instrument func(o *agent.Options, secrets *secret.Masker)
 
 	// OnOwnEvent receives the events of the host that Tell shows, if it is set before Start. It is called as [agent.Options].OnEvent is, and
@@ -99,7 +99,6 @@ type Setup struct {
 	checkpoints *checkpoints // nil without any
 
 	box      *sandbox.Sandbox
-	keepRaw  bool        // whole outputs are kept as they are
 	changing sync.Mutex  // held while the mode changes
 	told     permit.Mode // the mode of which the model knows
 	plans    bool        // the model has the tool that leaves plan mode

@@ -25,8 +25,8 @@ func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffO
 	return points.Diff(ctx, s.checkpoints.store, 0, o)
 }
 
-// PlanUndo plans an undo of the changes of this session, which is at rest. The session has its workspace again when the undo is closed. Points,
-// Env and Workspace of the configuration are set here. Env is not the session's, which refuses names with control characters.
+// PlanUndo plans an undo of the changes of this session, which is at rest. The session has its workspace again when the undo is closed. Checkpoints,
+// Points, Env and Workspace of the options are set here. Env is not the session's, which refuses names with control characters.
 func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
 	p := s.checkpoints
 	if p == nil || p.recorder == nil {

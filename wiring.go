@@ -56,12 +56,15 @@ type capability struct {
 	close func(*Setup) error
 }
 
-// capabilities lists the parts of the wiring in their order. It matters: what stands first is outermost
-// for what the model sees, and innermost for its calls, but for checkpoints and language servers, which
-// look at the files before and after all else.
+// capabilities lists the parts of the wiring in their order. Each reads what those before it have
+// opened. Around a call they stand in this order, from the outside: masks of secrets, language servers,
+// checkpoints, hooks, agents, documents, the gate, changed tools, refusals of the sandbox. The first four
+// put themselves in front of what is there, because they look at the call and its result as they are in
+// the end; the others append.
 func capabilities() []capability {
 	return []capability{
 		{(*Setup).openSession, (*Setup).discard}, // the journal, the project, and settings: what the session was, and is to be
+		{nil, (*Setup).closeCheckpoints},         // when nothing changes the directory any more
 		{nil, (*Setup).waitForWarnings},
 		{surely((*Setup).openSecrets), nil},
 		{surely((*Setup).openDebug), nil},
@@ -78,15 +81,15 @@ func capabilities() []capability {
 		{(*Setup).openDocuments, (*Setup).closeDocuments},
 		{surely((*Setup).openGate), nil},
 		{atOnce((*Setup).openHooks), (*Setup).closeHooks},
-		{(*Setup).openCheckpoints, (*Setup).closeCheckpoints},
+		{(*Setup).openCheckpoints, nil},
 		{atOnce((*Setup).openLanguageServers), (*Setup).closeLanguageServers},
 		{nil, (*Setup).closeChecks},
 		{surely((*Setup).tellUnused), nil},
 	}
 }
 
-// doors lists what is put around the doors of a session right before it starts, when a program has
-// added to the options what it wants. What stands last is outermost.
+// doors lists what is done right before a session starts, when a program has added to the options what
+// it wants. What wraps a function of the options stands outside of what wrapped it before.
 func doors() []func(*Setup, context.Context) error {
 	return []func(*Setup, context.Context) error{
 		always((*Setup).approve),
@@ -141,7 +144,7 @@ func always(step func(*Setup)) func(*Setup, context.Context) error {
 // prepare prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
 // kinds.
 func prepare(ctx context.Context, c config) (*Setup, error) {
-	s := &Setup{Instrument: c.Instrument, store: c.Store, keepRaw: c.KeepRawOutputs, wantedChecks: c.Checks, helper: c.EnvHelper,
+	s := &Setup{Instrument: c.Instrument, store: c.Store, wantedChecks: c.Checks, helper: c.EnvHelper,
 		change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
 	for _, part := range capabilities() {
 		if part.open == nil {

@@ -44,10 +44,12 @@ func (p *Project) UntrustedCommands(getenv func(string) string) (list []string) 
 	return list
 }
 
-// Named returns the command of a name.
+// Named returns the command of a name, or nil.
 func (c *CommandFiles) Named(name string) *ext.Command {
-	i := slices.IndexFunc(c.List, func(f *ext.Command) bool { return f.Name == name })
-	return c.List[i]
+	if i := slices.IndexFunc(c.List, func(f *ext.Command) bool { return f.Name == name }); i >= 0 {
+		return c.List[i]
+	}
+	return nil
 }
 
 // codexPrompts is the directory of the user's prompts for codex. Their commands begin with its name.

@@ -40,7 +40,7 @@ func Far(ctx context.Context, e env.Environment, root, here string) *Project {
 	return &Project{Snapshot: s.Snapshot, Trusted: s.Empty(), Here: here}
 }
 
-// farScan holds the state of farProject.
+// farScan holds the state of Far.
 type farScan struct {
 	*trust.Snapshot
 	ctx   context.Context

@@ -19,7 +19,7 @@ import (
 
 // Servers holds the MCP servers that are configured for a directory.
 type Servers struct {
-	// List holds the servers that may be started: those that the host was given, those of the files that a user names, the user's own, and
+	// List holds the servers that may be started: those that were given, those of the files that a user names, the user's own, and
 	// the project's, of which the first with a name counts.
 	List []mcp.Server
 	// Untrusted names the project's servers that must not be started, and Why says why.
@@ -107,7 +107,7 @@ func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.
 	return placed, err
 }
 
-// given returns the servers that can be used of those that the host was given. They are the user's.
+// given returns the servers that can be used of those that were given. They are the user's.
 func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
 	for _, s := range list {
 		s.Origin = mcp.User

@@ -24,8 +24,8 @@ var (
 	ErrNoStore = errors.New("no store of sessions")
 )
 
-// Users returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
-func Users(getenv func(string) string) (*journal.Dir, error) {
+// UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
+func UserStore(getenv func(string) string) (*journal.Dir, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return nil, fault.Errorf(ErrNoStore, "there is no directory to keep sessions in: %w", err)

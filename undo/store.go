@@ -19,9 +19,9 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// UserStore returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
+// UserDir returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
 // ~/.local/state/attractor/checkpoints.
-func UserStore(getenv func(string) string) (string, error) {
+func UserDir(getenv func(string) string) (string, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
 		return "", fault.Errorf(sessions.ErrNoStore, "there is no directory to keep checkpoints in: %w", err)
@@ -31,7 +31,7 @@ func UserStore(getenv func(string) string) (string, error) {
 
 // Release removes what the store of checkpoints keeps for sessions that a store of sessions does not have any more.
 func Release(ctx context.Context, getenv func(string) string, sessions journal.Store) error {
-	dir, err := UserStore(getenv)
+	dir, err := UserDir(getenv)
 	if err != nil {
 		return err
 	}

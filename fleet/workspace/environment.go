@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/remote"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/fleet"
-	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 

@@ -220,9 +220,12 @@ func (p *program) clear(string) {
 	c.Resume, c.Fork, c.Turn = "", "", 0
 	if p.current != nil {
 		provider, model, effort := p.current.setup.Model()
-		c.Unset("provider", "model")
+		if o := &p.current.setup.Options; p.current.setup.Resumed || provider != o.Provider || model != cmp.Or(o.Model, o.Profile.Model) {
+			c.Unset("provider", "model", "context_window")
+			c.Model = provider + "/" + model
+		}
 		c.Set("effort", "the conversation", effort)
-		c.Dir, c.Model = p.current.setup.Machine.WorkDir(), provider+"/"+model
+		c.Dir = p.current.setup.Machine.WorkDir()
 		c.EnvCommand = p.current.setup.EnvCommand()
 		c.Mode = p.current.setup.Mode()
 	}
@@ -232,13 +235,14 @@ func (p *program) clear(string) {
 // another returns the configuration for a session that exists. It keeps its own directory, provider, model and effort. A mode that the person has left
 // does not come back.
 func (p *program) another() attractor.Config {
-	if p.current != nil && p.current.setup.Mode() != p.Config.Mode {
+	if p.current != nil && p.Config.Mode != "" && p.current.setup.Mode() != p.Config.Mode {
 		p.Config.Mode = ""
+		p.Config.Set("mode", "the conversation", "") // nor one of a file, which the flag had hidden
 	}
 	c := p.Config
 	c.Resume, c.Fork, c.Turn, c.Dir, c.EnvCommand = "", "", 0, "", nil
 	c.Model = ""
-	c.Unset("provider", "model", "effort", "fallback")
+	c.Unset("provider", "model", "effort", "fallback", "context_window")
 	return c
 }
 

@@ -18,15 +18,17 @@ import (
 
 // config returns the configuration that the flags choose. What files and variables choose is read with the session.
 func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config, err error) {
-	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject, Instructions: f.instructions,
+	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject, Instructions: f.instructions, AddDirs: f.addDirs,
 		Checks: f.chosenChecks(), EnvHelper: attractor.EnvHelper, MCPWait: -1}
 	for _, v := range f.settings.Of(settings.PlaceFlag) {
-		c.Set(v.Key, v.Origin.Name, v.Text...)
+		if v.Key != "no_journal" && v.Key != "mode" { // which are not among the settings below
+			c.Set(v.Key, v.Origin.Name, v.Text...)
+		}
 	}
 	if mode := f.settings.Get("mode"); mode == nil || mode.Origin.Place == settings.PlaceFlag {
 		c.Mode = f.chosenMode()
 	}
-	if c.Checkpoints, err = undo.UserStore(os.Getenv); err != nil {
+	if c.Checkpoints, err = undo.UserDir(os.Getenv); err != nil {
 		c.Checkpoints = "" // as without a place for sessions
 	}
 	if _, err = f.sandbox.options(); err != nil {
@@ -107,7 +109,7 @@ func hostError(err error) error {
 
 // sessionStore returns the store of the user's sessions.
 func sessionStore() (*journal.Dir, error) {
-	dir, err := sessions.Users(os.Getenv)
+	dir, err := sessions.UserStore(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}

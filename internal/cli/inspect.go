@@ -262,7 +262,7 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 			if err != nil {
 				return fail(exitUsage, "%w", err)
 			}
-			o := agent.Options{Profile: p, Instructions: text, Policy: new(sessionFlags).policy(), Hooks: agent.Hooks{Approve: new(permit.Gate).Approve},
+			o := agent.Options{Profile: p, Instructions: text, Policy: attractor.DefaultPolicy(), Hooks: agent.Hooks{Approve: new(permit.Gate).Approve},
 				Subagents: &agent.Subagents{}, Documents: attractor.Documents(cmd.Context(), p.Name, os.Getenv)}
 			o.Documents.Warn = tellMistake(t)
 			if sources {

@@ -33,7 +33,7 @@ func Silent(code int) error { return &exitError{code: code} }
 // Usage returns an error about the command line of a command.
 func Usage(cmd *cobra.Command, err error) error { return usage(cmd, err) }
 
-// HostError returns an error of package host with its exit code, and with a hint about the flag or command that helps.
+// HostError returns an error of package attractor with its exit code, and with a hint about the flag or command that helps.
 func HostError(err error) error { return hostError(err) }
 
 // Strict makes wrong arguments and flags of a command and its subcommands usage errors.
@@ -112,7 +112,9 @@ func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config,
 			"changes or runs anything, --mode accept-edits for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
 	f.noJournal = true // the fleet keeps it
-	return f.config(flags.Changed)
+	c, err := f.config(flags.Changed)
+	c.Ignore = []string{"add_dir", "no_checkpoints"} // as there are no flags for them
+	return c, err
 }
 
 // Confines reports whether the flags, or files and variables, choose a sandbox.

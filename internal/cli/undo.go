@@ -139,7 +139,7 @@ func (f *undoFlags) points(ctx context.Context, store *journal.Dir, args []strin
 
 // plan plans the undo that the flags and arguments choose.
 func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Points, args []string) (*undo.Undo, error) {
-	dir, err := undo.UserStore(os.Getenv)
+	dir, err := undo.UserDir(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -289,7 +289,7 @@ func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err erro
 			return nil, err
 		}
 	}
-	dir, err := undo.UserStore(os.Getenv)
+	dir, err := undo.UserDir(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}

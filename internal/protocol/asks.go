@@ -113,13 +113,13 @@ type AskEnded struct {
 	End permit.End `json:"how"`
 }
 
-// Head implements [Event].
+// Head implements [attractor.Event].
 func (e *ApprovalRequested) Head() *agent.EventHeader { return &e.EventHeader }
 
-// Head implements [Event].
+// Head implements [attractor.Event].
 func (e *QuestionAsked) Head() *agent.EventHeader { return &e.EventHeader }
 
-// Head implements [Event].
+// Head implements [attractor.Event].
 func (e *AskEnded) Head() *agent.EventHeader { return &e.EventHeader }
 
 // askEvent returns the event that tells of an ask.

@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// The kinds of events that are not the session's, besides those of package host about asks.
+// The kinds of events that are not the session's, besides those about asks.
 const (
 	KindReply       agent.Kind = "REPLY"
 	KindModeChanged agent.Kind = "MODE_CHANGED"

@@ -143,7 +143,9 @@ func (s *Setting) fromNode(n *jsonlines.Node) (list []string, err error) {
 		}
 		list = []string{text}
 	}
-	return list, s.checkAll(list)
+	err = s.checkAll(list)
+	s.normalize(list)
+	return list, err
 }
 
 // fromVariable returns a value of a variable. A list has commas between its items, or is a JSON array.
@@ -160,7 +162,48 @@ func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 	if err := s.checkAll(v.Text); err != nil {
 		return v, err
 	}
+	s.normalize(v.Text)
 	return v, s.resolve(v.Text, "", home)
+}
+
+// New returns a value of the setting with this key that somebody gives, or an error that says what it has to be. An empty text stands for
+// the default of a setting that is a text.
+func New(key string, texts []string, origin Origin) (Value, error) {
+	v := Value{Key: key, Text: slices.Clone(texts), Origin: origin}
+	s, err := find(key)
+	switch {
+	case err != nil:
+		return v, err
+	case s.Kind == KindList || s.Kind == KindFiles:
+	case len(texts) != 1:
+		return v, fmt.Errorf("%s must be %s, not %d values", key, s.Kind, len(texts))
+	case texts[0] == "" && (s.Kind == KindText || s.Kind == KindPrompt) && key != "sandbox": // perhaps a variable that is not set
+		return v, nil
+	}
+	if key == "provider" || key == "profile" || key == "fallback" {
+		s.check = nil // whoever looks for one that does not exist says more
+	}
+	if err := s.checkAll(v.Text); err != nil {
+		return v, fmt.Errorf("%s %w", key, err)
+	}
+	s.normalize(v.Text)
+	return v, nil
+}
+
+// normalize writes switches as true and false, and numbers in decimal digits, so that nobody has to know their other forms.
+func (s *Setting) normalize(texts []string) {
+	for i, text := range texts {
+		switch s.Kind {
+		case KindSwitch:
+			if on, err := strconv.ParseBool(text); err == nil {
+				texts[i] = strconv.FormatBool(on)
+			}
+		case KindNumber:
+			if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+				texts[i] = strconv.FormatInt(n, 10)
+			}
+		}
+	}
 }
 
 // checkAll returns an error unless all texts are values of the setting.

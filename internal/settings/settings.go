@@ -166,6 +166,12 @@ type Value struct {
 	Unused string
 }
 
+// Joins reports whether the values of all places count together.
+func (v *Value) Joins() bool {
+	s, err := find(v.Key)
+	return err == nil && s.Joins
+}
+
 // One returns the value of a setting that is no list, or "" of nil.
 func (v *Value) One() string {
 	if v == nil {

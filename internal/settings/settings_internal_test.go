@@ -163,3 +163,27 @@ func TestN8_ConfigStrayVariables(t *testing.T) {
 		t.Errorf("told are %q", got)
 	}
 }
+
+// Switches and numbers of variables, of programs and of files are written in one way, whatever they were.
+func TestN8_ConfigIsNormal(t *testing.T) {
+	vars := map[string]string{"ATTRACTOR_NO_HOOKS": "1", "ATTRACTOR_WEB": "F", "ATTRACTOR_MAX_TURNS": "0x10"}
+	users, err := Users(func(name string) string { return vars[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := New("strict_hooks", []string{"T"}, Origin{Place: PlaceFlag})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Choose(append(users, mine), false)
+	for key, want := range map[string]string{"no_hooks": "true", "web": "false", "max_turns": "16", "strict_hooks": "true"} {
+		if got := s.Get(key).One(); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	for key, texts := range map[string][]string{"web": {"perhaps"}, "max_turns": {"1", "2"}, "max_turn": {"1"}, "mode": {"yolo"}} {
+		if v, err := New(key, texts, Origin{}); err == nil {
+			t.Errorf("%s %q is %+v", key, texts, v)
+		}
+	}
+}

@@ -105,13 +105,16 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	}
 	switch own := place.Confine(); {
 	case len(c.EnvCommand) > 0:
-		c.Sandbox = sandbox.Options{Level: sandbox.Off} // what is behind the command confines
+		confine(&c, sandbox.Options{Level: sandbox.Off}) // what is behind the command confines
 	case own.Level != "" && own.Level != sandbox.Off:
-		c.Sandbox = own
+		confine(&c, own)
 	}
 	c.Store, c.ID = j.Store, j.Task.ID
 	if j.Resumes {
 		c.ID, c.Resume = "", j.Task.ID
+	}
+	if a.Provider != "" || a.Model != "" {
+		c.Unset("context_window") // it is that of another model
 	}
 	if a.Provider != "" {
 		c.Set("provider", "the task", a.Provider)
@@ -142,6 +145,14 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	}
 	c.Instrument = func(o *agent.Options, _ *secret.Masker) { j.Attach(o) }
 	return c, nil
+}
+
+// confine lets the sandbox of an environment count, and nothing of the worker's.
+func confine(c *attractor.Config, own sandbox.Options) {
+	keys := []string{"sandbox", "network", "allow_host", "allow_socket"}
+	c.Unset(keys...)
+	c.Ignore = append(c.Ignore[:len(c.Ignore):len(c.Ignore)], keys...)
+	c.Sandbox = own
 }
 
 // lasting returns the error for a session that cannot be opened. Those of a configuration that cannot work are permanent.
@@ -181,8 +192,7 @@ func (s *sessions) kill() error {
 
 // check returns an error if no session could be opened with the flags, so that not every task has to find that out.
 func (s *sessions) check(ctx context.Context) error {
-	c := s.config
-	if err := c.Check(ctx); err != nil {
+	if err := s.config.Check(ctx); err != nil {
 		return cli.HostError(err)
 	}
 	return nil
