@@ -90,6 +90,10 @@ type Config struct {
 	Fallbacks []agent.FallbackModel
 	// BaseURL is that of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
+	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they name
+	// themselves, and without a Model the first is chosen. A model that the catalog does not have needs
+	// ContextWindow to be compacted before it is full.
+	Providers []llm.Provider
 	// Profile is the family whose prompt and tools the model gets: anthropic, openai or gemini. Empty
 	// means that of the provider. Native chooses the vendor's dialect of the tools.
 	Profile string
@@ -269,7 +273,7 @@ func (c *Config) fields() (*config, error) {
 		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject,
 		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny), Rules: slices.Clip(c.RuleFiles),
 		Interactive: c.Interactive || c.Inbox != nil,
-		Fallbacks:   c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
+		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
 		Checks: c.Checks, Checkpoints: c.Checkpoints, Instrument: c.Instrument,
 		Secrets: c.Secrets, Environ: os.Environ(), Getenv: func(name string) string {

@@ -132,12 +132,17 @@ func (c chosen) from(was chosen) (change agent.Settings) {
 	return change
 }
 
-// openChoice notes the model of the session, and connects to the other providers that the environment configures.
+// openChoice notes the model of the session, and adds the other providers: the program's own, and those that the environment configures.
 func (s *Setup) openChoice(c *config) {
 	o := &s.Options
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}
 	if was := c.was; was != nil && c.Effort == nil {
 		s.chosen.effort = was.Effort
+	}
+	for _, own := range c.Providers {
+		if _, err := o.Client.Provider(own.Name()); err != nil {
+			o.Client.Providers = append(o.Client.Providers, own)
+		}
 	}
 	for _, kind := range providers.Kinds() {
 		if _, err := o.Client.Provider(kind.Name); err == nil || !c.reaches(kind.Name) {

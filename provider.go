@@ -15,7 +15,7 @@ func (c *config) connect() (*llm.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	provider, err := c.newProvider(chosen, c.BaseURL)
+	provider, err := c.provider(chosen, c.BaseURL)
 	if err != nil {
 		return nil, "", err
 	}
@@ -24,16 +24,44 @@ func (c *config) connect() (*llm.Client, string, error) {
 		if _, err := client.Provider(m.Provider); err == nil {
 			continue
 		}
-		kind, err := findProvider(m.Provider)
-		if err != nil {
+		if err := c.knows(m.Provider); err != nil {
 			return nil, "", err
 		}
-		if provider, err = c.newProvider(kind, ""); err != nil {
+		if provider, err = c.provider(m.Provider, ""); err != nil {
 			return nil, "", fail(ErrFallback, "the fallback %s/%s: %w", m.Provider, m.Model, err)
 		}
 		client.Providers = append(client.Providers, provider)
 	}
-	return client, chosen.Name, nil
+	return client, chosen, nil
+}
+
+// own returns the program's own provider of a name, or nil.
+func (c *config) own(name string) llm.Provider {
+	if i := slices.IndexFunc(c.Providers, func(p llm.Provider) bool { return p.Name() == name }); i >= 0 {
+		return c.Providers[i]
+	}
+	return nil
+}
+
+// knows returns an error unless there is a provider of this name.
+func (c *config) knows(name string) error {
+	if c.own(name) != nil {
+		return nil
+	}
+	_, err := findProvider(name)
+	return err
+}
+
+// provider returns the provider of a name: the program's own, or that of a vendor with its key and URL.
+func (c *config) provider(name, baseURL string) (llm.Provider, error) {
+	if own := c.own(name); own != nil {
+		return own, nil
+	}
+	kind, err := findProvider(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.newProvider(kind, baseURL)
 }
 
 // checkProvider returns an error if the environment lacks what the chosen provider of a new session needs. It makes no request.
@@ -61,11 +89,14 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the chosen provider, else the only vendor whose key is in the environment, else the server whose base URL is. It does
+// chooseProvider returns the name of the chosen provider, else of the program's first own one, else of the only vendor whose key is in the environment, else the server whose base URL is. It does
 // not guess among several.
-func (c *config) chooseProvider() (providers.Kind, error) {
+func (c *config) chooseProvider() (string, error) {
 	if name := value(c.Provider); name != "" {
-		return findProvider(name)
+		return name, c.knows(name)
+	}
+	if len(c.Providers) > 0 {
+		return c.Providers[0].Name(), nil
 	}
 	var set, servers []providers.Kind
 	var names []string
@@ -81,15 +112,15 @@ func (c *config) chooseProvider() (providers.Kind, error) {
 	}
 	switch {
 	case len(set) == 0 && len(servers) == 1:
-		return servers[0], nil
+		return servers[0].Name, nil
 	case len(set) == 1:
-		return set[0], nil
+		return set[0].Name, nil
 	case len(set) > 1:
-		return providers.Kind{}, fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
+		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
-		return providers.Kind{}, fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
+		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
 	}
-	return providers.Kind{}, fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
+	return "", fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
 }
 
 // findProvider returns the provider with that name.

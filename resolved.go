@@ -58,6 +58,8 @@ type config struct {
 	// variables choose of the fields below: a resumed session keeps its own.
 	Settings *settings.Values
 	Defaults defaults
+	// Providers are those that the program has made itself.
+	Providers []llm.Provider
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
@@ -174,12 +176,12 @@ func (c *config) check(ctx context.Context) error {
 		}
 	}
 	if name := value(c.Provider); name != "" {
-		if _, err := findProvider(name); err != nil {
+		if err := c.knows(name); err != nil {
 			return err
 		}
 	}
 	for _, m := range c.Fallbacks {
-		if _, err := findProvider(m.Provider); err != nil {
+		if err := c.knows(m.Provider); err != nil {
 			return err
 		}
 	}
@@ -223,6 +225,9 @@ func value[T any](v *T) (zero T) {
 
 // reaches reports whether a provider is the chosen one or is configured in the environment.
 func (c *config) reaches(provider string) bool {
+	if c.own(provider) != nil {
+		return true
+	}
 	kind, err := providers.Find(provider)
 	if err != nil {
 		return false

@@ -177,7 +177,8 @@ func (s *Session) Model() string {
 // the session's provider. Programs that use it do not change the model by Set.
 func (s *Session) SetModel(ctx context.Context, name string) error {
 	provider, model, both := strings.Cut(name, "/")
-	if _, err := providers.Find(provider); !both || err != nil { // the names of some models have a slash
+	_, unknown := providers.Find(provider)
+	if _, err := s.setup.Options.Client.Provider(provider); !both || unknown != nil && err != nil { // the names of some models have a slash
 		provider, model = "", name
 	}
 	return s.setup.SetModel(ctx, provider, model)

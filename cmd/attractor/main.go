@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 
-	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/command"
 )
 
-func main() { os.Exit(cli.Program{}.Main()) }
+func main() { os.Exit(command.Program{}.Main()) }

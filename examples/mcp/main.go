@@ -13,11 +13,9 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
-	"github.com/attractor-go/attractor/profile/anthropic"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -34,33 +32,17 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
 	trains := mcp.Server{Name: "trains", Command: os.Args[0], Args: []string{"serve"}, Required: true}
-	servers, err := mcp.Open(ctx, mcp.Options{Servers: []mcp.Server{trains}, Env: mcp.In(local)})
-	if err != nil {
-		return err
-	}
-	defer servers.Close()
-	session, err := agent.New(ctx, agent.Options{
-		Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local), Tools: servers.Tools(),
+	session, err := attractor.Open(ctx, attractor.Config{Servers: []mcp.Server{trains}, Allow: []string{"mcp__trains"},
 		OnEvent: func(event agent.Event) {
 			if e, ok := event.(*agent.ToolCallEnd); ok {
 				fmt.Printf("[%s] %s\n", e.Name, e.Output)
 			}
-		},
-	})
+		}})
 	if err != nil {
 		return err
 	}
-	defer session.Close() // for tools that come and go later, there is servers.Join
+	defer session.Close()
 	result, err := session.Submit(ctx, task)
 	fmt.Println(result.Text) // there is a result, also beside an error
 	return err

@@ -17,10 +17,8 @@ import (
 	"os/signal"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
 func main() {
@@ -34,39 +32,27 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	var session *agent.Session
+func run(ctx context.Context, task string) (err error) {
+	var session *attractor.Session
 	steered := false
-	session, err = agent.New(ctx, agent.Options{
-		Client: client, Profile: anthropic.Profile(), Env: local,
-		OnEvent: func(e agent.Event) {
-			switch e := e.(type) {
-			case *agent.SteeringInjected:
-				fmt.Println("steered:", e.Text)
-			case *agent.ToolCallEnd:
-				for _, change := range e.Changes {
-					fmt.Printf("[%s] %s\n", e.Name, filepath.Base(change.Path))
-				}
-				if steered || len(e.Changes) == 0 {
-					return
-				}
-				steered = true
-				// The session waits for OnEvent, so the message is there before the next model call.
-				if err := session.Steer(ctx, "Add a line about this change to CHANGELOG.md, too."); err != nil {
-					log.Print(err)
-				}
+	session, err = attractor.Open(ctx, attractor.Config{Allow: []string{"Edit"}, OnEvent: func(e agent.Event) {
+		switch e := e.(type) {
+		case *agent.SteeringInjected:
+			fmt.Println("steered:", e.Text)
+		case *agent.ToolCallEnd:
+			for _, change := range e.Changes {
+				fmt.Printf("[%s] %s\n", e.Name, filepath.Base(change.Path))
 			}
-		},
-	})
+			if steered || len(e.Changes) == 0 {
+				return
+			}
+			steered = true
+			// The session waits for OnEvent, so the message is there before the next model call.
+			if err := session.Steer(ctx, "Add a line about this change to CHANGELOG.md, too."); err != nil {
+				log.Print(err)
+			}
+		}
+	}})
 	if err != nil {
 		return err
 	}

@@ -77,10 +77,10 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 	if config.Dir = dir; dir != "" && len(config.EnvCommand) == 0 {
 		return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of each session")
 	}
+	t.program.configure(&config)
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
-	config.Instrument = t.program.Instrument
 	log, err := openDebug(f.debug, t)
 	if err != nil {
 		return err

@@ -101,6 +101,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err := f.startFlags.config(&config); err != nil {
 		return err
 	}
+	t.program.configure(&config)
 	images, err := f.pictures()
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	}
 	defer closeDebug(log, t)
 	config.Debug = log
-	config.Interactive, config.Instrument = true, t.program.Instrument
+	config.Interactive = true
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)

@@ -123,7 +123,9 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	defer cancel()
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
-	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: t.program.Instrument}, stopper: stopper, json: f.json, live: live}
+	var config attractor.Config
+	t.program.configure(&config)
+	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: config.Instrument}, stopper: stopper, json: f.json, live: live}
 	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err
 	}

@@ -26,9 +26,15 @@ const (
 
 // Program is the command as a main function runs it. The zero value is attractor.
 type Program struct {
-	// Instrument, if set, adds what observes a session to its options, right before the session starts. The masker knows the secrets of the
-	// session. Every command that runs sessions calls it, once for each.
-	Instrument func(o *agent.Options, secrets *secret.Masker)
+	// Configure, if set, changes the configuration of sessions that a command has made of its flags. All sessions of the process have it.
+	Configure func(*attractor.Config)
+}
+
+// configure changes the configuration of sessions as the program wants it.
+func (p Program) configure(c *attractor.Config) {
+	if p.Configure != nil {
+		p.Configure(c)
+	}
 }
 
 // Main runs the command line of the process and returns its exit code.

@@ -143,7 +143,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 }
 
 // choose returns the configuration that the flags choose, and the images of the prompt.
-func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag string) bool) (config attractor.Config, images []llm.Part, err error) {
+func (f *runFlags) choose(ctx context.Context, program Program, prompt string, given func(flag string) bool) (config attractor.Config, images []llm.Part, err error) {
 	if err := f.check(); err != nil {
 		return config, nil, err
 	}
@@ -153,6 +153,7 @@ func (f *runFlags) choose(ctx context.Context, prompt string, given func(flag st
 	if err := f.startFlags.config(&config); err != nil {
 		return config, nil, err
 	}
+	program.configure(&config)
 	if err := config.Check(ctx); err != nil {
 		return config, nil, hostError(err)
 	}
@@ -193,7 +194,7 @@ func (f *runFlags) client(ctx context.Context, perm *permission, config *attract
 
 // run runs a session on the prompt.
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
-	config, images, err := f.choose(ctx, prompt, given)
+	config, images, err := f.choose(ctx, t.program, prompt, given)
 	if err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	defer perm.Close() // nothing is written to it
-	config.Ask, config.Instrument = perm.asker(), t.program.Instrument
+	config.Ask = perm.asker()
 	c, err := f.client(ctx, perm, &config, given("answer-timeout"))
 	if err != nil {
 		return err

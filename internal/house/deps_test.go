@@ -76,7 +76,8 @@ var allowed = map[string][]string{
 	"internal/git":        {"env", "internal/guard", "search"},
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"internal/cli"},
+	"cmd/attractor":       {"command"},
+	"command":             {root, "internal/cli"},
 	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", root, "internal/names", "internal/pieces", "internal/protocol", "internal/render", "internal/settings", "internal/shquote", "internal/tty", "internal/userfiles", "journal", "load", "sessions", "undo", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.

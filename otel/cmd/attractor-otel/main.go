@@ -11,8 +11,9 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/command"
 	"github.com/attractor-go/attractor/otel"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
@@ -34,7 +35,7 @@ func run() int {
 	})
 	var used bool
 	var mu sync.Mutex
-	code := cli.Program{Instrument: func(o *agent.Options, secrets *secret.Masker) {
+	instrument := func(o *agent.Options, secrets *secret.Masker) {
 		mu.Lock()
 		used = true
 		mu.Unlock()
@@ -43,7 +44,8 @@ func run() int {
 			options.Tracers, options.Meters, options.Masker, options.Parent = p.tracers, p.meters, secrets, parent(os.Getenv)
 			otel.Instrument(o, options)
 		}
-	}}.Main()
+	}
+	code := command.Program{Configure: func(c *attractor.Config) { c.Instrument = instrument }}.Main()
 	mu.Lock()
 	defer mu.Unlock()
 	if used {
