@@ -15,10 +15,10 @@ import (
 	"os/signal"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/permit"
 )
 
 func main() {
@@ -33,11 +33,8 @@ func main() {
 }
 
 func repair(ctx context.Context, dir, test, patch string) error {
-	client, err := providers.FromEnv(os.Getenv)
+	patch, err := filepath.Abs(patch) // the commands run in the checkout
 	if err != nil {
-		return err
-	}
-	if patch, err = filepath.Abs(patch); err != nil { // the commands run in the checkout
 		return err
 	}
 	local, err := env.NewLocal(dir, env.LocalOptions{})
@@ -45,12 +42,13 @@ func repair(ctx context.Context, dir, test, patch string) error {
 		return err
 	}
 	defer local.Close()
-	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: local,
-		Policy: agent.Policy{MaxConfirms: 3, Budget: agent.Budget{USD: 2}}, Hooks: agent.Hooks{BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
+	session, err := attractor.Open(ctx, attractor.Config{Dir: dir, Mode: permit.ModeFull, Budget: agent.Budget{USD: 2}, Options: func(o *agent.Options) {
+		o.MaxConfirms, o.BeforeStop = 3, func(ctx context.Context, stop agent.Stop) (string, error) {
 			failure, err := run(ctx, local, test)
 			fmt.Printf("%s\n%s", stop.Text, failure)
 			return failure, err // a failure sends the agent back to work
-		}}})
+		}
+	}})
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -34,39 +33,17 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	o := agent.Options{Client: client, Profile: anthropic.Profile(), Env: local}
 	var unlogged atomic.Bool // atomic, because calls may run at the same time
-	o.Middleware = []tool.Middleware{func(next tool.Handler) tool.Handler {
-		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-			if c := call.Access.Command; c != "" && c != "sh test.sh" {
-				fmt.Println("refused:", c)
-				return tool.Errorf("The only command that may run is: sh test.sh"), nil
+	session, err := attractor.Open(ctx, attractor.Config{Mode: permit.ModeFull, Options: func(o *agent.Options) {
+		o.Middleware = append(o.Middleware, onlyTests(&unlogged))
+		o.BeforeStop = func(_ context.Context, stop agent.Stop) (string, error) {
+			if !unlogged.Load() {
+				return "", nil
 			}
-			result, err := next(ctx, call)
-			for _, c := range result.Changes {
-				fmt.Println(call.Name, "changed", path.Base(c.Path))
-				unlogged.Store(path.Base(c.Path) != "CHANGELOG.md") // it has to be the last change
-			}
-			return result, err
+			fmt.Println("not done yet:", stop.Text)
+			return "Describe the change in CHANGELOG.md.", nil // sends the agent back to work
 		}
-	}}
-	o.BeforeStop = func(_ context.Context, stop agent.Stop) (string, error) {
-		if !unlogged.Load() {
-			return "", nil
-		}
-		fmt.Println("not done yet:", stop.Text)
-		return "Describe the change in CHANGELOG.md.", nil // sends the agent back to work
-	}
-	session, err := agent.New(ctx, o)
+	}})
 	if err != nil {
 		return err
 	}
@@ -76,4 +53,22 @@ func run(ctx context.Context, task string) error {
 		fmt.Printf("%s: %s\n", result.Reason, result.Text)
 	}
 	return err
+}
+
+// onlyTests refuses other commands than the tests, and notes whether the last change was one of the changelog.
+func onlyTests(unlogged *atomic.Bool) tool.Middleware {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			if c := call.Access.Command; c != "" && c != "sh test.sh" {
+				fmt.Println("refused:", c)
+				return tool.Errorf("The only command that may run is: sh test.sh"), nil
+			}
+			result, err := next(ctx, call)
+			for _, c := range result.Changes {
+				fmt.Println(call.Name, "changed", path.Base(c.Path))
+				unlogged.Store(path.Base(c.Path) != "CHANGELOG.md")
+			}
+			return result, err
+		}
+	}
 }

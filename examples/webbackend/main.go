@@ -19,32 +19,20 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		log.Fatal(err)
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer local.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}
-	o := agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local)}
 	server := http.Server{BaseContext: func(net.Listener) context.Context { return ctx }} // an interrupt ends all requests
 	// Pages of other sites start nothing.
-	server.Handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { stream(w, r, o) }))
+	server.Handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(stream))
 	go func() { log.Print(server.Serve(listener)) }()
 	response, err := http.PostForm("http://"+listener.Addr().String(), url.Values{"task": {strings.Join(os.Args[1:], " ")}})
 	if err != nil {
@@ -58,8 +46,8 @@ func main() {
 	fmt.Print(strings.ReplaceAll(string(text), "\n\n", "\n"))
 }
 
-func stream(w http.ResponseWriter, r *http.Request, o agent.Options) {
-	session, err := agent.New(r.Context(), o)
+func stream(w http.ResponseWriter, r *http.Request) {
+	session, err := attractor.Open(r.Context(), attractor.Config{}) // which reads, and changes nothing
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
