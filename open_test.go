@@ -17,7 +17,9 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
@@ -467,5 +469,42 @@ func TestT1_Mistakes(t *testing.T) {
 				t.Errorf("%v is of no kind", err)
 			}
 		}
+	}
+}
+
+// Providers of the program's own can be chosen from the beginning, later, and as a fallback.
+func TestT1_OwnProviders(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "of acme"}, fakellm.Turn{Text: "two"})
+	acme := llmtest.NewProvider("acme", llmtest.Text("from acme"), llmtest.Text("from acme again"))
+	c := o.config()
+	c.Providers = []llm.Provider{acme}
+	c.Model, c.Fallbacks = "anthropic/claude-sonnet-5-5", []agent.FallbackModel{{Provider: "acme", Model: "writer/small"}}
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ model, want string }{{"", "one"}, {"acme/writer/large", "from acme"}, {"anthropic/claude-haiku-4-5", "two"}} {
+		if step.model != "" {
+			if err := session.SetModel(t.Context(), step.model); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if result, err := session.Submit(t.Context(), "go on"); err != nil || result.Text != step.want {
+			t.Errorf("%s: %+v, %v, want %q", step.model, result, err, step.want)
+		}
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := acme.Requests(); len(got) != 1 || got[0].Model != "writer/large" {
+		t.Errorf("acme got %+v", got)
+	}
+	c.Vars, c.Model, c.Fallbacks = map[string]string{"HOME": o.home}, "", nil // no key of a vendor
+	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "acme has no default model") {
+		t.Error(err)
+	}
+	c.Model = "acme/writer"
+	if result := o.submit(c); result.Text != "from acme again" {
+		t.Errorf("%+v", result)
 	}
 }

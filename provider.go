@@ -2,6 +2,7 @@ package attractor
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"

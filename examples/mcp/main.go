@@ -13,10 +13,11 @@ import (
 	"os/signal"
 	"strings"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/mcp"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func main() {

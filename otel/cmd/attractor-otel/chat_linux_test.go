@@ -18,7 +18,7 @@ import (
 // A conversation on a terminal is reported, each of its inputs.
 func TestN6_ChatReports(t *testing.T) {
 	r := receiver.New(t)
-	cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "TERM=dumb"}, "chat", "--yes", "do it")
+	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "TERM=dumb"}, "chat", "--yes", "do it")
 	ours, theirs := openTerminal(t)
 	cmd.Stdin, cmd.Stdout = theirs, theirs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// command returns the command in a clean environment with a model that answers.
-func command(t *testing.T, vars []string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+// program returns the command in a clean environment with a model that answers.
+func program(t *testing.T, vars []string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
 		fakellm.Turn{Calls: []fakellm.Call{{ID: "c1", Name: "shell", Args: []byte(`{"command":"env | grep OTLP; echo \"$TRACEPARENT\""}`)}}},
@@ -75,7 +75,7 @@ func TestN6_CommandsReport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receiver.New(t)
-			cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_SERVICE_NAME=nightly"}, c.args...)
+			cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_SERVICE_NAME=nightly"}, c.args...)
 			cmd.Stdin = strings.NewReader(c.stdin)
 			out, err := cmd.Output()
 			if err != nil || strings.Contains(stderr.String(), "attractor-otel:") {
@@ -97,7 +97,7 @@ func TestN6_CommandsReport(t *testing.T) {
 // An editor's sessions are reported as well.
 func TestN6_EditorsReport(t *testing.T) {
 	r := receiver.New(t)
-	cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL}, "acp", "--yes")
+	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL}, "acp", "--yes")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestN6_NothingWithoutAsking(t *testing.T) {
 	r := receiver.New(t)
 	for _, vars := range [][]string{nil, {"OTEL_SDK_DISABLED=true", "OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL},
 		{"OTEL_TRACES_EXPORTER=none", "OTEL_METRICS_EXPORTER=none", "OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL}} {
-		cmd, stderr := command(t, vars, "run", "--yes", "--no-journal", "--json", "do it")
+		cmd, stderr := program(t, vars, "run", "--yes", "--no-journal", "--json", "do it")
 		out, err := cmd.Output()
 		if err != nil || r.Requests() != 0 || strings.Contains(stderr.String(), "attractor-otel:") {
 			t.Errorf("%v: %v, %d requests\n%s", vars, err, r.Requests(), stderr)
@@ -137,7 +137,7 @@ func TestN6_NothingWithoutAsking(t *testing.T) {
 // With gRPC the same arrives.
 func TestN6_GRPC(t *testing.T) {
 	r := receiver.New(t)
-	cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.GRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "run", "--yes", "--no-journal", "do it")
+	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.GRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "run", "--yes", "--no-journal", "do it")
 	if err := cmd.Run(); err != nil || strings.Contains(stderr.String(), "attractor-otel:") {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
@@ -148,7 +148,7 @@ func TestN6_GRPC(t *testing.T) {
 
 // Other exporters, and settings that make no sense.
 func TestN6_Exporters(t *testing.T) {
-	cmd, stderr := command(t, []string{"OTEL_TRACES_EXPORTER=console"}, "run", "--yes", "--no-journal", "do it")
+	cmd, stderr := program(t, []string{"OTEL_TRACES_EXPORTER=console"}, "run", "--yes", "--no-journal", "do it")
 	if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || !strings.Contains(stderr.String(), `"Name":"execute_tool shell"`) {
 		t.Errorf("%v: the answer is %q, standard error\n%s", err, out, stderr)
 	}
@@ -156,7 +156,7 @@ func TestN6_Exporters(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_PROTOCOL=http/json":         `OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"; it can be http/protobuf or grpc`,
 		"OTEL_EXPORTER_OTLP_ENDPOINT=127.0.0.1:9":       `OTEL_EXPORTER_OTLP_ENDPOINT is no URL; write it as http://HOST:PORT`,
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=some.host:": `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL; write it as http://HOST:PORT`} {
-		cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", vars}, "run", "--yes", "--no-journal", "do it")
+		cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", vars}, "run", "--yes", "--no-journal", "do it")
 		if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || strings.Count(stderr.String(), want) != 1 {
 			t.Errorf("%s: %v: the answer is %q, standard error\n%s", vars, err, out, stderr)
 		}
@@ -183,7 +183,7 @@ func TestN6_BrokenReceivers(t *testing.T) {
 		"gone": {"http://" + gone.Addr().String(), "http/protobuf"}, "refusing": {refusing.URL, "http/protobuf"}, "gone, gRPC": {"http://" + gone.Addr().String(), "grpc"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "OTEL_EXPORTER_OTLP_PROTOCOL=" + c.protocol}, "run", "--yes", "--no-journal", "do it")
+			cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "OTEL_EXPORTER_OTLP_PROTOCOL=" + c.protocol}, "run", "--yes", "--no-journal", "do it")
 			out, err := cmd.Output()
 			if err != nil || string(out) != "Done.\n" {
 				t.Errorf("%v: the answer is %q\n%s", err, out, stderr)
@@ -213,7 +213,7 @@ func TestN6_Signal(t *testing.T) {
 		<-req.Context().Done()
 	}))
 	defer model.Close()
-	cmd, stderr := command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
+	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
 		"run", "--yes", "--no-journal", "--base-url", model.URL, "do it")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
