@@ -24,6 +24,7 @@ import (
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // opened holds a directory, a home and a scripted model for sessions.
@@ -506,5 +507,49 @@ func TestT1_OwnProviders(t *testing.T) {
 	c.Model = "acme/writer"
 	if result := o.submit(c); result.Text != "from acme again" {
 		t.Errorf("%+v", result)
+	}
+}
+
+// What waits for an answer, the skills, and an undo of the changes are there for programs, too.
+func TestT1_AsksSkillsAndUndo(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("write_file", `{"file_path":"a.txt","content":"new\n"}`)}}, fakellm.Turn{Text: "done"})
+	o.write("~/.claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploys.\n---\nRun make.")
+	asks := make(chan permit.Ask, 1)
+	c := o.config()
+	c.Load, c.Checkpoints, c.Store = attractor.LoadUser, t.TempDir(), journal.NewDir(t.TempDir())
+	c.Inbox = permit.NewInbox(func(a permit.Ask) { asks <- a }, nil)
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if skills := session.Setup().Skills.List; len(skills) != 1 || skills[0].Name != "deploy" || len(session.Asks()) > 0 {
+		t.Errorf("the skills are %+v, the asks %+v", skills, session.Asks())
+	}
+	answered := make(chan error)
+	go func() {
+		first := <-asks
+		open := session.Asks()
+		if len(open) != 1 || open[0].ID != first.ID {
+			t.Errorf("the asks are %+v", open)
+		}
+		answered <- c.Inbox.Decide(first.ID, permit.Answer{Verdict: tool.Allow})
+	}()
+	_, err = session.Submit(t.Context(), "make it")
+	if err := errors.Join(err, <-answered); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(o.dir, "a.txt")); err != nil {
+		t.Errorf("%v: %q", err, o.results)
+	}
+	taken, err := session.Setup().PlanUndo(t.Context(), undo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = session.Setup().RunUndo(t.Context(), taken)
+	if err := errors.Join(err, taken.Close(), session.Close()); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(o.dir, "a.txt")); err == nil {
+		t.Errorf("there is still %q", data)
 	}
 }

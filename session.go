@@ -22,6 +22,7 @@ import (
 type Session struct {
 	*agent.Session
 	setup *Setup
+	inbox *permit.Inbox
 	end   context.CancelFunc // of what starts beside the session
 
 	mu       sync.Mutex
@@ -36,7 +37,7 @@ type Session struct {
 func Open(ctx context.Context, c Config) (*Session, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
-	s := &Session{end: end}
+	s := &Session{end: end, inbox: c.Inbox}
 	err := s.open(life, &c)
 	if !stop() { // ctx has ended
 		if err == nil {
@@ -158,6 +159,18 @@ const howToAllow = "The program that runs this session allows such calls by Allo
 func (s *Session) Close() error {
 	defer s.end()
 	return errors.Join(s.Session.Close(), s.setup.Close())
+}
+
+// Setup returns what the session was wired with: its skills, rules and servers, what it has changed and
+// can take back, its checks. Programs do not call its Start and Close.
+func (s *Session) Setup() *Setup { return s.setup }
+
+// Asks returns what waits for an answer in the Inbox, the oldest first, or nothing without one.
+func (s *Session) Asks() []permit.Ask {
+	if s.inbox == nil {
+		return nil
+	}
+	return s.inbox.Open()
 }
 
 // Mode returns the mode, which says what becomes of calls about which the rules ask.
