@@ -122,7 +122,7 @@ func TestN8_ModesToolRules(t *testing.T) {
 	for _, rule := range []string{"Bsh", "Bash(", "Read,Edit", ""} {
 		c := b.config
 		c.DenyTools = []string{rule}
-		if _, err := prepare(t.Context(), c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "--deny-tool") {
+		if _, err := prepare(t.Context(), c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), theProgram) {
 			t.Errorf("%q: %v", rule, err)
 		}
 	}

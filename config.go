@@ -281,6 +281,8 @@ func (c *Config) fields() (*config, error) {
 			return cmp.Or(c.Vars[name], os.Getenv(name))
 		},
 	}
+	w.said(c.Allow, "Allow of attractor.Config")
+	w.said(c.Deny, "Deny of attractor.Config")
 	switch log := c.Debug.(type) {
 	case nil:
 	case *debuglog.Log:

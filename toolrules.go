@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,17 +16,17 @@ import (
 
 // toolRules returns the permission rules of the configuration that are in no file. They count as the user's.
 func (c *config) toolRules() (sources []rules.Source) {
-	add := func(flag, list string, texts []string) {
+	add := func(list string, texts []string) {
 		for _, text := range texts {
 			data, err := json.Marshal(map[string]any{"permissions": map[string]any{list: []string{text}}})
 			if err != nil {
 				continue // strings can be marshaled
 			}
-			sources = append(sources, rules.Source{Name: flag, Data: data})
+			sources = append(sources, rules.Source{Name: cmp.Or(c.ruleFrom[text], theProgram), Data: data})
 		}
 	}
-	add("--allow-tool", "allow", c.AllowTools)
-	add("--deny-tool", "deny", c.DenyTools)
+	add("allow", c.AllowTools)
+	add("deny", c.DenyTools)
 	return sources
 }
 
