@@ -185,19 +185,17 @@ func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 	if !s.Resumed {
 		return s.begin(ctx)
 	}
-	s.Options.Next = s.change
-	session, err := agent.Resume(ctx, s.Options)
+	o := s.Options
+	if o.Next = s.change; o.Next.Model != nil && s.isSaid(s.chosen) {
+		o.Next.Policy = &s.Options.Policy // with the window that was said for the model
+	}
+	session, err := agent.Resume(ctx, o)
 	s.Options.State = nil // Resume has taken it over
 	if err != nil {
 		return nil, err
 	}
 	s.started = true
 	masked.Recall(s.Secrets, session.History())
-	if change := s.change; change.Provider != nil || change.Model != nil || change.Effort != nil {
-		if err := session.Set(ctx, s.withSaid(session, change, s.chosen)); err != nil {
-			return nil, errors.Join(err, session.Close())
-		}
-	}
 	return session, nil
 }
 

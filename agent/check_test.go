@@ -305,3 +305,33 @@ func TestI15_ResumeWithoutTheProvider(t *testing.T) {
 		t.Errorf("Submit = %+v, %v", result, err)
 	}
 }
+
+// Resume changes the settings that it is told to, and says no word of what they replace. Settings that cannot be are its error.
+func TestI15_ResumeWithOtherSettings(t *testing.T) {
+	var warned []string
+	provider, model, nobody := "other", "m", "nobody"
+	o := validOptions()
+	o.Journal, o.Dir = shortJournal(t), o.Env.WorkDir()
+	o.Client = &llm.Client{Providers: []llm.Provider{llmtest.NewProvider(provider, llmtest.Text("hi again"))}}
+	o.OnEvent = func(ev agent.Event) {
+		if w, ok := ev.(*agent.Warning); ok {
+			warned = append(warned, w.Code)
+		}
+	}
+	o.Next = agent.Settings{Provider: &nobody, Model: &model}
+	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), `unknown provider "nobody"`) {
+		t.Errorf("Resume: %v", err)
+	}
+	warned, o.Next.Provider = nil, &provider
+	s, err := agent.Resume(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if slices.Contains(warned, "provider_missing") {
+		t.Errorf("warned %q", warned)
+	}
+	if result, err := s.Submit(context.Background(), "go"); err != nil || result.Text != "hi again" {
+		t.Errorf("Submit = %+v, %v", result, err)
+	}
+}

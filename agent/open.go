@@ -152,6 +152,13 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.events.flush()
 	s.warnOfTorn()
 	s.warnOfIgnored(o)
+	if next := o.Next; next.namesModel() || next.Effort != nil || next.Policy != nil || next.Tools != nil {
+		if err := s.Set(ctx, next); err != nil {
+			s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
+			return nil, err
+		}
+		s.events.flush()
+	}
 	return s, nil
 }
 

@@ -34,8 +34,8 @@ type Options struct {
 	// State, if set, is what [Load] returned for the journal, to which nothing was written since. Resume then does not read the journal again.
 	// It takes the state over, even if it fails: the caller must not use the state any more.
 	State *State
-	// Next says what the host passes to [Session.Set] as soon as Resume has returned. Resume changes nothing for it, but does not warn of
-	// the provider, model and effort that it replaces. Set has the warnings about the new ones.
+	// Next holds settings that Resume changes, as [Session.Set] does, before anybody has the session. There are no warnings of the provider,
+	// model and effort that they replace.
 	Next Settings
 	// OutputDir holds the whole outputs of truncated results while the session lives, in a directory of the session's own. Empty means
 	// the system's directory for temporary files.
