@@ -2,7 +2,6 @@ package attractor
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"

@@ -1,11 +1,9 @@
 package attractor_test
 
 import (
-	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor"
@@ -26,10 +24,7 @@ func TestT5_OrderAroundACall(t *testing.T) {
 	var parts []string
 	c.Instrument = func(o *agent.Options, _ *secret.Masker) {
 		for _, m := range o.Middleware {
-			name := runtime.FuncForPC(reflect.ValueOf(m).Pointer()).Name()
-			dir, base := filepath.Split(strings.TrimPrefix(name, "github.com/attractor-go/attractor/"))
-			base, _, _ = strings.Cut(base, ".")
-			parts = append(parts, dir+base)
+			parts = append(parts, runtime.FuncForPC(reflect.ValueOf(m).Pointer()).Name())
 		}
 	}
 	session, err := attractor.Open(t.Context(), c)
@@ -39,8 +34,13 @@ func TestT5_OrderAroundACall(t *testing.T) {
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
-	want := []string{"secret/masked", "lsp", "checkpoint", "ext/hooks", "instructions", "permit"}
-	if !slices.Equal(parts, want) {
-		t.Errorf("the calls pass %q, want %q", parts, want)
+	order := []string{"masked|maskDoors", "lsp|LanguageServers", "checkpoint|Checkpoints", "hooks|Hooks", "instructions|Documents", "permit|openGate"} // in the names of the functions
+	if len(parts) != len(order) {
+		t.Fatalf("the calls pass %q, want %q", parts, order)
+	}
+	for i, want := range order {
+		if !regexp.MustCompile(want).MatchString(parts[i]) {
+			t.Errorf("place %d is %s, want %s", i, parts[i], want)
+		}
 	}
 }
