@@ -92,8 +92,9 @@ type Config struct {
 	// BaseURL is that of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they name
-	// themselves, and without a Model the first is chosen. A model that the catalog does not have needs
-	// ContextWindow to be compacted before it is full.
+	// themselves, and their models; files and variables of the user name vendors only. They know their
+	// server, so BaseURL, IdleTimeout and Debug are not about them. A model that the catalog does not have
+	// needs ContextWindow to be compacted before it is full, and its costs are not known.
 	Providers []llm.Provider
 	// Profile is the family whose prompt and tools the model gets: anthropic, openai or gemini. Empty
 	// means that of the provider. Native chooses the vendor's dialect of the tools.
@@ -151,8 +152,8 @@ type Config struct {
 	// session's secrets.
 	Instrument func(o *agent.Options, secrets *secret.Masker)
 	// Options changes the options of the session before it begins, such as its Policy, Tools and Ledger.
-	// It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env, Journal and
-	// State stay as they are.
+	// It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env, Journal, State
+	// and Next stay as they are.
 	Options func(*agent.Options)
 
 	continued, inUse string // the directory of Continue, and which newer session of it another process has open
@@ -228,6 +229,8 @@ func (c *Config) contradiction() error {
 		return fail(ErrConfig, "the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
 	case c.Env != nil && len(c.EnvCommand) > 0:
 		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
+	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool { return p == nil || p.Name() == "" || strings.Contains(p.Name(), "/") }):
+		return fail(ErrConfig, "one of the Providers of the configuration has no name, or one with a slash, which no model can follow")
 	case c.Turn != 0 && c.Fork == "":
 		return fail(ErrConfig, "the configuration has a Turn and no Fork that it belongs to")
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
@@ -281,8 +284,8 @@ func (c *Config) fields() (*config, error) {
 			return cmp.Or(c.Vars[name], os.Getenv(name))
 		},
 	}
-	w.said(c.Allow, "Allow of attractor.Config")
-	w.said(c.Deny, "Deny of attractor.Config")
+	w.said("allow", c.Allow, "Allow of attractor.Config")
+	w.said("deny", c.Deny, "Deny of attractor.Config")
 	switch log := c.Debug.(type) {
 	case nil:
 	case *debuglog.Log:

@@ -63,6 +63,17 @@ func (s *Setup) Efforts() []string {
 	return facts.Efforts
 }
 
+// ModelNamed returns the provider and the model that a person names: provider/model, or a model of the session's provider, for which the
+// provider is empty. The names of some models have a slash.
+func (s *Setup) ModelNamed(name string) (provider, model string) {
+	provider, model, both := strings.Cut(name, "/")
+	_, unknown := providers.Find(provider)
+	if _, err := s.Options.Client.Provider(provider); !both || unknown != nil && err != nil {
+		return "", name
+	}
+	return provider, model
+}
+
 // SetModel changes the model of the session from its next call on. An empty provider means the session's. An effort that the model is
 // known not to have becomes the provider's default.
 func (s *Setup) SetModel(ctx context.Context, provider, model string) error {

@@ -473,7 +473,7 @@ func TestT1_Mistakes(t *testing.T) {
 	}
 }
 
-// Providers of the program's own can be chosen from the beginning, later, and as a fallback.
+// Providers of the program's own can be chosen from the beginning and later, and named as a fallback.
 func TestT1_OwnProviders(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "of acme"}, fakellm.Turn{Text: "two"})
 	acme := llmtest.NewProvider("acme", llmtest.Text("from acme"), llmtest.Text("from acme again"))
@@ -501,8 +501,11 @@ func TestT1_OwnProviders(t *testing.T) {
 		t.Errorf("acme got %+v", got)
 	}
 	c.Vars, c.Model, c.Fallbacks = map[string]string{"HOME": o.home}, "", nil // no key of a vendor
-	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "acme has no default model") {
-		t.Error(err)
+	for model, want := range map[string]string{"": "such as acme/MODEL", "acme": "acme has no default model"} {
+		c.Model = model
+		if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", model, err)
+		}
 	}
 	c.Model = "acme/writer"
 	if result := o.submit(c); result.Text != "from acme again" {

@@ -55,7 +55,10 @@ func (c *config) knows(name string) error {
 
 // provider returns the provider of a name: the program's own, or that of a vendor with its key and URL.
 func (c *config) provider(name, baseURL string) (llm.Provider, error) {
-	if own := c.own(name); own != nil {
+	switch own := c.own(name); {
+	case own != nil && baseURL != "":
+		return nil, fail(ErrConfig, "the provider %s is the program's own, which knows its server: leave the base URL out", name)
+	case own != nil:
 		return own, nil
 	}
 	kind, err := findProvider(name)
@@ -90,14 +93,11 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the name of the chosen provider, else of the program's first own one, else of the only vendor whose key is in the environment, else the server whose base URL is. It does
+// chooseProvider returns the name of the chosen provider, else of the only vendor whose key is in the environment, else the server whose base URL is. It does
 // not guess among several.
 func (c *config) chooseProvider() (string, error) {
 	if name := value(c.Provider); name != "" {
 		return name, c.knows(name)
-	}
-	if len(c.Providers) > 0 {
-		return c.Providers[0].Name(), nil
 	}
 	var set, servers []providers.Kind
 	var names []string
@@ -120,6 +120,9 @@ func (c *config) chooseProvider() (string, error) {
 		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
 		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
+	}
+	if len(c.Providers) > 0 {
+		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor", c.Providers[0].Name())
 	}
 	return "", fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
 }

@@ -91,7 +91,7 @@ type config struct {
 	// AllowTools and DenyTools hold permission rules of the user's for this session. The model is not offered a tool that a rule without a
 	// pattern denies.
 	AllowTools, DenyTools []string
-	// ruleFrom says of rules who has said them, for messages.
+	// ruleFrom says of rules, after the name of their list, who has said them, for messages.
 	ruleFrom map[string]string
 	// Checks decide whether an input is done.
 	Checks Checks

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -105,7 +103,7 @@ func Prepare(ctx context.Context, c Config) (*Setup, error) {
 	if c.Options != nil {
 		kept := *o
 		c.Options(o)
-		o.Client, o.Env, o.Journal, o.State = kept.Client, kept.Env, kept.Journal, kept.State
+		o.Client, o.Env, o.Journal, o.State, o.Next = kept.Client, kept.Env, kept.Journal, kept.State, kept.Next
 	}
 	return s, nil
 }
@@ -189,11 +187,7 @@ func (s *Session) Model() string {
 // SetModel changes the model from the next model call on. The name is provider/model, or a model of
 // the session's provider. Programs that use it do not change the model by Set.
 func (s *Session) SetModel(ctx context.Context, name string) error {
-	provider, model, both := strings.Cut(name, "/")
-	_, unknown := providers.Find(provider)
-	if _, err := s.setup.Options.Client.Provider(provider); !both || unknown != nil && err != nil { // the names of some models have a slash
-		provider, model = "", name
-	}
+	provider, model := s.setup.ModelNamed(name)
 	return s.setup.SetModel(ctx, provider, model)
 }
 

@@ -223,10 +223,10 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 		c.MCP = appendNew(c.MCP, v.Text)
 	case "allow_tool":
 		c.AllowTools = appendNew(c.AllowTools, v.Text)
-		c.said(v.Text, v.Origin.String())
+		c.said("allow", v.Text, v.Origin.String())
 	case "deny_tool":
 		c.DenyTools = appendNew(c.DenyTools, v.Text)
-		c.said(v.Text, v.Origin.String())
+		c.said("deny", v.Text, v.Origin.String())
 	case "add_dir":
 		c.AddDirs = appendNew(c.AddDirs, v.Text)
 	case "rules":
@@ -237,14 +237,14 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 	return err
 }
 
-// said notes who has said rules, if nobody of a higher place has.
-func (c *config) said(rules []string, from string) {
+// said notes who has said rules of a list, if nobody of a higher place has.
+func (c *config) said(list string, rules []string, from string) {
 	for _, rule := range rules {
 		if c.ruleFrom == nil {
 			c.ruleFrom = map[string]string{}
 		}
-		if c.ruleFrom[rule] == "" {
-			c.ruleFrom[rule] = from
+		if key := list + " " + rule; c.ruleFrom[key] == "" {
+			c.ruleFrom[key] = from
 		}
 	}
 }

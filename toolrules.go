@@ -16,17 +16,17 @@ import (
 
 // toolRules returns the permission rules of the configuration that are in no file. They count as the user's.
 func (c *config) toolRules() (sources []rules.Source) {
-	add := func(list string, texts []string) {
+	rulesOf := func(list string, texts []string) {
 		for _, text := range texts {
 			data, err := json.Marshal(map[string]any{"permissions": map[string]any{list: []string{text}}})
 			if err != nil {
 				continue // strings can be marshaled
 			}
-			sources = append(sources, rules.Source{Name: cmp.Or(c.ruleFrom[text], theProgram), Data: data})
+			sources = append(sources, rules.Source{Name: cmp.Or(c.ruleFrom[list+" "+text], theProgram), Data: data, Lineless: true})
 		}
 	}
-	add("allow", c.AllowTools)
-	add("deny", c.DenyTools)
+	rulesOf("allow", c.AllowTools)
+	rulesOf("deny", c.DenyTools)
 	return sources
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/command"
 )
 
-// The command of a team whose agents never spend more than two dollars.
+// The command of a team whose sessions have a budget of two dollars.
 func ExampleProgram() {
 	program := command.Program{Configure: func(c *attractor.Config) { c.Budget.USD = 2 }}
 	// func main() { os.Exit(program.Main()) }

@@ -1,10 +1,11 @@
 package rules_test
 
 import (
-	"github.com/attractor-go/attractor/rules"
-	"github.com/attractor-go/attractor/tool"
 	"strings"
 	"testing"
+
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // decisionCase is a script or the call of a tool, and what is decided about it.

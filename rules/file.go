@@ -54,9 +54,9 @@ func readSource(source Source, dirs *Dirs) ([]*rule, extra, []error) {
 	return r.rules, r.extra, r.errs
 }
 
-// at returns the name of the file with the line of an offset. A flag has no lines.
+// at returns the name of the file with the line of an offset.
 func (r *reader) at(offset int64) string {
-	if strings.HasPrefix(r.Name, "--") {
+	if r.Lineless {
 		return r.Name
 	}
 	offset = min(max(offset, 0), int64(len(r.Data)))

@@ -32,6 +32,8 @@ type Source struct {
 	// Foreign says that the file is another program's settings. It may lack permissions, and a rule that allows something this package does
 	// not know becomes a warning instead of an error.
 	Foreign bool
+	// Lineless says that the rules stand in no file, so that messages name no line.
+	Lineless bool
 }
 
 // Dirs holds the directories that rules refer to. All are absolute.

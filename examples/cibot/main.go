@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -34,7 +35,7 @@ func main() {
 
 func repair(ctx context.Context, dir, test, patch string) error {
 	patch, err := filepath.Abs(patch) // the commands run in the checkout
-	if err != nil {
+	if err = errors.Join(err, env.Conceal()); err != nil { // which keeps them from the keys in this process's memory
 		return err
 	}
 	local, err := env.NewLocal(dir, env.LocalOptions{})

@@ -33,7 +33,11 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	trains := mcp.Server{Name: "trains", Command: os.Args[0], Args: []string{"serve"}, Required: true}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	trains := mcp.Server{Name: "trains", Command: self, Args: []string{"serve"}, Required: true}
 	session, err := attractor.Open(ctx, attractor.Config{Servers: []mcp.Server{trains}, Allow: []string{"mcp__trains"},
 		OnEvent: func(event agent.Event) {
 			if e, ok := event.(*agent.ToolCallEnd); ok {

@@ -35,7 +35,7 @@ func main() {
 func run(ctx context.Context, task string) (err error) {
 	var session *attractor.Session
 	steered := false
-	session, err = attractor.Open(ctx, attractor.Config{Allow: []string{"Edit"}, OnEvent: func(e agent.Event) {
+	session, err = attractor.Open(ctx, attractor.Config{Allow: []string{"Edit(./**)"}, OnEvent: func(e agent.Event) {
 		switch e := e.(type) {
 		case *agent.SteeringInjected:
 			fmt.Println("steered:", e.Text)

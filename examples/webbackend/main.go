@@ -21,6 +21,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/permit"
 )
 
 func main() {
@@ -47,7 +48,7 @@ func main() {
 }
 
 func stream(w http.ResponseWriter, r *http.Request) {
-	session, err := attractor.Open(r.Context(), attractor.Config{}) // which reads, and changes nothing
+	session, err := attractor.Open(r.Context(), attractor.Config{Mode: permit.ModeReadOnly})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -12,7 +12,6 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sessions"
 )
@@ -120,10 +119,8 @@ func (p *program) chooseModel(arguments string) {
 			to = m
 		}
 	}
-	if before, after, ok := strings.Cut(arguments, "/"); ok && to.Provider == "" {
-		if _, err := providers.Find(before); err == nil {
-			to.Provider, to.ID = before, after
-		}
+	if to.Provider == "" {
+		to.Provider, to.ID = setup.ModelNamed(arguments)
 	}
 	p.background(func(ctx context.Context) error { return setup.SetModel(ctx, to.Provider, to.ID) }, p.told(func() string {
 		provider, model, _ := setup.Model()

@@ -77,7 +77,9 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 	if config.Dir = dir; dir != "" && len(config.EnvCommand) == 0 {
 		return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of each session")
 	}
-	t.program.configure(&config)
+	if err := t.program.configure(&config); err != nil {
+		return err
+	}
 	if err := config.Check(ctx); err != nil {
 		return hostError(err)
 	}
@@ -86,7 +88,9 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 		return err
 	}
 	defer closeDebug(log, t)
-	config.Debug = log
+	if log != nil {
+		config.Debug = log
+	}
 	if in, _ := bothTerminals(t); in != nil {
 		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
 	}
@@ -170,6 +174,9 @@ func (e *editor) authenticate(context.Context, string) error {
 		if os.Getenv(name) != "" {
 			return nil
 		}
+	}
+	if len(e.config.Providers) > 0 && e.config.CheckProvider() == nil {
+		return nil
 	}
 	return acp.Errorf(acp.CodeAuthRequired, "there is no API key: set %s in the environment of the agent, in the editor's settings, and restart it", orList(providers.Variables()))
 }

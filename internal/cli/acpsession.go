@@ -35,7 +35,7 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		}
 	}
 	config := e.config
-	config.Resume, config.Ask, config.Servers = o.Resume, e.asker(o.Client), editorServers(o.Servers)
+	config.Resume, config.Ask, config.Servers = o.Resume, e.asker(o.Client), slices.Concat(e.config.Servers, editorServers(o.Servers))
 	config.Interactive = true
 	if o.Resume != "" && config.EnvCommand == nil { // --dir is for new sessions
 		config.Dir = ""

@@ -101,7 +101,9 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err := f.startFlags.config(&config); err != nil {
 		return err
 	}
-	t.program.configure(&config)
+	if err := t.program.configure(&config); err != nil {
+		return err
+	}
 	images, err := f.pictures()
 	if err != nil {
 		return err
@@ -114,7 +116,9 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 		return err
 	}
 	defer closeDebug(log, t)
-	config.Debug = log
+	if log != nil {
+		config.Debug = log
+	}
 	config.Interactive = true
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)

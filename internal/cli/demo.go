@@ -124,7 +124,9 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
 	var config attractor.Config
-	t.program.configure(&config)
+	if err := t.program.configure(&config); err != nil {
+		return err
+	}
 	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: config.Instrument}, stopper: stopper, json: f.json, live: live}
 	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err

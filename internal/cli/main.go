@@ -31,10 +31,14 @@ type Program struct {
 }
 
 // configure changes the configuration of sessions as the program wants it.
-func (p Program) configure(c *attractor.Config) {
-	if p.Configure != nil {
-		p.Configure(c)
+func (p Program) configure(c *attractor.Config) error {
+	if p.Configure == nil {
+		return nil
 	}
+	if p.Configure(c); c.Ask != nil || c.Inbox != nil || c.OnEvent != nil || c.ID != "" {
+		return fail(exitUsage, "this program sets Ask, Inbox, OnEvent or ID of its sessions, which the command does itself: use Options or Instrument")
+	}
+	return nil
 }
 
 // Main runs the command line of the process and returns its exit code.

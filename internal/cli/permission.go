@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/load"
@@ -18,8 +20,8 @@ type permission struct {
 
 // permission returns the person on the terminal, unless the flags leave no questions or a client answers them. With view there need not be
 // a terminal.
-func (f *sessionFlags) permission(t terminal, client, view bool) (*permission, error) {
-	mode := f.chosenMode()
+func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, view bool) (*permission, error) {
+	mode := cmp.Or(config.Mode, f.chosenMode())
 	if mode == permit.ModeFull || mode == permit.ModeReadOnly || client {
 		return &permission{}, nil
 	}
@@ -28,7 +30,7 @@ func (f *sessionFlags) permission(t terminal, client, view bool) (*permission, e
 	case p.console != nil || view:
 	case mode == permit.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
-	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
+	case mode == "" && len(f.rules)+len(f.allowTools)+len(config.Allow)+len(config.RuleFiles) == 0:
 		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
 			"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}

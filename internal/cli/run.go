@@ -153,12 +153,14 @@ func (f *runFlags) choose(ctx context.Context, program Program, prompt string, g
 	if err := f.startFlags.config(&config); err != nil {
 		return config, nil, err
 	}
-	program.configure(&config)
-	if err := config.Check(ctx); err != nil {
-		return config, nil, hostError(err)
-	}
 	if f.mcpWait > 0 && (!f.view || given("mcp-wait")) {
 		config.MCPWait = f.mcpWait
+	}
+	if err := program.configure(&config); err != nil {
+		return config, nil, err
+	}
+	if err := config.Check(ctx); err != nil {
+		return config, nil, hostError(err)
 	}
 	if prompt == "" && len(f.images) > 0 {
 		return config, nil, fail(exitUsage, "--image needs a prompt to go with")
@@ -203,9 +205,11 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	defer closeDebug(log, t)
-	config.Debug = log
+	if log != nil {
+		config.Debug = log
+	}
 	t, live := withLiveLine(t, !f.json, os.Getenv)
-	perm, err := f.permission(t, f.input == inputJSON, f.view)
+	perm, err := f.permission(t, &config, f.input == inputJSON, f.view)
 	if err != nil {
 		return err
 	}
