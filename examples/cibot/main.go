@@ -34,7 +34,7 @@ func main() {
 }
 
 func repair(ctx context.Context, dir, test, patch string) error {
-	patch, err := filepath.Abs(patch) // the commands run in the checkout
+	patch, err := filepath.Abs(patch)                      // the commands run in the checkout
 	if err = errors.Join(err, env.Conceal()); err != nil { // which keeps them from the keys in this process's memory
 		return err
 	}
