@@ -69,11 +69,10 @@ func newest(ctx context.Context, store journal.Store, dir string, is func(*sessi
 	if store == nil {
 		return found, nil, fail(sessions.ErrNoStore, "there is no session to continue: sessions are not kept")
 	}
-	entries, err := store.List(ctx)
+	entries, err := sessions.NewestFirst(ctx, store)
 	if err != nil {
 		return found, nil, err
 	}
-	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return found, nil, err

@@ -1,6 +1,7 @@
 package attractor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/check"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/settings"
@@ -554,5 +557,44 @@ func TestT1_AsksSkillsAndUndo(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(o.dir, "a.txt")); err == nil {
 		t.Errorf("there is still %q", data)
+	}
+}
+
+// What the command's flags for logs, checks and the newest session do, a program can say, too. A setting that is ignored does not count.
+func TestT1_DebugChecksAndContinue(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	o.write("~/.config/attractor/config.json", `{"max_rounds": 30, "effort": "low"}`)
+	var log bytes.Buffer
+	c := o.config()
+	c.Load, c.Ignore, c.Debug = attractor.LoadUser, []string{"effort"}, &log
+	c.Store, c.Checkpoints = journal.NewDir(t.TempDir()), t.TempDir()
+	c.Checks.Commands, c.Checks.Rounds, c.Checks.Timeout = []string{"true"}, 1, time.Minute
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := session.Submit(t.Context(), "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := session.Setup().EndChecks(t.Context(), result); err != nil || report.Status != check.Verified {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if _, _, effort := session.Setup().Model(); effort != "" || session.Policy().MaxToolRounds != 30 {
+		t.Errorf("effort %q, %d rounds", effort, session.Policy().MaxToolRounds)
+	}
+	id := session.ID()
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), id) || strings.Contains(log.String(), "the-key-of-this-test") {
+		t.Errorf("the log is %s", log.String())
+	}
+	c.Checks, c.Continue = attractor.Checks{}, true
+	if err := c.Check(t.Context()); err != nil || c.Resume != id || c.Continue {
+		t.Errorf("%q, %v, %v", c.Resume, c.Continue, err)
+	}
+	if result := o.submit(c); result.Text != "two" {
+		t.Errorf("%+v", result)
 	}
 }

@@ -87,8 +87,8 @@ func create(ctx context.Context, o Options) (*Session, error) {
 }
 
 // Resume opens the session of a journal wherever it stopped: at rest, within a model call, or with calls that have no result. The system
-// prompt, tool definitions, model and effort come from the journal, but for what Options.Next changes; a WARNING names options that differ and have no effect. The policy
-// comes from the options. Continue goes on with an open input; Submit first ends it as interrupted.
+// prompt, tool definitions, model and effort come from the journal, but for what Options.Next changes; a WARNING names
+// options that differ and have no effect. The policy comes from the options. Continue goes on with an open input; Submit first ends it as interrupted.
 //
 // Tools of the journal that the options lack get a WARNING. Calls of them get error results until AddTools brings them back. Tools that the
 // model does not know are not offered; AddTools can add them.

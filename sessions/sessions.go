@@ -122,11 +122,10 @@ func (s *Summary) Home() string {
 // List returns the sessions of a store, the most recently written first. It returns at most limit sessions; 0 means all. Journals without a
 // record are left out.
 func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error) {
-	entries, err := store.List(ctx)
+	entries, err := NewestFirst(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
 	if limit > 0 {
 		entries = entries[:min(len(entries), limit)]
 	}
@@ -137,6 +136,13 @@ func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error
 		}
 	}
 	return sessions, nil
+}
+
+// NewestFirst returns the journals of a store, the most recently written first.
+func NewestFirst(ctx context.Context, store journal.Store) ([]journal.Entry, error) {
+	entries, err := store.List(ctx)
+	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
+	return entries, err
 }
 
 // Summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error says more.

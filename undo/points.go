@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -264,11 +263,10 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 	if err != nil {
 		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", names.Shown(dir), err)
 	}
-	entries, err := store.List(ctx)
+	entries, err := sessions.NewestFirst(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
 	want := userfiles.RealPath(dir)
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {

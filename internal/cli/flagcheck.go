@@ -4,16 +4,8 @@ import (
 	"errors"
 	"math"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/settings"
 )
-
-// policy returns what the flags say about limits and budgets.
-func (f *sessionFlags) policy() agent.Policy {
-	return agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: settings.LimitActions()[f.onLimit],
-		Budget:     agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
-		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
-}
 
 // check returns an error if the flags of run contradict each other, before anything is opened or asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {

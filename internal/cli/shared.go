@@ -121,7 +121,9 @@ func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config,
 func (f *SessionFlags) Confines() bool { return f.sandbox.level != string(sandbox.Off) }
 
 // Budget returns --budget-tokens and --budget-usd.
-func (f *SessionFlags) Budget() agent.Budget { return f.policy().Budget }
+func (f *SessionFlags) Budget() agent.Budget {
+	return agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD}
+}
 
 // View serves the page of attractor view for the sessions of a store, until a signal, and shows the one with the id first, if there is one.
 func View(ctx context.Context, stdout, stderr io.Writer, store journal.Store, port int, id string) error {
