@@ -65,8 +65,8 @@ func (g *generator) filler() string {
 	for range g.IntN(12) {
 		b.WriteString(words[g.IntN(len(words))])
 	}
-	if g.IntN(100) == 0 { // long enough for the filter
-		b.WriteString(strings.Repeat("func (g *generator) filler() string { return x }\n", 10+g.IntN(20)))
+	if g.IntN(400) == 0 { // long enough for the filter
+		b.WriteString(strings.Repeat("func (g *generator) filler() string { return x }\n", 700+g.IntN(20)))
 	}
 	return b.String()
 }

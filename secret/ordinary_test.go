@@ -143,7 +143,7 @@ func TestL7_Formats(t *testing.T) {
 				t.Errorf("byte by byte %q became %q, %v", text, out.String(), err)
 			}
 			for shift := range 16 { // in a long text, which is filtered first
-				before, after := strings.Repeat("some words ", 30)+strings.Repeat(".", shift), strings.Repeat(" other words", 30)
+				before, after := strings.Repeat("some words ", 3_000)+strings.Repeat(".", shift), strings.Repeat(" other words", 30)
 				if long := m.String(before + text + after); long != before+got+after {
 					t.Fatalf("in a long text %q became %q", text, long)
 				}

@@ -85,14 +85,19 @@ func (h *home) newEditorWith(vars []string, args ...string) *scriptedEditor {
 // startEditor starts an editor with an agent.
 func startEditor(t *testing.T, agent *exec.Cmd) *scriptedEditor {
 	t.Helper()
-	node, modules := peer.Need(t, "node"), peer.NeedModules(t, "@agentclientprotocol/sdk")
+	modules := peer.NeedModules(t, "@agentclientprotocol/sdk")
+	node := filepath.Join(modules, ".bin", "node") // new enough to keep what it has compiled
+	if _, err := os.Stat(node); err != nil {
+		node = peer.Need(t, "node")
+	}
 	script, err := filepath.Abs("testdata/acp/editor.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	cmd := exec.CommandContext(ctx, node, append([]string{script, modules, agent.Path}, agent.Args[1:]...)...)
-	cmd.Env, cmd.SysProcAttr = agent.Env, &syscall.SysProcAttr{Setsid: true}
+	cmd.Env = append(agent.Env, "NODE_COMPILE_CACHE="+filepath.Join(modules, ".compiled"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	e := &scriptedEditor{T: t, cmd: cmd, ended: make(chan struct{}), changed: make(chan struct{}), replies: map[int]reply{}, answers: map[string]func(ask){}}
 	e.in, err = cmd.StdinPipe()
 	if err != nil {

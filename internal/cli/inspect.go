@@ -164,7 +164,7 @@ refused, and one that may read a file which such a rule denies, as in a session 
 	f.register(cmd)
 	limits.register(cmd.Flags())
 	boxed.register(cmd.Flags())
-	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	listVar(cmd.Flags(), &ruleFiles, "rules", "refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 

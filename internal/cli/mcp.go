@@ -61,7 +61,7 @@ type mcpFlags struct {
 func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "use the servers of the project of this `directory`")
-	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
+	listVar(flags, &f.files, "mcp", "also use the servers in this `file`; can be repeated")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
 	cmd.ValidArgsFunction = f.completeServers
 	fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
@@ -356,7 +356,7 @@ refused. Nobody answers questions of the server.`,
 		},
 	}
 	f.register(cmd, "print a JSON object with the text and the structured content of the result")
-	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	listVar(cmd.Flags(), &ruleFiles, "rules", "refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 

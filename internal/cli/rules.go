@@ -83,7 +83,7 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVar(&f.dir, "dir", ".", "decide as in this `directory`")
-	cmd.Flags().StringArrayVar(&f.files, "rules", nil, "also use the rules in this `file`; can be repeated")
+	listVar(cmd.Flags(), &f.files, "rules", "also use the rules in this `file`; can be repeated")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a line of JSON")
 	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "decide as if the project were trusted")
 	fromSettings(cmd, "rules")
