@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/version"
 )
 
 // envHelpers names the variable with the directory of helpers for other platforms.
@@ -53,9 +54,8 @@ func findHelper(goos, goarch string, self bool) (string, error) {
 	if dynamic != "" {
 		return dynamic, nil
 	}
-	unfit = append(unfit, fmt.Sprintf("there is no helper for %s/%s: make one with CGO_ENABLED=0 GOOS=%s GOARCH=%s go install "+
-		"github.com/attractor-go/attractor/cmd/attractor-env@latest, and put it as %s beside this program, or into the directory $%s, or put it "+
-		"into PATH on the other machine as attractor-env", goos, goarch, goos, goarch, name, envHelpers))
+	unfit = append(unfit, fmt.Sprintf("there is no helper for %s/%s: make one and put it as %s beside this program, or into the directory $%s, or put it "+
+		"into PATH on the other machine as attractor-env: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos, goarch, name, envHelpers, goos, goarch, version.Install("cmd/attractor-env")))
 	return "", errors.New(strings.Join(unfit, "; "))
 }
 

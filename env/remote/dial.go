@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
+	"github.com/attractor-go/attractor/internal/version"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -183,7 +184,7 @@ func unfit(f found) error {
 
 // recipe returns the command that makes a helper for a machine.
 func (m machine) recipe() string {
-	return fmt.Sprintf("CGO_ENABLED=0 GOOS=%s GOARCH=%s go install github.com/attractor-go/attractor/cmd/attractor-env@latest", m.goos, m.goarch)
+	return fmt.Sprintf("CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", m.goos, m.goarch, version.Install("cmd/attractor-env"))
 }
 
 // helper returns the helper for a machine, or why there is none.
@@ -191,7 +192,7 @@ func (d *dialer) helper(ctx context.Context, m machine) (*helper, error) {
 	if m.goos == "" || m.goarch == "" {
 		return nil, errors.New("neither attractor-env nor attractor is in PATH there, and this kind of machine is unknown here")
 	}
-	none := fmt.Errorf("neither attractor-env nor attractor is in PATH there; make one for that machine with %s, and copy it there", m.recipe())
+	none := fmt.Errorf("neither attractor-env nor attractor is in PATH there; make one for that machine and copy it there: %s", m.recipe())
 	if d.options.Helper == nil {
 		return nil, none
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/netguard"
 	"github.com/attractor-go/attractor/internal/proxy"
+	"github.com/attractor-go/attractor/internal/version"
 )
 
 // helperName is the name of the program that runs inside the sandbox.
@@ -28,8 +29,7 @@ func FindHelper(given string) (string, error) {
 	}
 	path, err := exec.LookPath(helperName)
 	if err != nil {
-		return "", lacking{fmt.Errorf("the program %s is neither beside this one nor in PATH: go install github.com/attractor-go/attractor/cmd/%s@latest",
-			helperName, helperName)}
+		return "", lacking{fmt.Errorf("the program %s is neither beside this one nor in PATH: %s", helperName, version.Install("cmd/"+helperName))}
 	}
 	return filepath.Abs(path)
 }

@@ -92,10 +92,10 @@ func TestL4_AllowedHostsThatCannotBe(t *testing.T) {
 	}
 	t.Setenv("PATH", programs)
 	for want, o := range map[string]sandbox.Options{
-		"go install github.com/attractor-go/attractor/cmd/attractor-env@latest": {AllowHosts: []string{"example.com"}},
-		"the helper /nonexistent cannot be run":                                 {AllowHosts: []string{"example.com"}, Helper: "/nonexistent"},
-		"allow one or the other":                                                {AllowHosts: []string{"example.com"}, Network: true},
-		"give only its name":                                                    {AllowHosts: []string{"https://example.com"}},
+		"go install ./cmd/attractor-env":        {AllowHosts: []string{"example.com"}},
+		"the helper /nonexistent cannot be run": {AllowHosts: []string{"example.com"}, Helper: "/nonexistent"},
+		"allow one or the other":                {AllowHosts: []string{"example.com"}, Network: true},
+		"give only its name":                    {AllowHosts: []string{"https://example.com"}},
 	} {
 		o.Level, o.State = sandbox.Workspace, t.TempDir()
 		s, err := sandbox.New(t.TempDir(), o)

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/acp"
 	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/version"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/sessions"
 )
@@ -154,7 +155,7 @@ const keyMethod = "environment"
 
 // agent returns what the editor can run.
 func (e *editor) agent() *acp.Agent {
-	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: versionText(), Open: e.open, Dirs: true, RemoteServers: []string{"http"},
+	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: version.Program(), Open: e.open, Dirs: true, RemoteServers: []string{"http"},
 		Auth: []acp.AuthMethod{{ID: keyMethod, Name: "API key in the environment",
 			Description: "Set " + orList(providers.Variables()) + " in the environment of the agent, in the editor's settings, and restart it."}},
 		Authenticate: e.authenticate}

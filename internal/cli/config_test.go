@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -323,7 +322,7 @@ func TestN8_ConfigEveryCommand(t *testing.T) {
 	h := newHome(t, "")
 	h.writeFile(".config/attractor/config.json", "{\n\"modell\": \"x\"}")
 	sessions := 0
-	for _, cmd := range newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Commands() {
+	for _, cmd := range Command().Commands() {
 		if cmd.Flags().Lookup("max-rounds") == nil {
 			continue
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -164,7 +163,7 @@ func plain(word *syntax.Word) string {
 
 // parses returns an error if the command line names a command or a flag that does not exist, or, if it is whole, has the wrong arguments.
 func parses(args []string, whole bool) error {
-	cmd, rest, err := newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Find(args)
+	cmd, rest, err := Command().Find(args)
 	if err != nil || cmd.DisableFlagParsing {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/internal/version"
 )
 
 // fleetProgram is the name of the program that attractor fleet runs. It is a module of its own, so that attractor links no servers.
@@ -19,8 +21,7 @@ func newFleet() *cobra.Command {
 		Long: `Fleet runs many tasks, each a session of its own: those of a file on this machine, or those of a queue on many machines. It runs the program
 attractor-fleet, which is installed separately:
 
-  go install github.com/attractor-go/attractor/fleet/cmd/attractor-fleet@latest
-  (cd fleet && go install ./cmd/attractor-fleet)      in a clone
+  ` + version.Install("fleet/cmd/"+fleetProgram) + `
 
 attractor fleet --help lists its commands.`,
 		Example: `  attractor fleet batch tasks.jsonl --yes
@@ -50,9 +51,7 @@ func findFleet() (string, error) {
 	}
 	path, err := exec.LookPath(fleetProgram)
 	if err != nil {
-		return "", fail(exitUsage, "the program %[1]s is neither beside this one nor in PATH; to install it, run:\n"+
-			"go install github.com/attractor-go/attractor/fleet/cmd/%[1]s@latest\n"+
-			"or, in a clone: (cd fleet && go install ./cmd/%[1]s)", fleetProgram)
+		return "", fail(exitUsage, "the program %s is neither beside this one nor in PATH; to install it, run:\n%s", fleetProgram, version.Install("fleet/cmd/"+fleetProgram))
 	}
 	return filepath.Abs(path)
 }

@@ -25,7 +25,7 @@ func TestP1_FleetIsAnotherProgram(t *testing.T) {
 	}
 	cmd = attractorCommand(t, "fleet", "batch")
 	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
-	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "go install github.com/attractor-go/attractor/fleet/cmd/attractor-fleet@latest") {
+	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "go -C fleet install ./cmd/attractor-fleet") {
 		t.Errorf("without it: %+v", out)
 	}
 }

@@ -103,6 +103,11 @@ func run(root *cobra.Command, args []string, stderr io.Writer) int {
 	return coded.code
 }
 
+// Command returns the command attractor without streams, for what describes it.
+func Command() *cobra.Command {
+	return newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+}
+
 func newRoot(t terminal) *cobra.Command {
 	var version bool
 	root := &cobra.Command{

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -21,7 +20,7 @@ import (
 
 // docs/reference/commands.md has every command with its flags.
 func TestQ4_Commands(t *testing.T) {
-	root := newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	root := Command()
 	page := refdocs.Commands("Commands of attractor", `What `+"`attractor COMMAND --help`"+` prints, for every command. A flag that several commands have is described once. Most flags of
 sessions can also be set by variables and files: [configuration](../configuration.md). The exit codes are in [exit codes](exit-codes.md).
 
@@ -57,7 +56,7 @@ func TestQ4_ExitCodes(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(newRoot(terminal{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))
+	look(Command())
 	if found < 10 {
 		t.Errorf("only %d exit codes in the helps", found)
 	}

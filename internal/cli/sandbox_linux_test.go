@@ -125,7 +125,7 @@ func TestL4_RunWithAllowedHosts(t *testing.T) {
 	cmd = attractorCommand(t, "run", "--yes", "--sandbox", "workspace", "--allow-host", host, "x")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+filepath.Dir(bwrap), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-	if out := runCommand(t, cmd); out.code != exitUsage || !strings.Contains(out.stderr, "go install github.com/attractor-go/attractor/cmd/attractor-env@latest") {
+	if out := runCommand(t, cmd); out.code != exitUsage || !strings.Contains(out.stderr, "go install ./cmd/attractor-env") {
 		t.Errorf("without the helper: %+v", out)
 	}
 }

@@ -3,9 +3,10 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/internal/version"
 )
 
 func newVersion(t terminal) *cobra.Command {
@@ -18,14 +19,6 @@ func newVersion(t terminal) *cobra.Command {
 }
 
 func printVersion(t terminal) error {
-	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", versionText(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version.Program(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	return err
-}
-
-// versionText returns the version of this program.
-func versionText() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/internal/version"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -69,11 +69,7 @@ machines, serve keeps the queue, workers run its tasks, and the other commands s
 }
 
 func (p *program) printVersion() error {
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	_, err := fmt.Fprintln(p.out, "attractor-fleet", version)
+	_, err := fmt.Fprintln(p.out, "attractor-fleet", version.Program())
 	return err
 }
 

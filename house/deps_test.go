@@ -21,7 +21,6 @@ const (
 // whole tree.
 var allowed = map[string][]string{
 	"internal/fault":      {},
-	"internal/house":      {}, // has only tests
 	"internal/endless":    {},
 	"internal/fuzzy":      {},
 	"internal/jsonlines":  {},
@@ -57,7 +56,6 @@ var allowed = map[string][]string{
 	"internal/guard":      {},
 	"internal/netguard":   {"golang.org/x/net/idna"},
 	"internal/proxy":      {"internal/netguard"},
-	"internal/release":    {}, // for maintainers
 	"sanitize":            {},
 	"tracecontext":        {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4", "golang.org/x/text/unicode/norm"},
@@ -69,6 +67,7 @@ var allowed = map[string][]string{
 	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "env/capture", "profile", "search", "tool", "tool/coding"},
 	"profile/openai":      {"env", "internal/shquote", "llm", "patch", "profile", "tool", "tool/coding"},
 	"profile/profiles":    {"profile", "profile/anthropic", "profile/gemini", "profile/openai"},
+	"internal/version":    {},
 	"internal/userfiles":  {},
 	"patch":               {"internal/fuzzy", "internal/names", "internal/textfile"},
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
@@ -78,7 +77,7 @@ var allowed = map[string][]string{
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"command"},
 	"command":             {root, "internal/cli"},
-	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", root, "internal/names", "internal/pieces", "internal/protocol", "internal/render", "internal/settings", "internal/shquote", "internal/tty", "internal/userfiles", "journal", "load", "sessions", "undo", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", root, "internal/names", "internal/pieces", "internal/protocol", "internal/render", "internal/settings", "internal/shquote", "internal/tty", "internal/userfiles", "internal/version", "journal", "load", "sessions", "undo", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
@@ -105,8 +104,8 @@ var rooms = map[string][]string{
 	"trust":                    {"github.com/rogpeppe/go-internal/diff"},
 	"secret":                   {},
 	"secret/masked":            {"agent", "env", "journal", "llm", "secret", "tool"},
-	"env/sandbox":              {"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."},
-	"env/remote":               {"env", "search", "env/remote/internal/wire", "internal/lastline", "internal/shquote", "sanitize"},
+	"env/sandbox":              {"env", "internal/git", "internal/netguard", "internal/proxy", "internal/version", "golang.org/x/sys/..."},
+	"env/remote":               {"env", "search", "env/remote/internal/wire", "internal/lastline", "internal/shquote", "internal/version", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
 	"env/remote/internal/wire": {"env", "search", "github.com/hashicorp/yamux"},
 	"mcp":                      {"internal/picture", "env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "internal/shquote", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"},
@@ -117,7 +116,7 @@ var rooms = map[string][]string{
 	"check":                    {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
 	"acp":                      {"agent", "env", "internal/names", "llm", "patch", "sanitize", "tool", "tool/coding"},
 	"web":                      {"llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/names"},
-	"":                         {"sanitize", "internal/debuglog", "internal/fault", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "llm/...", "load", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo", "examples/remoteenv"},
+	"":                         {"sanitize", "internal/debuglog", "internal/fault", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "internal/version", "llm/...", "load", "tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit", "rules", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo", "examples/remoteenv"},
 	"load":                     {"env", "ext", "ext/hooks", "internal/fault", "internal/git", "internal/names", "internal/settings", "internal/shquote", "internal/userfiles", "mcp", "rules", "trust"},
 	"sessions":                 {"agent", "internal/fault", "internal/shquote", "internal/userfiles", "journal"},
 	"undo":                     {"agent", "checkpoint", "env", "internal/fault", "internal/names", "internal/shquote", "internal/userfiles", "journal", "sessions"},

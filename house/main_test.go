@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil { // to the top of the module
+	if err := os.Chdir(".."); err != nil { // to the top of the repository
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -20,7 +20,7 @@ func TestQ3_EveryPackageHasAnExample(t *testing.T) {
 			return err
 		}
 		switch name := d.Name(); name {
-		case "testdata", "internal", "examples", "cmd", "bench", "oracle", "webtest":
+		case "testdata", "internal", "examples", "cmd", "bench", "house", "oracle", "webtest":
 			return filepath.SkipDir
 		default:
 			if strings.HasPrefix(name, ".") && name != "." {

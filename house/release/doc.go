@@ -1,6 +1,6 @@
 // Command release prepares a release of the modules of this repository and tries it, as RELEASING.md describes:
 //
-//	go run ./internal/release v0.1.0
+//	go -C house run ./release v0.1.0
 //
 // It works in a clone in a temporary directory. The library's tag v0.1.0 is on the commit that is checked out. There, the modules in fleet and
 // otel have a replace directive for development, with which go install refuses a module. The commit after it, which is on no branch, requires
