@@ -60,7 +60,7 @@ all() {
 	case $(uname -m) in
 	x86_64 | amd64) arch=amd64 ;;
 	aarch64 | arm64) arch=arm64 ;;
-	*) fail "there is no archive for the processor $(uname -m); with Go: go install github.com/attractor-go/attractor/cmd/attractor@latest" ;;
+	*) fail "there is no archive for the processor $(uname -m); with Go, build it in a clone: go install ./cmd/attractor" ;;
 	esac
 	[ -n "${ATTRACTOR_PREFIX:-}" ] || [ -n "${HOME:-}" ] || fail "set HOME or ATTRACTOR_PREFIX"
 	prefix=${ATTRACTOR_PREFIX:-$HOME/.local}

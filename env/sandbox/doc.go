@@ -16,7 +16,7 @@
 // of the home directory. Files in the roots that start programs outside are read-only even if they do not exist. The file tools of an
 // env.Local are not in the sandbox: they keep to the roots, and env.Protect with [Sandbox.Protection] refuses the same files.
 //
-// SECURITY.md says what each level promises.
+// docs/security/sandbox.md says what each level promises.
 //
 // # Decisions
 //
