@@ -31,14 +31,20 @@ func Do[T any](ctx context.Context, o Options, prompt string, more ...SendOption
 	} else if closed != nil && !errors.Is(err, closed) {
 		err = errors.Join(err, closed)
 	}
-	switch {
-	case err != nil:
-		return value, result, err
-	case !result.Reason.isDone():
-		return value, result, fmt.Errorf("agent: the task ended before there was a result: %s", result.Reason)
+	if err == nil {
+		value, err = ResultOf[T](result)
+	}
+	return value, result, err
+}
+
+// ResultOf returns the structured result of an input as a T. An input that ended without one, for
+// example at a limit, is an error that says why.
+func ResultOf[T any](result *Result) (value T, err error) {
+	if !result.Reason.isDone() {
+		return value, fmt.Errorf("agent: the task ended before there was a result: %s", result.Reason)
 	}
 	if err := json.Unmarshal([]byte(result.Text), &value); err != nil {
-		return value, result, fmt.Errorf("agent: cannot read the result: %w", err)
+		return value, fmt.Errorf("agent: cannot read the result: %w", err)
 	}
-	return value, result, nil
+	return value, nil
 }

@@ -1,4 +1,4 @@
-// Advance drives a session from a loop of its own, one step at a time, as a workflow engine would. An agent.Options.Journal would keep each
+// Advance drives a session from a loop of its own, one step at a time, as a workflow engine would. A Store in its Config would keep each
 // step, so that another process can resume the session and take the next one.
 //
 //	$ advance "What does this project do?"
@@ -18,10 +18,8 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
 func main() {
@@ -36,16 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	session, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local)})
+	session, err := attractor.Open(ctx, attractor.Config{})
 	if err != nil {
 		return err
 	}

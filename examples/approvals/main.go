@@ -7,7 +7,7 @@
 //	[shell] 1.2
 //	Allow shell {"command":"rm VERSION"}? [y/n]
 //	[shell] Error: the call of shell was not permitted: the user said no
-//	[shell] Error: the call of shell was not permitted: a person pushes (Bash(git push:*))
+//	[shell] Error: the call of shell was not permitted: a rule denies it: Bash(git push:*)
 //	The version is 1.2, and not yet pushed.
 package main
 
@@ -20,12 +20,9 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
-	"github.com/attractor-go/attractor/profile/anthropic"
-	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -38,36 +35,19 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	set, err := rules.Load(rules.Dirs{Work: local.WorkDir()}, rules.Source{Name: "built in", Data: []byte(
-		`{"permissions": {"deny": [{"rule": "Bash(git push:*)", "reason": "a person pushes"}]}}`)})
-	if err != nil {
-		return err
-	}
-	o := agent.Options{Client: client, Profile: anthropic.Profile(), Env: local, OnEvent: func(e agent.Event) {
-		if e, ok := e.(*agent.ToolCallEnd); ok {
-			fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
-		}
-	}}
-	gate := permit.NewGate(permit.ModeAsk, set, local)
 	answers := bufio.NewScanner(os.Stdin)
-	gate.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+	ask := func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		fmt.Printf("Allow %s %s? [y/n]\n", q.Call.Name, q.Call.Args)
 		if answers.Scan() && strings.TrimSpace(answers.Text()) == "y" {
 			return permit.Answer{Verdict: tool.Allow}, nil
 		}
 		return permit.Answer{Reason: "the user said no"}, answers.Err()
 	}
-	o.Authorize, o.Approve, o.Middleware = gate.Authorize, gate.Approve, []tool.Middleware{gate.Middleware}
-	session, err := agent.New(ctx, o)
+	session, err := attractor.Open(ctx, attractor.Config{Ask: ask, Deny: []string{"Bash(git push:*)"}, OnEvent: func(e agent.Event) {
+		if e, ok := e.(*agent.ToolCallEnd); ok {
+			fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
+		}
+	}})
 	if err != nil {
 		return err
 	}

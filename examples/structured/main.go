@@ -1,5 +1,4 @@
-// Structured reviews a file and gets the findings as Go values: agent.Do asks the model for a result of the form of a struct. It takes the
-// provider from the environment: ANTHROPIC_API_KEY has to be set.
+// Structured reviews a file and gets the findings as Go values: attractor.Do asks the model for a result of the form of a struct.
 //
 //	$ structured greet.go
 //	greet.go:4: high: the error of Greet is ignored
@@ -14,10 +13,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor"
 )
 
 // review is the result. The model sees its schema, made from the tags.
@@ -43,18 +39,7 @@ func main() {
 }
 
 func run(ctx context.Context, file string) error {
-	client, err := providers.FromEnv(os.Getenv)
-	if err != nil {
-		return err
-	}
-	local, err := env.NewLocal(".", env.LocalOptions{})
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	// A review changes nothing, so the agent gets an environment in which it cannot.
-	o := agent.Options{Client: client, Profile: anthropic.Profile(), Env: env.ReadOnly(local)}
-	found, _, err := agent.Do[review](ctx, o, fmt.Sprintf("Review the file %q for mistakes.", file))
+	found, _, err := attractor.Do[review](ctx, attractor.Config{}, fmt.Sprintf("Review the file %q for mistakes.", file))
 	if err != nil {
 		return err
 	}
