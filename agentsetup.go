@@ -16,7 +16,7 @@ import (
 
 // openAgents offers the agents that files define.
 func (s *Setup) openAgents(c *config) {
-	s.Agents = load.OpenAgents(s.Project, c.usersEnv)
+	s.Agents = load.ReadAgents(s.Project, c.usersEnv)
 	s.warnAll("agents", s.Agents.Problems)
 	s.unused.Add("agents", s.Agents.Untrusted, s.Agents.Why)
 	if len(s.Agents.List) == 0 {

@@ -113,7 +113,7 @@ func (p *checkpoints) goOn(ctx context.Context, c *config, was *agent.State, o *
 	if c.Fork == "" {
 		return nil
 	}
-	trees, err := undo.Of(ctx, c.Store, p.owner)
+	trees, err := undo.ReadStored(ctx, c.Store, p.owner)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *Setup) Commands() []Command {
 
 // openCommands notes where commands come from. Those that must not be used are told now.
 func (s *Setup) openCommands(c *config) {
-	s.readFiles = func() *load.CommandFiles { return load.OpenCommands(s.Project, c.usersEnv) }
+	s.readFiles = func() *load.CommandFiles { return load.ReadCommands(s.Project, c.usersEnv) }
 	s.untrusted = s.Project.UntrustedCommands(c.usersEnv)
 	s.unused.Add("commands", s.untrusted, s.Project.Because())
 }

@@ -67,7 +67,7 @@ func (s *Setup) openProject(c *config) error {
 // project reads what the project of a directory brings, as far as it counts.
 func (c *config) project(dir string) (*load.Project, error) {
 	if !c.WithoutProject {
-		return load.OpenProject(dir, c.getenv, c.TrustProject)
+		return load.ReadProject(dir, c.getenv, c.TrustProject)
 	}
 	root := userfiles.RealPath(dir)
 	if roots := git.Roots(dir); len(roots) > 0 {
@@ -78,7 +78,7 @@ func (c *config) project(dir string) (*load.Project, error) {
 
 // servers reads the MCP servers that are configured for a directory.
 func (c *config) servers(dir string, project *load.Project) (*load.Servers, error) {
-	return load.OpenServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser})
+	return load.ReadServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser})
 }
 
 // openDir opens the directory of the session, unless that is on another machine, and protects its files.

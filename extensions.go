@@ -32,7 +32,7 @@ func OpenExtensions(of Config) (*Extensions, error) {
 	if err != nil {
 		return nil, err
 	}
-	skills, files, agents := load.OpenSkills(project, c.usersEnv), load.OpenCommands(project, c.usersEnv), load.OpenAgents(project, c.usersEnv)
+	skills, files, agents := load.ReadSkills(project, c.usersEnv), load.ReadCommands(project, c.usersEnv), load.ReadAgents(project, c.usersEnv)
 	e := &Extensions{Agents: agents.List}
 	for _, s := range skills.List {
 		if s.ForUser {

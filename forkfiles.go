@@ -39,7 +39,7 @@ func (s *Setup) writeFiles(ctx context.Context, c *config) (err error) {
 	if err != nil {
 		return err
 	}
-	points, err := undo.Of(ctx, c.Store, id)
+	points, err := undo.ReadStored(ctx, c.Store, id)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (s *Setup) openHooks(c *config) error {
 	if c.NoHooks {
 		return nil
 	}
-	configured := load.OpenHooks(s.Project, c.usersEnv)
+	configured := load.ReadHooks(s.Project, c.usersEnv)
 	for _, m := range configured.Mistakes {
 		s.warnings.add("hook_config", m.Error())
 	}

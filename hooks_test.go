@@ -251,16 +251,16 @@ func TestM9_RelativeDirectoriesOfUsers(t *testing.T) {
 		put(t, dir, name, hookSettings(t, "Stop", "", "true"))
 	}
 	getenv := variables("HOME", t.TempDir(), "XDG_CONFIG_HOME", ".", "CLAUDE_CONFIG_DIR", ".claude", "CODEX_HOME", ".codex")
-	project, err := load.OpenProject(dir, getenv, false)
+	project, err := load.ReadProject(dir, getenv, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, dir, ".claude/skills/own/SKILL.md", "---\nname: own\ndescription: Does something.\n---\nx")
 	put(t, dir, ".claude/commands/own.md", "x")
-	if s, c := load.OpenSkills(project, getenv), load.OpenCommands(project, getenv); len(s.List)+len(c.List) != 0 {
+	if s, c := load.ReadSkills(project, getenv), load.ReadCommands(project, getenv); len(s.List)+len(c.List) != 0 {
 		t.Errorf("skills %v, commands %v", s.List, c.List)
 	}
-	if c := load.OpenHooks(project, getenv); len(c.List) != 0 || len(c.Untrusted) != 2 {
+	if c := load.ReadHooks(project, getenv); len(c.List) != 0 || len(c.Untrusted) != 2 {
 		t.Errorf("used %v, untrusted %v", c.List, c.Untrusted)
 	}
 	for profile, name := range map[string]string{"anthropic": ".claude/CLAUDE.md", "openai": ".codex/AGENTS.md"} {

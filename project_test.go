@@ -82,7 +82,7 @@ func TestL10_ProjectIsTheRepository(t *testing.T) {
 		repo: {repo, trust.Trusted}, repo + "/sub/deep": {repo, trust.Trusted}, repo + "/nested": {repo + "/nested", trust.Undecided},
 		top + "/other": {top + "/other", trust.Undecided}, plain: {plain, trust.Undecided}, plain + "/sub": {plain + "/sub", trust.Trusted},
 	} {
-		p, err := load.OpenProject(dir, getenv, false)
+		p, err := load.ReadProject(dir, getenv, false)
 		if err != nil || p.Root != want.root || p.Decision.State != want.state || p.Trusted != (want.state == trust.Trusted) {
 			t.Errorf("%s: %+v, %v; want %+v", dir, p, err, want)
 		}
@@ -278,7 +278,7 @@ func TestL10_RulesOfAProject(t *testing.T) {
 	}
 	dir := t.TempDir()
 	put(t, dir, ".claude/settings.json", `{"permissions": {"deny": ["Bash(mkdir:*)"]}}`)
-	p, err := load.OpenProject(dir, variables("XDG_STATE_HOME", state), false)
+	p, err := load.ReadProject(dir, variables("XDG_STATE_HOME", state), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,11 +320,11 @@ func TestL10_HomeIsTheProject(t *testing.T) {
 	for _, name := range []string{home, link} {
 		for _, trusted := range []bool{false, true} {
 			getenv := variables("HOME", name, "XDG_STATE_HOME", t.TempDir())
-			p, err := load.OpenProject(home, getenv, trusted)
+			p, err := load.ReadProject(home, getenv, trusted)
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := load.OpenRules(local, p, nil, getenv)
+			set, err := load.ReadRules(local, p, nil, getenv)
 			if err != nil {
 				t.Fatal(err)
 			}

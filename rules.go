@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// openRules reads the rules of the session: those of load.OpenRules, and those of the user's that are in no file.
+// openRules reads the rules of the session: those of load.ReadRules, and those of the user's that are in no file.
 func (s *Setup) openRules(c *config) error {
 	s.denied = c.deniedTools()
 	given, own, err := load.UserSources(c.Rules, c.usersEnv)
@@ -18,7 +18,7 @@ func (s *Setup) openRules(c *config) error {
 	if s.far != nil {
 		s.far.place(given, own)
 	}
-	s.Rules, err = load.LoadRules(s.ruleDirs(c), slices.Concat(c.toolRules(), given, own, project))
+	s.Rules, err = load.ParseRules(s.ruleDirs(c), slices.Concat(c.toolRules(), given, own, project))
 	return err
 }
 

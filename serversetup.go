@@ -55,7 +55,7 @@ func StartServers(ctx context.Context, of Config, only string) (s *ServerSetup, 
 	}
 	list := slices.Clone(s.Configured.List)
 	if only != "" {
-		if list, err = s.Configured.One(only); err != nil {
+		if list, err = s.Configured.Named(only); err != nil {
 			return s, err
 		}
 	}
@@ -124,7 +124,7 @@ func FindServer(c Config, name string) (mcp.Server, error) {
 	if err != nil {
 		return mcp.Server{}, err
 	}
-	list, err := s.One(name)
+	list, err := s.Named(name)
 	if err != nil {
 		return mcp.Server{}, err
 	}

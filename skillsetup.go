@@ -17,7 +17,7 @@ import (
 
 // openSkills reads the skills of the session and puts them into its doors: a tool that loads them, and commands.
 func (s *Setup) openSkills(c *config) {
-	s.Skills = load.OpenSkills(s.Project, c.usersEnv)
+	s.Skills = load.ReadSkills(s.Project, c.usersEnv)
 	if s.far == nil { // the files of the user's skills are on this machine
 		s.readable = append(s.readable, s.Skills.Outside(c.Dir)...)
 	}
@@ -41,13 +41,13 @@ func (s *Setup) openSkills(c *config) {
 // WithExtensions returns a profile with what files bring into a session in a directory: the tool that loads skills, and the agents in the tools
 // that start agents. It also returns what their user should know.
 func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile, []error, error) {
-	project, err := load.OpenProject(dir, getenv, trustProject)
+	project, err := load.ReadProject(dir, getenv, trustProject)
 	if err != nil {
 		return p, nil, err
 	}
-	skills := load.OpenSkills(project, getenv)
+	skills := load.ReadSkills(project, getenv)
 	p, shortened := equip(skills, p, ext.DefaultListing)
-	agents := load.OpenAgents(project, getenv)
+	agents := load.ReadAgents(project, getenv)
 	p.Tools = describeAgents(agents, p.Tools)
 	problems := slices.Concat(skills.Problems, agents.Problems)
 	if shortened != "" {

@@ -32,7 +32,7 @@ func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error
 	if p == nil || p.recorder == nil {
 		return nil, fail(undo.ErrNothing, "the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
 	}
-	points, err := undo.Of(ctx, s.store, p.owner)
+	points, err := undo.ReadStored(ctx, s.store, p.owner)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ type AgentFiles struct {
 // maxAgents limits the agents of a session. The description of each is in every request.
 const maxAgents = 100
 
-// OpenAgents reads the user's agents, and those of a project if its user trusts it.
-func OpenAgents(project *Project, getenv func(string) string) *AgentFiles {
+// ReadAgents reads the user's agents, and those of a project if its user trusts it.
+func ReadAgents(project *Project, getenv func(string) string) *AgentFiles {
 	a := &AgentFiles{}
 	places := []string{".attractor/agents", ".agents/agents", ".claude/agents"}
 	for _, dir := range userfiles.Dirs(places, getenv) {

@@ -55,8 +55,8 @@ func (c *CommandFiles) Named(name string) *ext.Command {
 // codexPrompts is the directory of the user's prompts for codex. Their commands begin with its name.
 const codexPrompts = "prompts"
 
-// OpenCommands reads the user's commands, and those of a project if its user trusts it.
-func OpenCommands(project *Project, getenv func(string) string) *CommandFiles {
+// ReadCommands reads the user's commands, and those of a project if its user trusts it.
+func ReadCommands(project *Project, getenv func(string) string) *CommandFiles {
 	c := &CommandFiles{ProblemsOf: map[string][]error{}}
 	places := commandPlaces()
 	problem := func(err error) { c.Problems = append(c.Problems, err) }

@@ -9,7 +9,7 @@ import (
 )
 
 // What a project brings does not count before its user has trusted it.
-func ExampleOpenProject() {
+func ExampleReadProject() {
 	dir, err := os.MkdirTemp("", "project-")
 	if err != nil {
 		panic(err)
@@ -20,11 +20,11 @@ func ExampleOpenProject() {
 		panic(err)
 	}
 	getenv := func(name string) string { return map[string]string{"HOME": dir}[name] }
-	project, err := load.OpenProject(dir, getenv, false)
+	project, err := load.ReadProject(dir, getenv, false)
 	if err != nil {
 		panic(err)
 	}
-	found, err := load.OpenServers(load.ServerOptions{Dir: dir, Project: project, Getenv: getenv})
+	found, err := load.ReadServers(load.ServerOptions{Dir: dir, Project: project, Getenv: getenv})
 	fmt.Println(len(found.List), found.Untrusted, found.Why, err)
 	// Output: 0 [builds] the project is not trusted <nil>
 }

@@ -44,8 +44,8 @@ func userHooks(getenv func(string) string) (files []string) {
 	return files
 }
 
-// OpenHooks reads the hooks that are configured for a project. Those of a project that is not trusted are among the Untrusted.
-func OpenHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
+// ReadHooks reads the hooks that are configured for a project. Those of a project that is not trusted are among the Untrusted.
+func ReadHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 	c := &ConfiguredHooks{}
 	var own []string
 	off := false

@@ -24,7 +24,7 @@ func TestQ4_OtherSettings(t *testing.T) {
 	write(home, "settings.json", `{"model": "opus", "permissions": {"allow": ["Read"], "defaultMode": "plan", "additionalDirectories": ["/a"]}, "hooks": {}, "statusLine": {}}`)
 	write(dir, "settings.json", `{"permissions": {"deny": ["Bash(curl:*)"], "additionalDirectories": ["../lib"]}}`)
 	write(dir, "settings.local.json", `{"env": {"A": "b"}, "permissions": 1}`)
-	project, err := OpenProject(dir, getenv, false)
+	project, err := ReadProject(dir, getenv, false)
 	if err != nil {
 		t.Fatal(err)
 	}

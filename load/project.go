@@ -43,9 +43,9 @@ func TrustStore(getenv func(string) string) (*trust.Store, error) {
 	return trust.NewStore(filepath.Join(state, "attractor", "trust")), nil
 }
 
-// OpenProject reads the files of the project of a directory that start or allow something, and the user's decision about them. With
+// ReadProject reads the files of the project of a directory that start or allow something, and the user's decision about them. With
 // trusted, they are trusted this time whatever the user decided, unless they have problems.
-func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project, error) {
+func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project, error) {
 	root := dir
 	if roots := git.Roots(dir); len(roots) > 0 {
 		root = roots[0]

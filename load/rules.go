@@ -30,15 +30,15 @@ func projectRules() []string {
 	return append([]string{".attractor/rules.json"}, projectClaudeSettings()...)
 }
 
-// OpenRules reads the rules that apply to calls in a directory: those of the named files, of the user, and of the project. The user's are in
+// ReadRules reads the rules that apply to calls in a directory: those of the named files, of the user, and of the project. The user's are in
 // UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
 // ask. Reading needs no permission in the directory, and in those that are readable. The error names every mistake in every file.
-func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
+func ReadRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
 	given, own, err := UserSources(files, getenv)
 	if err != nil {
 		return nil, err
 	}
-	return LoadRules(RuleDirs(local, getenv, readable), slices.Concat(given, own, project.Rules(own)))
+	return ParseRules(RuleDirs(local, getenv, readable), slices.Concat(given, own, project.Rules(own)))
 }
 
 // UserSources reads the user's rules: those of the given files, and their own.
@@ -54,8 +54,8 @@ func UserSources(files []string, getenv func(string) string) (given, own []rules
 	return given, own, err
 }
 
-// LoadRules returns the rules of the sources.
-func LoadRules(dirs rules.Dirs, sources []rules.Source) (*rules.Set, error) {
+// ParseRules returns the rules of the sources.
+func ParseRules(dirs rules.Dirs, sources []rules.Source) (*rules.Set, error) {
 	set, err := rules.Load(dirs, sources...)
 	if err != nil {
 		return nil, fault.Errorf(fault.ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)

@@ -41,7 +41,7 @@ func UserServers(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "mcp.json"), err
 }
 
-// ServerOptions says which servers OpenServers reads.
+// ServerOptions says which servers ReadServers reads.
 type ServerOptions struct {
 	Dir     string   // of the session
 	Project *Project // nil without one
@@ -52,9 +52,9 @@ type ServerOptions struct {
 	WithoutUser bool
 }
 
-// OpenServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
+// ReadServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
 // a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
-func OpenServers(o ServerOptions) (*Servers, error) {
+func ReadServers(o ServerOptions) (*Servers, error) {
 	s := &Servers{}
 	r := serverReader{Servers: s, dir: o.Dir, project: o.Project, getenv: o.Getenv}
 	lists := [][]mcp.Server{r.given(o.Given)}
@@ -237,8 +237,8 @@ func (s *Servers) warnAway() {
 	}
 }
 
-// One returns the server with a name.
-func (s *Servers) One(name string) ([]mcp.Server, error) {
+// Named returns the server with a name.
+func (s *Servers) Named(name string) ([]mcp.Server, error) {
 	var known []string
 	for i := range s.List {
 		if s.List[i].Name == name {

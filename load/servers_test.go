@@ -30,17 +30,17 @@ func TestU18_WhichServersStartAway(t *testing.T) {
 	} {
 		home, root := t.TempDir(), t.TempDir()
 		getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "HOME": home}[name] }
-		project, err := load.OpenProject(root, getenv, c.trusted)
+		project, err := load.ReadProject(root, getenv, c.trusted)
 		if err == nil && c.decide != nil {
 			err = c.decide(trust.NewStore(filepath.Join(home, "attractor", "trust")), project.Snapshot)
 			if err == nil {
-				project, err = load.OpenProject(root, getenv, false)
+				project, err = load.ReadProject(root, getenv, false)
 			}
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := load.OpenServers(load.ServerOptions{Dir: root, Project: project, Given: given, Getenv: getenv})
+		s, err := load.ReadServers(load.ServerOptions{Dir: root, Project: project, Given: given, Getenv: getenv})
 		want := map[bool]string{true: "", false: root}[c.away]
 		if err != nil || len(s.List) != 3 || s.List[0].Dir != want || s.List[1].Dir != root {
 			t.Errorf("%s: the servers are %+v, %v", name, s.List, err)
@@ -68,7 +68,7 @@ func TestM12_UnreadServersKeepTheirNames(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, ".mcp.json"), []byte(`{"mcpServers":{"lab":{"command":"/bin/true"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	project, err := load.OpenProject(root, getenv, true)
+	project, err := load.ReadProject(root, getenv, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestM12_UnreadServersKeepTheirNames(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, "attractor", "mcp.json"), []byte(mine), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := load.OpenServers(load.ServerOptions{Dir: root, Project: project, Getenv: getenv}); err != nil || len(s.List) != want || len(s.Problems) != 2*(1-want) {
+		if s, err := load.ReadServers(load.ServerOptions{Dir: root, Project: project, Getenv: getenv}); err != nil || len(s.List) != want || len(s.Problems) != 2*(1-want) {
 			t.Errorf("with %s there are %+v, %v, %v", mine, s.List, s.Problems, err)
 		}
 	}

@@ -40,8 +40,8 @@ const (
 	maxSkillBytes = 32 << 20 // of all
 )
 
-// OpenSkills reads the user's skills, and those of a project if its user trusts it. What is wrong with one is among the Problems.
-func OpenSkills(project *Project, getenv func(string) string) *Skills {
+// ReadSkills reads the user's skills, and those of a project if its user trusts it. What is wrong with one is among the Problems.
+func ReadSkills(project *Project, getenv func(string) string) *Skills {
 	r := skillReader{Skills: &Skills{}}
 	for _, dir := range userfiles.Dirs(skillPlaces(), getenv) {
 		r.users(dir)

@@ -276,7 +276,7 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 		if s.Parent != "" || s.Dir == "" || userfiles.RealPath(s.Dir) != want && s.ForkOf == "" { // a fork begins with the directory of its first session
 			continue
 		}
-		points, err := Of(ctx, store, e.ID)
+		points, err := ReadStored(ctx, store, e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -287,8 +287,8 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 	return nil, fault.Errorf(ErrNothing, "no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id", names.Shown(dir))
 }
 
-// Of reads the points of a session in a store.
-func Of(ctx context.Context, store journal.Store, id string) (*Points, error) {
+// ReadStored reads the points of a session in a store.
+func ReadStored(ctx context.Context, store journal.Store, id string) (*Points, error) {
 	r, err := store.Read(ctx, id)
 	if err != nil {
 		return nil, err

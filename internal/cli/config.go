@@ -93,7 +93,7 @@ type settingsFile struct {
 
 // report returns the settings of sessions in a directory, with those of its project.
 func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport, error) {
-	p, err := load.OpenProject(dir, os.Getenv, f.trustProject)
+	p, err := load.ReadProject(dir, os.Getenv, f.trustProject)
 	if err != nil {
 		return nil, hostError(err)
 	}

@@ -36,11 +36,11 @@ The tools have Claude Code's names. These files count, in this order:
 Hooks prints a line for each hook. The state is ready, or needs trust. docs/extending.md describes events, input and output.`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
-			project, err := load.OpenProject(dir, os.Getenv, trustProject)
+			project, err := load.ReadProject(dir, os.Getenv, trustProject)
 			if err != nil {
 				return hostError(err)
 			}
-			return listHooks(t, load.OpenHooks(project, os.Getenv), asJSON)
+			return listHooks(t, load.ReadHooks(project, os.Getenv), asJSON)
 		},
 	}
 	flags := cmd.Flags()

@@ -174,11 +174,11 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 	if len(files) == 0 {
 		return nil, nil
 	}
-	project, err := load.OpenProject(local.WorkDir(), os.Getenv, false)
+	project, err := load.ReadProject(local.WorkDir(), os.Getenv, false)
 	if err != nil {
 		return nil, hostError(err)
 	}
-	set, err := load.OpenRules(local, project, files, os.Getenv)
+	set, err := load.ReadRules(local, project, files, os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
 	}

@@ -97,11 +97,11 @@ func (f *rulesFlags) check(ctx context.Context, t terminal, command string) (err
 		return fail(exitUsage, "cannot work in %s: %w", f.dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
-	project, err := load.OpenProject(local.WorkDir(), os.Getenv, f.trustProject)
+	project, err := load.ReadProject(local.WorkDir(), os.Getenv, f.trustProject)
 	if err != nil {
 		return hostError(err)
 	}
-	set, err := load.OpenRules(local, project, f.files, os.Getenv)
+	set, err := load.ReadRules(local, project, f.files, os.Getenv)
 	if err != nil {
 		return hostError(err)
 	}

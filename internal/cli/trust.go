@@ -105,7 +105,7 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 // revokeTrust forgets the decision about the project of a directory, or about the directory itself if it does not exist any more.
 func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	root := dir
-	if p, err := load.OpenProject(dir, os.Getenv, false); err == nil {
+	if p, err := load.ReadProject(dir, os.Getenv, false); err == nil {
 		root = p.Root
 	}
 	if err := store.Revoke(root); err != nil {
@@ -117,7 +117,7 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 
 // decideTrust shows the project of a directory and asks whether its user trusts it, unless it is trusted already.
 func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string) error {
-	p, err := load.OpenProject(dir, os.Getenv, false)
+	p, err := load.ReadProject(dir, os.Getenv, false)
 	if err != nil {
 		return hostError(err)
 	}
