@@ -20,7 +20,7 @@ const stub = `#!/bin/sh
 case "$1" in
 --version) echo "attractor v0.987.0 stub" ;;
 exit) exit 7 ;;
-term) trap 'echo ended; exit 143' TERM; echo ready; while :; do sleep 0.01; done ;;
+term) trap 'echo ended; exit 143' TERM; echo ready; i=0; while [ $i -lt 6000 ]; do sleep 0.01; i=$((i + 1)); done ;; # at most a minute
 *) printf '<%s>' "$@" ;;
 esac
 `

@@ -16,14 +16,16 @@ try {
   process.exit(1);
 }
 
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 // The program decides what a signal means. What a terminal sends has reached it already, and twice means something else.
+// The handlers are there before the program, so that no signal ends this process alone.
 const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+let child;
 for (const signal of ["SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"]) {
   process.on(signal, () => {
-    if (signal === "SIGTERM" || !onTerminal) child.kill(signal);
+    if (signal === "SIGTERM" || !onTerminal) child.kill(signal); // handlers run when this script has come to its end
   });
 }
+child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`attractor: cannot run ${program}: ${error.message}`);
   process.exit(1);
