@@ -9,10 +9,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Do runs one task in a session of its own, which it opens by c and closes, and returns its result as a
+// Do opens a session as [Open] does, runs one task in it, closes it, and returns the task's result as a
 // T, which is a struct: names and what may be missing come from the json tags of its fields,
-// descriptions from their jsonschema tags. A task that ends without such a result, for example at a
-// limit, is an error that says why. The agent.Result is there in any case.
+// descriptions from their jsonschema tags. It sets Policy.Result after c.Options. A task that ends
+// without such a result, for example at a limit, is an error that says why. The agent.Result is there in
+// any case.
 func Do[T any](ctx context.Context, c Config, task string, more ...agent.SendOption) (value T, _ *agent.Result, err error) {
 	schema, err := tool.SchemaOf[T]()
 	if err != nil {
@@ -30,7 +31,9 @@ func Do[T any](ctx context.Context, c Config, task string, more ...agent.SendOpt
 		return value, new(agent.Result), err
 	}
 	result, err := s.Submit(ctx, task, more...)
-	if closed := s.Close(); !errors.Is(err, closed) {
+	if closed := s.Close(); err == nil {
+		err = closed
+	} else if closed != nil && !errors.Is(err, closed) {
 		err = errors.Join(err, closed)
 	}
 	if err == nil {

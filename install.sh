@@ -4,11 +4,11 @@
 #   curl -fsSL https://github.com/attractor-go/attractor/releases/latest/download/install.sh | sh
 #
 # It downloads the archive for this machine, compares it with the release's checksums, and puts the programs into
-# PREFIX/bin, the manual into PREFIX/share/man and the completions where bash, zsh and fish look below PREFIX/share. Variables:
+# PREFIX/bin, and the manual and the completions of bash, zsh and fish below PREFIX/share: all of them or nothing. Variables:
 #
 #   ATTRACTOR_VERSION   a version such as 0.1.0 (default: the newest release)
-#   ATTRACTOR_PREFIX    the directory (default: ~/.local)
-#   ATTRACTOR_MIRROR    where the files of the release are instead, such as a copy at https://... or file:///...
+#   ATTRACTOR_PREFIX    the directory, an absolute path (default: ~/.local)
+#   ATTRACTOR_MIRROR    where the files of the release are instead: https://..., or file:///... (which needs curl)
 #
 # Run it again to update. docs/install.md has the other ways, and how to remove it.
 set -eu
@@ -42,12 +42,49 @@ sum() {
 	fi | cut -d ' ' -f 1
 }
 
-# put moves a file to its place at once, so that nobody runs half of a program.
+# places prints a line for each file of the archive: its mode, where it goes below the prefix, and its name in the archive.
+places() {
+	echo "755 bin/attractor attractor"
+	echo "755 bin/attractor-env attractor-env"
+	for page in man/*.1; do
+		echo "644 share/man/man1/${page##*/} $page"
+	done
+	echo "644 share/bash-completion/completions/attractor completions/attractor.bash"
+	echo "644 share/zsh/site-functions/_attractor completions/_attractor"
+	echo "644 share/fish/vendor_completions.d/attractor.fish completions/attractor.fish"
+}
+
+# clean removes what a run leaves that was not completed.
+clean() {
+	[ ! -e "$temp/places" ] || while read -r _ place _; do rm -f "$prefix/$place.new.$$"; done <"$temp/places"
+	rm -rf "$temp"
+}
+
+# choose sets archive and want, the name and the checksum of the archive for this machine, from the list of checksums.
+choose() {
+	version=${ATTRACTOR_VERSION:-}
+	version=${version#v}
+	while read -r want archive || [ -n "$archive" ]; do
+		case $archive in
+		attractor_${version:-[0-9]*}_"$os"_"$arch".tar.gz) return 0 ;;
+		esac
+		archive=
+	done <"$temp/checksums.txt"
+	fail "$from/checksums.txt names no archive for $os/$arch${version:+ of version $version}"
+}
+
+# put copies all files to their places under other names, tries the program, and then gives them their names.
 put() {
-	mkdir -p "$(dirname "$2")"
-	cp "$1" "$2.new.$$"
-	chmod "$3" "$2.new.$$"
-	mv -f "$2.new.$$" "$2"
+	places >"$temp/places"
+	while read -r mode place name; do
+		[ ! -d "$prefix/$place" ] || fail "$prefix/$place is a directory: nothing was installed"
+		mkdir -p "$(dirname "$prefix/$place")" && cp "$name" "$prefix/$place.new.$$" && chmod "$mode" "$prefix/$place.new.$$" ||
+			fail "cannot write $prefix/$place: nothing was installed"
+	done <"$temp/places"
+	"$prefix/bin/attractor.new.$$" --version >/dev/null || fail "the program of $archive does not run on this machine: nothing was installed"
+	while read -r _ place _; do
+		mv -f "$prefix/$place.new.$$" "$prefix/$place"
+	done <"$temp/places"
 }
 
 # all is a function, so that a script of which only a part has arrived does nothing.
@@ -64,6 +101,8 @@ all() {
 	esac
 	[ -n "${ATTRACTOR_PREFIX:-}" ] || [ -n "${HOME:-}" ] || fail "set HOME or ATTRACTOR_PREFIX"
 	prefix=${ATTRACTOR_PREFIX:-$HOME/.local}
+	[ "${prefix#/}" != "$prefix" ] || fail "ATTRACTOR_PREFIX has to be an absolute path, not $prefix"
+	have sha256sum || have shasum || have openssl || fail "sha256sum, shasum or openssl is needed to verify the download"
 	releases=https://github.com/attractor-go/attractor/releases
 	if [ -n "${ATTRACTOR_MIRROR:-}" ]; then
 		from=${ATTRACTOR_MIRROR%/}
@@ -73,43 +112,29 @@ all() {
 		from=$releases/latest/download
 	fi
 
-	have sha256sum || have shasum || have openssl || fail "sha256sum, shasum or openssl is needed to verify the download"
 	temp=$(mktemp -d)
-	trap 'rm -rf "$temp"' EXIT
+	trap clean EXIT
 	trap 'exit 1' HUP INT TERM
 	download "$from/checksums.txt" "$temp/checksums.txt"
-	version=${ATTRACTOR_VERSION:-}
-	version=${version#v}
-	while read -r want archive; do
-		case $archive in
-		attractor_${version:-[0-9]*}_"$os"_"$arch".tar.gz) break ;;
-		esac
-		archive=
-	done <"$temp/checksums.txt"
-	[ -n "$archive" ] || fail "$from/checksums.txt names no archive for $os/$arch${version:+ of version $version}"
+	choose
 	download "$from/$archive" "$temp/$archive"
 	got=$(sum "$temp/$archive")
 	[ "$got" = "$want" ] || fail "$from/$archive has the checksum $got instead of $want: nothing was installed; the download is broken or not the release's"
-
 	mkdir "$temp/unpacked"
 	tar -xzf "$temp/$archive" -C "$temp/unpacked"
-	from=$temp/unpacked
-	"$from/attractor" --version >/dev/null || fail "the program of $archive does not run on this machine: nothing was installed"
-	for program in attractor attractor-env; do
-		put "$from/$program" "$prefix/bin/$program" 755
-	done
-	for page in "$from"/man/*.1; do
-		put "$page" "$prefix/share/man/man1/${page##*/}" 644
-	done
-	put "$from/completions/attractor.bash" "$prefix/share/bash-completion/completions/attractor" 644
-	put "$from/completions/_attractor" "$prefix/share/zsh/site-functions/_attractor" 644
-	put "$from/completions/attractor.fish" "$prefix/share/fish/vendor_completions.d/attractor.fish" 644
+	cd "$temp/unpacked"
+	put
 
-	echo "$("$prefix/bin/attractor" --version) is installed in $prefix/bin"
-	case ":$PATH:" in
-	*":$prefix/bin:"*) echo "Try it, without a key: attractor demo" ;;
-	*) echo "That is not in PATH. Add it, for instance to ~/.profile: export PATH=\"$prefix/bin:\$PATH\"" ;;
+	said=$("$prefix/bin/attractor" --version)
+	echo "$said is installed in $prefix/bin"
+	case ${SHELL:-} in
+	*/zsh) echo "For completions, add to ~/.zshrc, before compinit: fpath+=($prefix/share/zsh/site-functions)" ;;
 	esac
+	if [ "$(command -v attractor)" = "$prefix/bin/attractor" ]; then
+		echo "Try it, without a key: attractor demo"
+	else
+		echo "PATH does not lead to it. Add, for instance to ~/.profile: export PATH=\"$prefix/bin:\$PATH\""
+	fi
 }
 
 all

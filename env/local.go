@@ -246,7 +246,7 @@ func (l *Local) KillGrace() time.Duration { return l.grace }
 
 // HidesHost reports whether commands see no process outside their PID namespace, because of the containment or of
 // LocalOptions.HidesHost. They can then reach neither the host, nor its parent, nor anything else on the machine by /proc or process
-// id; see SECURITY.md for what root can still do.
+// id; see docs/security/commands.md for what root can still do.
 func (l *Local) HidesHost() bool { return l.hides || l.level.Hides() }
 
 // Abandoned returns the processes that EndAbandoned ended, one line each, and an error if it failed.

@@ -5,13 +5,14 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
 // archive is one of the archives of a release, as .goreleaser.yaml names them.
@@ -38,36 +39,28 @@ func archives(dist string) (list []archive, err error) {
 	return list, nil
 }
 
-// programs returns the programs of an archive by their names.
-func (a archive) programs() (map[string][]byte, error) {
+// read calls a function with each file of an archive, whose checksum it compares first.
+func (a archive) read(take func(name string, content []byte)) error {
 	data, err := os.ReadFile(filepath.Join(a.dir, a.file))
 	if err != nil {
-		return nil, err
-	}
-	found := map[string][]byte{}
-	take := func(name string, content io.Reader) error {
-		if base := strings.TrimSuffix(name, ".exe"); base != "attractor" && base != "attractor-env" {
-			return nil
-		}
-		found[name], err = io.ReadAll(content)
 		return err
+	}
+	if sum := fmt.Sprintf("%x", sha256.Sum256(data)); sum != a.sum {
+		return fmt.Errorf("%s has the checksum %s instead of %s", a.file, sum, a.sum)
 	}
 	if a.windows {
 		err = zipped(data, take)
 	} else {
 		err = tarred(data, take)
 	}
-	if err == nil && len(found) == 0 {
-		err = errors.New("it has no program")
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.file, err)
+		return fmt.Errorf("%s: %w", a.file, err)
 	}
-	return found, nil
+	return nil
 }
 
 // tarred calls a function with each file of a .tar.gz.
-func tarred(data []byte, take func(name string, content io.Reader) error) error {
+func tarred(data []byte, take func(name string, content []byte)) error {
 	plain, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return err
@@ -80,26 +73,26 @@ func tarred(data []byte, take func(name string, content io.Reader) error) error 
 		if err != nil {
 			return err
 		}
-		if err := take(header.Name, files); err != nil {
+		content, err := io.ReadAll(files)
+		if err != nil {
 			return err
 		}
+		take(header.Name, content)
 	}
 }
 
 // zipped calls a function with each file of a .zip.
-func zipped(data []byte, take func(name string, content io.Reader) error) error {
+func zipped(data []byte, take func(name string, content []byte)) error {
 	files, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err
 	}
 	for _, f := range files.File {
-		content, err := f.Open()
+		content, err := fs.ReadFile(files, f.Name)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(take(f.Name, content), content.Close()); err != nil {
-			return err
-		}
+		take(f.Name, content)
 	}
 	return nil
 }

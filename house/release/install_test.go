@@ -14,11 +14,11 @@ import (
 
 // The script installs what the checksums say, or nothing.
 func TestQ5_InstallScript(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the tools are those of Linux")
+	}
 	for _, tool := range []string{"sh", "tar", "curl", "wget", "sha256sum", "openssl"} {
 		peer.Need(t, tool)
-	}
-	if runtime.GOOS != "linux" {
-		t.Skip("the places of the tools are those of Linux")
 	}
 	dist := newDist(t, stub)
 	url := served(t, dist)
@@ -28,7 +28,9 @@ func TestQ5_InstallScript(t *testing.T) {
 		vars    []string
 		without []string                          // tools that this machine has not
 		spoil   func(t *testing.T, mirror string) // of a copy of the release
-		want    string                            // in an error; "" if all is installed
+		before  func(t *testing.T, home string)
+		left    string // in the home, of before
+		want    string // in an error; "" if all is installed
 	}{
 		"by curl":                     {spoil: none, without: []string{"wget"}},
 		"by wget":                     {spoil: none, without: []string{"curl"}},
@@ -44,6 +46,18 @@ func TestQ5_InstallScript(t *testing.T) {
 		"another archive": {spoil: func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, archive), string(tarOf(t, "attractor", stub, "attractor-env", stub)))
 		}, want: "nothing was installed; the download is broken or not the release's"},
+		"a relative prefix": {spoil: none, vars: []string{"ATTRACTOR_PREFIX=here"}, want: "has to be an absolute path"},
+		"a place that is taken": {spoil: none, before: func(t *testing.T, home string) {
+			if err := os.MkdirAll(filepath.Join(home, ".local/bin/attractor"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, want: ".local/bin/attractor is a directory: nothing was installed"},
+		"a place that cannot be made": {spoil: none, before: func(t *testing.T, home string) {
+			if err := os.MkdirAll(filepath.Join(home, ".local"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(home, ".local/share"), "")
+		}, want: "share/man/man1/attractor-run.1: nothing was installed", left: ".local/share"},
 		"half an archive": {spoil: func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, archive), read(t, filepath.Join(dir, archive))[:300])
 		}, want: "has the checksum"},
@@ -53,6 +67,9 @@ func TestQ5_InstallScript(t *testing.T) {
 			t.Parallel()
 			home := filepath.Join(t.TempDir(), "a home")
 			vars := append([]string{"HOME=" + home, "PATH=" + toolsWithout(t, c.without)}, c.vars...)
+			if c.before != nil {
+				c.before(t, home)
+			}
 			if c.spoil != nil {
 				mirror := t.TempDir()
 				if err := os.CopyFS(mirror, os.DirFS(dist)); err != nil {
@@ -66,8 +83,8 @@ func TestQ5_InstallScript(t *testing.T) {
 				if err == nil || !strings.Contains(out, c.want) {
 					t.Errorf("got %v, want %q:\n%s", err, c.want, out)
 				}
-				if left := filesBelow(t, home); len(left) > 0 {
-					t.Errorf("installed all the same: %v", left)
+				if left := strings.Join(filesBelow(t, home), " "); left != c.left {
+					t.Errorf("installed all the same: %s", left)
 				}
 				return
 			}
@@ -85,10 +102,10 @@ func TestQ5_InstallScript(t *testing.T) {
 
 // An update replaces a program that runs, and a download that is cut off leaves the one that is there.
 func TestQ5_InstallScriptUpdates(t *testing.T) {
-	peer.Need(t, "curl")
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("the script is for Linux and macOS")
 	}
+	peer.Need(t, "curl")
 	prefix := t.TempDir()
 	vars := []string{"PATH=" + os.Getenv("PATH"), "ATTRACTOR_PREFIX=" + prefix}
 	old := strings.ReplaceAll(stub, "v0.987.0", "v0.986.0")

@@ -40,18 +40,20 @@ type manifest struct {
 // npmPackages writes the directories of the packages below dir, each to be published by npm publish.
 func npmPackages(dir string, list []archive) error {
 	platforms := map[string]string{}
+	var license []byte
 	for _, a := range list {
 		m := newManifest("attractor-"+nodeOS(a.os)+"-"+nodeCPU(a.arch), a.version)
 		m.Description = "The programs of attractor for " + a.os + "/" + a.arch
 		m.OS, m.CPU, m.Preferred = []string{nodeOS(a.os)}, []string{nodeCPU(a.arch)}, true
-		programs, err := a.programs()
-		if err != nil {
+		files := map[string][]byte{}
+		if err := a.read(func(name string, content []byte) {
+			if name = place(name); name != "" {
+				files[name] = content
+			}
+		}); err != nil {
 			return err
 		}
-		files := map[string][]byte{}
-		for name, program := range programs {
-			files["bin/"+name] = program
-		}
+		license = files["LICENSE"]
 		if err := npmPackage(dir, m, files); err != nil {
 			return err
 		}
@@ -60,7 +62,18 @@ func npmPackages(dir string, list []archive) error {
 	m := newManifest("attractor", list[0].version)
 	m.Description = "Run coding agents that a program or a person controls at every step"
 	m.Engines, m.Bin, m.Optional = map[string]string{"node": ">=18"}, map[string]string{"attractor": "attractor.js"}, platforms
-	return npmPackage(dir, m, map[string][]byte{"attractor.js": npmLauncher, "README.md": npmReadme})
+	return npmPackage(dir, m, map[string][]byte{"attractor.js": npmLauncher, "README.md": npmReadme, "LICENSE": license})
+}
+
+// place returns where a file of an archive is in the package of its platform, or "" for none.
+func place(name string) string {
+	switch strings.TrimSuffix(name, ".exe") {
+	case "attractor", "attractor-env":
+		return "bin/" + name
+	case "LICENSE", "licenses.txt":
+		return name
+	}
+	return ""
 }
 
 func newManifest(name, version string) manifest {
@@ -107,12 +120,17 @@ func nodeCPU(goarch string) string {
 	return goarch
 }
 
-// npmPublishing returns the commands that publish the packages: those of the platforms first, because the other one needs them.
+// npmPublishing returns the commands that publish the packages: those of the platforms first, because the other one needs them. A candidate
+// does not become what npm installs by default.
 func npmPublishing(dir string, list []archive) string {
 	var b strings.Builder
-	for _, a := range list {
-		fmt.Fprintf(&b, "  npm publish %s\n", filepath.Join(dir, "attractor-"+nodeOS(a.os)+"-"+nodeCPU(a.arch)))
+	publish := "  npm publish"
+	if strings.Contains(list[0].version, "-") {
+		publish += " --tag next"
 	}
-	fmt.Fprintf(&b, "  npm publish %s\n", filepath.Join(dir, "attractor"))
+	for _, a := range list {
+		fmt.Fprintf(&b, "%s %s\n", publish, filepath.Join(dir, "attractor-"+nodeOS(a.os)+"-"+nodeCPU(a.arch)))
+	}
+	fmt.Fprintf(&b, "%s %s\n", publish, filepath.Join(dir, "attractor"))
 	return b.String()
 }

@@ -30,7 +30,15 @@ func packages(out io.Writer, dist, url string) error {
 	if err := formula(filepath.Join(brew, "attractor.rb"), url, list); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "To publish the packages, when the release is public:\n\n%s  cp %s Formula/ (in a clone of the tap, attractor-go/homebrew-tap; commit and push it)\n",
-		npmPublishing(npm, list), filepath.Join(brew, "attractor.rb"))
+	file, err := filepath.Abs(filepath.Join(brew, "attractor.rb"))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, `To publish the packages, when the release is public:
+
+%s
+  git clone https://github.com/attractor-go/homebrew-tap && cd homebrew-tap && mkdir -p Formula
+  cp %s Formula/ && git add Formula && git commit -m "attractor %s" && git push
+`, npmPublishing(npm, list), file, list[0].version)
 	return err
 }

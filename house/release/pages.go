@@ -16,7 +16,8 @@ import (
 )
 
 // pages writes the manual and the completions of attractor below a directory, which .goreleaser.yaml puts into the archives: man/*.1,
-// completions/attractor.bash, _attractor for zsh, and attractor.fish. The manual has the date of the commit that is checked out.
+// completions/attractor.bash, _attractor for zsh, attractor.fish, and licenses.txt. The manual has the date of the commit that is checked
+// out. The working directory is the top of the repository.
 func pages(ctx context.Context, dir string) error {
 	printed, err := (&release{}).git(ctx, ".", "log", "-1", "--format=%ct")
 	if err != nil {
@@ -28,7 +29,14 @@ func pages(ctx context.Context, dir string) error {
 	}
 	date := time.Unix(seconds, 0).UTC()
 	man, completions := filepath.Join(dir, "man"), filepath.Join(dir, "completions")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(man, 0o777), os.MkdirAll(completions, 0o777)); err != nil {
+	if err := errors.Join(os.RemoveAll(man), os.RemoveAll(completions), os.MkdirAll(man, 0o777), os.MkdirAll(completions, 0o777)); err != nil {
+		return err
+	}
+	text, err := notices(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "licenses.txt"), []byte(text), 0o666); err != nil {
 		return err
 	}
 	root := cli.Command()

@@ -68,7 +68,7 @@ func (r *release) checkChangelog() error {
 	}
 	number := strings.TrimPrefix(r.version, "v")
 	if !regexp.MustCompile(`(?m)^## ` + regexp.QuoteMeta(number) + ` - \d{4}-\d\d-\d\d$`).Match(data) {
-		return fmt.Errorf(`CHANGELOG.md has no heading "## %s - YYYY-MM-DD": rename "## Unreleased", put a new one above it, and commit that`, number)
+		return fmt.Errorf(`CHANGELOG.md has no heading "## %s - YYYY-MM-DD": give the heading of this version its date, and commit that`, number)
 	}
 	return nil
 }

@@ -19,9 +19,7 @@ func newFleet() *cobra.Command {
 		Use:   "fleet <command> [flags]",
 		Short: "Run many tasks, here or on many machines",
 		Long: `Fleet runs many tasks, each a session of its own: those of a file on this machine, or those of a queue on many machines. It runs the program
-attractor-fleet, which is installed separately:
-
-  ` + version.Install("fleet/cmd/"+fleetProgram) + `
+attractor-fleet, which is installed separately, in the version of this program. If it is missing, the command says how.
 
 attractor fleet --help lists its commands.`,
 		Example: `  attractor fleet batch tasks.jsonl --yes

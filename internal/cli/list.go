@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -35,7 +36,7 @@ func (l *list) String() string {
 }
 
 // Type implements [pflag.Value].
-func (*list) Type() string { return "stringArray" }
+func (*list) Type() string { return "stringArray" } // cobra completes flags with Array in it again
 
 // Append implements [pflag.SliceValue].
 func (l *list) Append(value string) error {
@@ -45,9 +46,9 @@ func (l *list) Append(value string) error {
 
 // Replace implements [pflag.SliceValue].
 func (l *list) Replace(values []string) error {
-	*l.values = values
+	*l.values = slices.Clone(values)
 	return nil
 }
 
 // GetSlice implements [pflag.SliceValue].
-func (l *list) GetSlice() []string { return *l.values }
+func (l *list) GetSlice() []string { return slices.Clone(*l.values) }

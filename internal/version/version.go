@@ -43,5 +43,5 @@ func install(info *debug.BuildInfo, dir string) string {
 		before, program, _ := strings.Cut(dir, "/")
 		in, rest = "-C "+before+" ", program
 	}
-	return "go " + in + "install ./" + rest + " (in a clone of https://" + module + ")"
+	return "go " + in + "install ./" + rest + "  # in a clone of https://" + module
 }

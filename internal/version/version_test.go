@@ -21,14 +21,14 @@ func TestX10_InstallsTheSameVersion(t *testing.T) {
 			deps: []*debug.Module{{Path: "github.com/spf13/cobra", Version: "v1.0.0"}, {Path: module, Version: "v0.1.1"}},
 			dir:  "cmd/attractor-env", want: "go install github.com/attractor-go/attractor/cmd/attractor-env@v0.1.1"},
 		"a commit": {main: debug.Module{Path: module, Version: "v0.1.1-0.20261128101112-0123456789ab"}, dir: "cmd/attractor-env",
-			want: "go install ./cmd/attractor-env (in a clone of https://github.com/attractor-go/attractor)"},
+			want: "go install ./cmd/attractor-env  # in a clone of https://github.com/attractor-go/attractor"},
 		"changes": {main: debug.Module{Path: module, Version: "v0.1.0+dirty"}, dir: "fleet/cmd/attractor-fleet",
-			want: "go -C fleet install ./cmd/attractor-fleet (in a clone of https://github.com/attractor-go/attractor)"},
+			want: "go -C fleet install ./cmd/attractor-fleet  # in a clone of https://github.com/attractor-go/attractor"},
 		"a clone of the library": {main: debug.Module{Path: "example.com/bot"},
 			deps: []*debug.Module{{Path: module, Version: "v0.1.1", Replace: &debug.Module{Path: "../attractor"}}},
-			dir:  "cmd/attractor-env", want: "go install ./cmd/attractor-env (in a clone of https://github.com/attractor-go/attractor)"},
+			dir:  "cmd/attractor-env", want: "go install ./cmd/attractor-env  # in a clone of https://github.com/attractor-go/attractor"},
 		"nothing is known": {dir: "cmd/attractor",
-			want: "go install ./cmd/attractor (in a clone of https://github.com/attractor-go/attractor)"},
+			want: "go install ./cmd/attractor  # in a clone of https://github.com/attractor-go/attractor"},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {

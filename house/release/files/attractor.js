@@ -2,6 +2,7 @@
 // Runs the program for this platform, which is in a package of its own.
 "use strict";
 const { spawn } = require("node:child_process");
+const { closeSync, openSync } = require("node:fs");
 const { constants } = require("node:os");
 
 const name = `@attractor-go/attractor-${process.platform}-${process.arch}`;
@@ -18,7 +19,12 @@ try {
 
 // The program decides what a signal means. What a terminal sends has reached it already, and twice means something else.
 // The handlers are there before the program, so that no signal ends this process alone.
-const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+let onTerminal = true;
+try {
+  closeSync(openSync("/dev/tty"));
+} catch {
+  onTerminal = false;
+}
 let child;
 for (const signal of ["SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"]) {
   process.on(signal, () => {
