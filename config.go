@@ -24,9 +24,9 @@ import (
 // Config says what a session is. The zero value is a session in the current directory, with the
 // provider whose key is in the environment, which may read and nothing else.
 //
-// A session that is resumed or forked keeps what is left empty: its directory or the machine behind its
-// EnvCommand, its model, fallbacks and profile, its AddDirs, and plan mode. What is not empty counts
-// from then on. Its Budget covers all that it has spent.
+// For a session that is resumed or forked, an empty field means: as before. That holds for its directory
+// or the machine behind its EnvCommand, its model, effort, fallbacks, profile and dialect, its AddDirs,
+// and plan mode. What is not empty counts from then on. Its Budget covers all that it has spent.
 type Config struct {
 	// Dir is the working directory. Empty means the current one.
 	Dir string

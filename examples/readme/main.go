@@ -19,7 +19,7 @@ import (
 func main() {
 	ctx := context.Background()
 	session, err := attractor.Open(ctx, attractor.Config{Budget: agent.Budget{USD: 2},
-		Allow: []string{"Edit(./**)", "Bash(sh sum_test.sh)"}}) // reading needs no rule
+		Allow: []string{"Edit(./**)", "Bash(sh sum_test.sh)"}}) // reading the project needs no rule
 	if err != nil {
 		log.Fatal(err)
 	}
