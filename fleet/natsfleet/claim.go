@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/journal"
@@ -193,7 +195,8 @@ func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, e
 	if queued.seq != meta.Sequence.Stream {
 		return s, err
 	}
-	if _, err := t.put(ctx, taskSubject(id, specKind), m.Data, 0, 0); err != nil && !errors.Is(err, errChanged) {
+	writing := cmp.Or(m.Header.Get(jetstream.MsgIDHeader), nuid.Next()) // of the submission, which thereby knows that the task is new
+	if _, err := t.putAs(ctx, writing, taskSubject(id, specKind), m.Data, 0, 0); err != nil && !errors.Is(err, errChanged) {
 		return s, err
 	}
 	return t.load(ctx, id)

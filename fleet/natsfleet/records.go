@@ -81,10 +81,14 @@ func (r *records) get(ctx context.Context, subject string) (record, error) {
 //
 // An acknowledgement can get lost, and so can a request: each attempt looks whether one before has written.
 func (r *records) put(ctx context.Context, subject string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
+	return r.putAs(ctx, nuid.Next(), subject, data, after, ttl)
+}
+
+// putAs is put with a name for the writing that others may know.
+func (r *records) putAs(ctx context.Context, writing, subject string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
 	if most := r.nc.MaxPayload() - 1024; int64(len(data)) > most {
 		return 0, fmt.Errorf("%s has %d bytes; the server takes %d", subject, len(data), most)
 	}
-	writing := nuid.Next()
 	return call(ctx, func(ctx context.Context) (uint64, error) {
 		m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
 		m.Header.Set(jetstream.MsgIDHeader, writing)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/journal"
@@ -70,6 +71,7 @@ func (t *tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 	if most := t.nc.MaxPayload() - 4096; int64(len(text)) > most {
 		return s, false, fmt.Errorf("fleet: task %s has %d bytes; at most %d go, so put long texts into the repository: %w", task.ID, len(text), most, fs.ErrInvalid)
 	}
+	writing := nuid.Next() // also by a worker that finds the task in the queue before this call has written it
 	for {
 		state, err := t.load(ctx, task.ID)
 		switch {
@@ -77,22 +79,21 @@ func (t *tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 			return s, false, fmt.Errorf("task %s: %w", task.ID, fleet.ErrDifferent)
 		case err == nil:
 			s, _, err = t.view(ctx, state)
-			return s, isNew, err
+			return s, state.spec.writing == writing, err
 		case !errors.Is(err, fs.ErrNotExist):
 			return s, false, err
 		}
-		if err := t.enqueue(ctx, task.ID, text); err != nil {
+		if err := t.enqueue(ctx, writing, task.ID, text); err != nil {
 			return s, false, err
 		}
-		_, err = t.put(ctx, taskSubject(task.ID, specKind), text, 0, 0)
-		if isNew = err == nil; err != nil && !errors.Is(err, errChanged) {
+		if _, err := t.putAs(ctx, writing, taskSubject(task.ID, specKind), text, 0, 0); err != nil && !errors.Is(err, errChanged) {
 			return s, false, err
 		}
 	}
 }
 
 // enqueue adds a task to the queue, unless it is there.
-func (t *tasks) enqueue(ctx context.Context, id string, text []byte) error {
+func (t *tasks) enqueue(ctx context.Context, writing, id string, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	q := &records{t.account, t.queue}
@@ -110,6 +111,7 @@ func (t *tasks) enqueue(ctx context.Context, id string, text []byte) error {
 			return err
 		}
 		m := &nats.Msg{Subject: queuePrefix + token(id), Data: text, Header: nats.Header{}}
+		m.Header.Set(jetstream.MsgIDHeader, writing)
 		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
 		if t.limits.MaxQueued > 0 { // then nobody else may have added one meanwhile
 			m.Header.Set(jetstream.ExpectedLastSeqHeader, strconv.FormatUint(last, 10))

@@ -163,7 +163,7 @@ func TestP3_SubmissionThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	tasks := host(t, nil, one(0, 1)).tasks("one")
 	text := []byte(`{"id":"a","tenant":"one","prompt":"p"}`)
-	if err := tasks.enqueue(t.Context(), "a", text); err != nil {
+	if err := tasks.enqueue(t.Context(), "another call", "a", text); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
@@ -173,13 +173,16 @@ func TestP3_SubmissionThatBreaksOff(t *testing.T) {
 	if c.Task().Prompt != "p" || stateOf(t, tasks, "a").State != fleet.Running {
 		t.Errorf("claimed %+v", c.Task())
 	}
+	if s, err := tasks.load(t.Context(), "a"); err != nil || s.spec.writing != "another call" { // which thereby reports that the task is new
+		t.Errorf("the task is written as %q, %v", s.spec.writing, err)
+	}
 	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a", Prompt: "p"}); err != nil || isNew || s.State != fleet.Running {
 		t.Errorf("the same again: %+v, %v, %v", s, isNew, err)
 	}
 	finish(t, c)
 
 	// The same submission completes it, too, although the tenant is at its limit.
-	if err := tasks.enqueue(t.Context(), "b", []byte(`{"id":"b","tenant":"one","prompt":"p"}`)); err != nil {
+	if err := tasks.enqueue(t.Context(), "another call", "b", []byte(`{"id":"b","tenant":"one","prompt":"p"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "b", Prompt: "p"}); err != nil || !isNew || s.State != fleet.Queued {

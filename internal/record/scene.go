@@ -22,7 +22,7 @@ import (
 //go:embed project
 var project embed.FS
 
-// pace says how fast a scene plays.
+// pace says how fast a scene plays. The zero value, for tests, plays as fast as it can, and lets commands wait for the person.
 type pace struct {
 	key   time.Duration // between two keys
 	word  time.Duration // between two pieces of the model's answers
@@ -30,7 +30,7 @@ type pace struct {
 	read  float64       // multiplies the pauses in which somebody reads
 }
 
-// watched is the pace for people. The zero value is that for tests.
+// watched is the pace for people.
 func watched() pace {
 	return pace{35 * time.Millisecond, 60 * time.Millisecond, 500 * time.Millisecond, 1}
 }
@@ -72,12 +72,15 @@ func call(name string, args ...string) fakellm.Call {
 	return fakellm.Call{Name: name, Args: raw}
 }
 
-// model returns the scripted model.
-func model(p pace) fakellm.Model {
+// model returns the scripted model. It applies the brake before the answers whose commands have to run until the person has done something.
+func model(p pace, b brake) fakellm.Model {
 	return func(r *fakellm.Request) fakellm.Turn {
 		time.Sleep(p.think)
 		script := answers()
 		n := r.Turn()
+		if n == 2 || n == 4 {
+			b.apply()
+		}
 		if n >= len(script) {
 			return fakellm.Turn{Text: "The script is over."}
 		}
@@ -107,12 +110,19 @@ func since(messages []llm.Message) string {
 
 // play plays the scene in a directory and returns what the terminal showed.
 func play(ctx context.Context, temp string, p pace) (*film, error) {
-	server := httptest.NewServer(fakellm.New(model(p), fakellm.Options{Delay: p.word}))
-	defer server.Close()
 	dir, bin := filepath.Join(temp, "slug"), filepath.Join(temp, "bin")
 	if err := build(ctx, bin); err != nil {
 		return nil, err
 	}
+	b := brake("")
+	if p == (pace{}) {
+		var err error
+		if b, err = newBrake(bin); err != nil {
+			return nil, err
+		}
+	}
+	server := httptest.NewServer(fakellm.New(model(p, b), fakellm.Options{Delay: p.word}))
+	defer server.Close()
 	files, err := fs.Sub(project, "project")
 	if err != nil {
 		return nil, err
@@ -127,7 +137,7 @@ func play(ctx context.Context, temp string, p pace) (*film, error) {
 	}
 	defer t.close()
 	c := newCamera(t)
-	err = perform(&actor{t, p})
+	err = perform(&actor{t, p, b})
 	film, filmErr := c.stop()
 	if err == nil {
 		err = filmErr
@@ -151,15 +161,16 @@ func leave(t *terminal) error {
 
 // perform is what the person at the terminal does.
 func perform(a *actor) error {
-	const works = "[⠀-⣿] shell sh slug_test.sh · 1s" // the live line when the test has run for a second
+	const works = `[⠀-⣿] shell sh slug_test.sh · \d+s`             // the live line when the test has run for a second
+	const sent = `> Add a case for an empty title\.\n(.*\n)*> *\n` // the person's line, and again an empty one
 	return first(
 		a.expect("\\$", 1), a.wait(1),
 		a.line("attractor chat --mode accept-edits --check 'sh slug_test.sh'"), a.expect("/help", 1), a.wait(0.7),
 		a.line("sh slug_test.sh fails. Find out why and fix it."), a.expect("Allow it\\?", 1), a.wait(2.5),
 		a.line("a"), a.expect("Words are joined", 1),
-		a.keys("Add a case for an empty title."), a.expect("\\+ .*tr -cs", 1), a.enter, // while the test runs
+		a.keys("Add a case for an empty title."), a.expect("\\+ .*tr -cs", 1), a.enter, a.expect(sent, 1), a.release, // while the test runs
 		a.expect("sed 's", 1), a.expect("check \"\" \"\"", 1), a.expect(works, 1), a.wait(0.3),
-		a.kill(), a.expect("Killed", 1), a.wait(1.2),
+		a.kill(), a.expect("Killed", 1), a.release, a.wait(1.2),
 		a.line("# That was kill -9, in another terminal."), a.wait(0.5),
 		a.line("attractor chat --continue --yes --check 'sh slug_test.sh'"), a.expect("checks: verified", 1), a.wait(1),
 	)
@@ -177,9 +188,12 @@ func first(steps ...func() error) error {
 
 // actor types at a terminal.
 type actor struct {
-	t    *terminal
-	pace pace
+	t     *terminal
+	pace  pace
+	brake brake
 }
+
+func (a *actor) release() error { return a.brake.release() }
 
 func (a *actor) expect(pattern string, times int) func() error {
 	return func() error { return a.t.expect(pattern, times) }
