@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -250,7 +251,8 @@ func TestN5_DamagedJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data[len(data)-1000] ^= 1 // in one of the last lines
+	last := bytes.LastIndexByte(data[:len(data)-1], '\n')
+	data[bytes.LastIndexByte(data[:last], '\n')+1] ^= 1 // the brace of the line before the last
 	if err := os.WriteFile(files[0], data, 0o600); err != nil {
 		t.Fatal(err)
 	}
