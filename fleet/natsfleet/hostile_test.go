@@ -16,6 +16,7 @@ import (
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/await"
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -320,7 +321,7 @@ func TestP9_OtherCredentials(t *testing.T) {
 	if _, err := Open(ctx, s.URL(), OpenOptions{Token: operatorToken}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
-	if _, err := Open(t.Context(), "nats://"+freeAddress(t), OpenOptions{Token: token}); err == nil || !strings.Contains(err.Error(), "no server answers") {
+	if _, err := Open(t.Context(), "nats://"+peer.Address(t).String(), OpenOptions{Token: token}); err == nil || !strings.Contains(err.Error(), "no server answers") {
 		t.Errorf("no server: %v", err)
 	}
 }

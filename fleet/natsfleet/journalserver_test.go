@@ -15,6 +15,7 @@ import (
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/await"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // journalServer runs a server for the tests of journals.
@@ -95,23 +96,16 @@ func journalsOf(t testing.TB, a *account) *journals {
 func threeServers(t testing.TB, sync time.Duration) []*journalServer {
 	t.Helper()
 	var routes []*url.URL
-	var ports []int
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		ports, routes = append(ports, port), append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+	var at []*net.TCPAddr
+	for i := range 3 {
+		at = append(at, peer.Address(t))
+		routes = append(routes, &url.URL{Scheme: "nats", Host: at[i].String()})
 	}
 	servers := make([]*journalServer, 3)
 	dir := t.TempDir()
 	for i := range servers {
 		servers[i] = &journalServer{t: t, options: &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: -1, StoreDir: fmt.Sprint(dir, "/", i), SyncInterval: sync,
-			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]}, Routes: routes}}
+			Cluster: server.ClusterOpts{Name: "c", Host: at[i].IP.String(), Port: at[i].Port}, Routes: routes}}
 	}
 	for _, s := range servers {
 		o := *s.options // the server changes its own

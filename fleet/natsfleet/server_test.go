@@ -11,20 +11,10 @@ import (
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/await"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 const operatorToken = "the operator's secret of the tests"
-
-// freeAddress returns an address of this machine that nobody listened to a moment ago.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // testConfig returns the configuration of a server that listens, with tenants a and b.
 func testConfig(t *testing.T) Config {
@@ -59,9 +49,9 @@ func replicaConfigs(t *testing.T) []Config {
 	var routes []string
 	for i := range all {
 		all[i] = testConfig(t)
-		routes = append(routes, freeAddress(t))
+		routes = append(routes, peer.Address(t).String())
 		all[i].Name, all[i].Replicas, all[i].Cluster = fmt.Sprint("server-", i), 3, &Cluster{Name: "test", Listen: routes[i]}
-		all[i].Listen = freeAddress(t)
+		all[i].Listen = peer.Address(t).String()
 	}
 	for i := range all {
 		all[i].Cluster.Routes = routes

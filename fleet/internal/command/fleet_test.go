@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,14 +32,10 @@ type fleetHome struct {
 func newFleet(t *testing.T) *fleetHome {
 	t.Helper()
 	h := &fleetHome{home: newHome(t, nil)}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	if out := h.run("init", "fleet.json", "--listen", l.Addr().String()); out.code != 0 {
+	if out := h.run("init", "fleet.json", "--listen", peer.Address(t).String()); out.code != 0 {
 		t.Fatalf("%+v", out)
 	}
+	var err error
 	if h.config, err = natsfleet.ParseConfig([]byte(h.read("fleet.json"))); err != nil {
 		t.Fatal(err)
 	}
