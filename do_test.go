@@ -14,13 +14,13 @@ func TestT1_Do(t *testing.T) {
 	type answer struct {
 		Number int `json:"number" jsonschema:"the answer"`
 	}
-	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("read_file", `{"file_path":"notes.txt"}`)}}, fakellm.Turn{Text: `{"number":42}`})
+	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("read_file", `{"file_path":"notes.txt"}`)}}, fakellm.Turn{Text: "It is 42."}, fakellm.Turn{Text: `{"number":42}`})
 	o.write("notes.txt", "The answer is 42.\n")
 	c := o.config()
 	asked := false
 	c.Options = func(*agent.Options) { asked = true }
 	got, result, err := attractor.Do[answer](t.Context(), c, "What is the answer?")
-	if err != nil || got.Number != 42 || result.Turns != 2 || !asked {
+	if err != nil || got.Number != 42 || result.Turns != 3 || !asked {
 		t.Errorf("%+v, %+v, %v; its own options were asked: %v", got, result, err, asked)
 	}
 
