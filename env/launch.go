@@ -19,6 +19,11 @@ type Launch struct {
 	// Terminal reports that the command has a terminal of its own. Without one it still belongs to this process's terminal session,
 	// unless the program makes it a new one. Changing Terminal has no effect.
 	Terminal bool
+	// Thread, when set by LocalOptions.Launch, is called on the thread that starts the program, right before. The thread serves nothing
+	// else and ends soon, so what Thread does to it, such as restricting it by Landlock, holds for the program and what that starts
+	// alone. It may be called again if the program could not be started at the best level of containment. On Linux only; elsewhere the
+	// command is refused with an error that wraps errors.ErrUnsupported.
+	Thread func() error
 	// Ended, when set by LocalOptions.Launch, is called once: when the started program has ended, before Process.Wait returns, or when it
 	// could not be started. It must not take long: after a second nobody waits for it.
 	Ended func()

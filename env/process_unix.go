@@ -66,20 +66,20 @@ type process struct {
 	closing  func() error // calls endAgain once
 }
 
-// command returns the exec.Cmd of a command, and the function to call when it has ended. The caller closes its ExtraFiles.
-func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, func(), error) {
+// command returns the exec.Cmd of a command, and how it is launched. The caller closes its ExtraFiles.
+func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, Launch, error) {
 	launch := Launch{Args: l.limits.wrap(shellArgs(l.shell, c.Script)), Dir: dir, Terminal: c.TTY != nil,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
 	if l.launch != nil {
 		var err error
 		if launch, err = l.launched(ctx, launch); err != nil {
-			return nil, nil, err
+			return nil, launch, err
 		}
 	}
 	cmd := exec.Command(launch.Args[0], launch.Args[1:]...)
 	cmd.Dir, cmd.ExtraFiles = launch.Dir, launch.Files
 	cmd.Env = append([]string{}, launch.Env...) // not nil, which would mean this process's whole environment
-	return cmd, launch.Ended, nil
+	return cmd, launch, nil
 }
 
 // launched calls LocalOptions.Launch and waits for it until ctx ends.
@@ -127,11 +127,11 @@ func tellEnded(ended func()) {
 
 // start runs a command that has been checked.
 func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process, error) {
-	cmd, ended, err := l.command(ctx, dir, c)
+	cmd, launch, err := l.command(ctx, dir, c)
 	if err != nil {
 		return nil, err
 	}
-	launched := cmd.ExtraFiles
+	launched, ended := cmd.ExtraFiles, launch.Ended
 	p := &process{
 		id: id, cmd: cmd, grace: l.grace, settle: l.settle, ended: ended,
 		reaped: make(chan struct{}), done: make(chan struct{}),
@@ -150,7 +150,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	theirs, err := wire(c)
 	if err == nil {
 		p.began = time.Now()
-		p.cmd, p.tree, err = l.level.Start(cmd, c.TTY != nil, p.reaped)
+		p.cmd, p.tree, err = l.level.Start(cmd, c.TTY != nil, p.reaped, launch.Thread)
 	}
 	// The child has its own copies; ours would keep the pipes from ever ending.
 	err = errors.Join(err, closeAll(theirs))

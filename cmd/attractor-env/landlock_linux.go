@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/landlock"
 )
 
 // paths is a flag that can be repeated.
@@ -41,7 +42,7 @@ func runLandlock(args []string) (code int, err error) {
 		return exitUsage, errors.New("it needs --filter DESCRIPTOR and, after --, a command")
 	}
 	return become(flags.Args(), *given, func() error {
-		return errors.Join(confine(read, write), dropCapabilities(), installFilter(*filter))
+		return errors.Join(confine(read, write), landlock.DropCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN), installFilter(*filter))
 	})
 }
 
@@ -62,129 +63,27 @@ func become(args []string, variables int, confine func() error) (code int, err e
 	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, args, environment))
 }
 
-const (
-	reading = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	ofFiles = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
-
-	// minimumABI is the first version of Landlock that can forbid to truncate files.
-	minimumABI = 3
-)
-
-// rights returns the attributes of a ruleset that handles all that a version of Landlock knows.
-func rights(abi uintptr) unix.LandlockRulesetAttr {
-	attr := unix.LandlockRulesetAttr{Access_fs: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV - 1} // all before it
-	if abi >= 5 {
-		attr.Access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	}
-	if abi >= 6 {
-		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
-	}
-	return attr
-}
-
 // confine confines the thread to the paths.
 func confine(read, write []string) error {
-	abi, err := landlockABI()
+	abi, err := landlock.ABI()
+	if err == nil && abi < landlock.Truncating {
+		err = fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.2)", abi, landlock.Truncating)
+	}
 	if err != nil {
 		return err
 	}
-	if abi < minimumABI {
-		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.2)", abi, minimumABI)
-	}
-	attr := rights(abi)
-	size := unsafe.Sizeof(attr)
-	if abi < 4 {
-		size = unsafe.Sizeof(attr.Access_fs)
-	} else if abi < 6 {
-		size = unsafe.Offsetof(attr.Scoped)
-	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
-	if errno != 0 {
-		return os.NewSyscallError("landlock_create_ruleset", errno)
-	}
+	var rules []landlock.Rule
 	for _, name := range read {
-		if err := allow(fd, name, attr.Access_fs&reading); err != nil {
-			return err
-		}
+		rules = append(rules, landlock.Rule{Path: name, Rights: landlock.Read})
 	}
 	for _, name := range write {
-		if err := allow(fd, name, attr.Access_fs&^devices); err != nil {
-			return err
-		}
+		rules = append(rules, landlock.Rule{Path: name, Rights: landlock.Write})
 	}
-	return restrict(fd)
-}
-
-// landlockABI returns the version of Landlock that the kernel has.
-func landlockABI() (uintptr, error) {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0, fmt.Errorf("this kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and landlock in the kernel parameter lsm): %w", errno)
-	}
-	return abi, nil
-}
-
-// restrict confines the thread to a ruleset, which it closes.
-func restrict(ruleset uintptr) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return os.NewSyscallError("prctl", err)
-	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
-		return os.NewSyscallError("landlock_restrict_self", errno)
-	}
-	return os.NewSyscallError("close", unix.Close(int(ruleset)))
-}
-
-// allow adds a rule for a directory and everything in it, or for a file. One that does not exist needs no rule.
-func allow(ruleset uintptr, name string, access uint64) error {
-	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return nil
-	}
+	ruleset, err := landlock.New(abi, rules)
 	if err != nil {
-		return &os.PathError{Op: "open", Path: name, Err: err}
+		return err
 	}
-	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil {
-		return errors.Join(&os.PathError{Op: "stat", Path: name, Err: err}, unix.Close(fd))
-	}
-	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= ofFiles
-	}
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 {
-		return errors.Join(&os.PathError{Op: "landlock_add_rule", Path: name, Err: errno}, unix.Close(fd))
-	}
-	return unix.Close(fd)
-}
-
-// dropCapabilities takes from root all capabilities but those with which it uses files of other users, as soon as it executes a program.
-func dropCapabilities() error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	for c := uintptr(0); ; c++ {
-		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
-		if err != nil {
-			break // there are no more
-		}
-		if held == 0 || c == unix.CAP_DAC_OVERRIDE || c == unix.CAP_FOWNER || c == unix.CAP_CHOWN {
-			continue
-		}
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
-			return os.NewSyscallError("prctl PR_CAPBSET_DROP", err)
-		}
-	}
-	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var caps [2]unix.CapUserData
-	if err := unix.Capget(&head, &caps[0]); err != nil {
-		return os.NewSyscallError("capget", err)
-	}
-	caps[0].Inheritable, caps[1].Inheritable = 0, 0
-	return os.NewSyscallError("capset", unix.Capset(&head, &caps[0]))
+	return errors.Join(landlock.Restrict(ruleset), ruleset.Close())
 }
 
 // installFilter installs the filter of system calls that a file holds.
@@ -197,15 +96,5 @@ func installFilter(fd int) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	const size = int(unsafe.Sizeof(unix.SockFilter{}))
-	if len(data) == 0 || len(data)%size != 0 {
-		return fmt.Errorf("the filter has %d bytes, which is not a number of instructions", len(data))
-	}
-	program := unix.SockFprog{Len: uint16(len(data) / size), Filter: (*unix.SockFilter)(unsafe.Pointer(&data[0]))}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
-	runtime.KeepAlive(data)
-	if errno != 0 {
-		return os.NewSyscallError("seccomp", errno)
-	}
-	return nil
+	return landlock.Filter(data)
 }

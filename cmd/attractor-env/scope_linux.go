@@ -5,14 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/attractor-go/attractor/internal/landlock"
 )
-
-// scopeABI is the first version of Landlock that can keep abstract Unix sockets from a command.
-const scopeABI = 6
 
 // runScope becomes a command that cannot connect to the abstract Unix sockets of other commands and of the machine. It has the variables of
 // --environ.
@@ -31,17 +26,16 @@ func runScope(args []string) (code int, err error) {
 
 // scope confines the thread to abstract sockets of its own.
 func scope() error {
-	abi, err := landlockABI()
+	abi, err := landlock.ABI()
 	if err != nil {
 		return err
 	}
-	if abi < scopeABI {
-		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.12)", abi, scopeABI)
+	if abi < landlock.Scoped {
+		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.12)", abi, landlock.Scoped)
 	}
-	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return os.NewSyscallError("landlock_create_ruleset", errno)
+	ruleset, err := landlock.NewScoped(abi)
+	if err != nil {
+		return err
 	}
-	return restrict(fd)
+	return errors.Join(landlock.Restrict(ruleset), ruleset.Close())
 }

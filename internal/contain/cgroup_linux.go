@@ -143,7 +143,7 @@ func (c *cgroups) probe(shell string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := leaf.start(cmd); err != nil {
+	if err := leaf.toStart(cmd, nil)(); err != nil {
 		return errors.Join(err, stdin.Close())
 	}
 	members, listErr := leaf.members()
@@ -178,7 +178,7 @@ func (c *cgroups) limit(wanted Limits, mounts mountinfo) Limits {
 }
 
 // start starts a command in a new cgroup.
-func (c *cgroups) start(cmd *exec.Cmd, id string) (Tree, error) {
+func (c *cgroups) start(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
 	leaf, err := c.makeLimited(id)
 	if leaf == nil {
 		return nil, err // a nil *leaf would be a Tree that is not nil
@@ -186,7 +186,7 @@ func (c *cgroups) start(cmd *exec.Cmd, id string) (Tree, error) {
 	if err != nil {
 		return leaf, err
 	}
-	return leaf, leaf.more.apart(func() error { return leaf.start(cmd) })
+	return leaf, leaf.more.apart(before != nil, leaf.toStart(cmd, before))
 }
 
 // makeLimited makes a cgroup with the limits of a command. The caller closes one that comes with an error.
@@ -208,13 +208,14 @@ func controllers(dir string) (n int) {
 	return n
 }
 
-// start starts a command in the cgroup. The kernel creates the process there, so it is never outside.
-func (l *leaf) start(cmd *exec.Cmd) error {
+// toStart returns a function that starts a command in the cgroup, after before. The kernel creates the process there, so it is never
+// outside.
+func (l *leaf) toStart(cmd *exec.Cmd, before func() error) func() error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(l.held.Fd())
-	return cmd.Start()
+	return toStart(cmd, before)
 }
 
 // gone reports whether an error says that a cgroup or a process no longer exists.

@@ -110,7 +110,7 @@ func newCommand(t *testing.T, script string, session bool) *command {
 // start starts the command at a level.
 func (c *command) start(t *testing.T, v Level) Tree {
 	t.Helper()
-	cmd, tree, err := v.Start(c.Cmd, c.SysProcAttr.Setsid, c.reaped)
+	cmd, tree, err := v.Start(c.Cmd, c.SysProcAttr.Setsid, c.reaped, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 			if exit, printed := c.end(t, tree); exit.ExitStatus() != 0 || printed != "out\n" {
 				t.Errorf("%s: %v, %q", name, exit, printed)
 			}
-			if _, _, err := v.Start(newCommand(t, "echo \x00", session).Cmd, session, nil); err == nil {
+			if _, _, err := v.Start(newCommand(t, "echo \x00", session).Cmd, session, nil, nil); err == nil {
 				t.Error("a command that cannot start at any level is not an error")
 			}
 			if err := v.Close(true); err != nil {
@@ -201,7 +201,7 @@ func liveLeaf(t *testing.T, script string) (*leaf, *exec.Cmd) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.start(cmd); err != nil {
+	if err := l.toStart(cmd, nil)(); err != nil {
 		t.Fatal(errors.Join(err, l.Close()))
 	}
 	if _, err := out.Read(make([]byte, 1)); err != nil {
@@ -255,7 +255,7 @@ func TestD4_CgroupsBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	below := exec.Command("sleep", "1000")
-	if err := inner.start(below); err != nil {
+	if err := inner.toStart(below, nil)(); err != nil {
 		t.Fatal(err)
 	}
 	if left := l.Left(); len(left) != 2 {

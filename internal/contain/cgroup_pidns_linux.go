@@ -58,7 +58,7 @@ func (r *cgroupPIDNS) probe(shell string) error {
 		return err
 	}
 	cmd := exec.Command(shell, "-c", probeScript)
-	err = probe(cmd, func() (Tree, error) { return r.enter(cmd, leaf) })
+	err = probe(cmd, func() (Tree, error) { return r.enter(cmd, leaf, nil) })
 	return errors.Join(err, leaf.Close())
 }
 
@@ -77,7 +77,7 @@ func (r *cgroupPIDNS) limit(wanted Limits, mounts mountinfo) Limits {
 }
 
 // start starts a command in a new cgroup and in the namespace.
-func (r *cgroupPIDNS) start(cmd *exec.Cmd, id string) (Tree, error) {
+func (r *cgroupPIDNS) start(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
 	leaf, err := r.cgroups.makeLimited(id)
 	if leaf == nil {
 		return nil, err
@@ -85,16 +85,20 @@ func (r *cgroupPIDNS) start(cmd *exec.Cmd, id string) (Tree, error) {
 	if err != nil {
 		return leaf, err
 	}
-	return r.enter(cmd, leaf)
+	return r.enter(cmd, leaf, before)
 }
 
 // enter starts a command in a cgroup and in the namespace.
-func (r *cgroupPIDNS) enter(cmd *exec.Cmd, leaf *leaf) (Tree, error) {
+func (r *cgroupPIDNS) enter(cmd *exec.Cmd, leaf *leaf, before func() error) (Tree, error) {
 	s, err := r.current()
 	if err != nil {
 		return leaf, err
 	}
-	return namespacedLeaf{leaf}, s.do(func() error { return leaf.more.within(func() error { return leaf.start(cmd) }) })
+	start := func(before func() error) error { return leaf.more.within(leaf.toStart(cmd, before)) }
+	if before != nil {
+		return namespacedLeaf{leaf}, s.beside(before, start)
+	}
+	return namespacedLeaf{leaf}, s.do(func() error { return start(nil) })
 }
 
 // current returns the namespace, or a new one if the last one has ended, as it does when the kernel runs out of memory.
@@ -145,6 +149,7 @@ var errClosed = fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 // namespace is a PID namespace with a keeper and a thread that starts commands in it. The keeper ends with the thread.
 type namespace struct {
 	keeper *keeper
+	thread int           // the thread's number
 	limit  time.Duration // for starting a command
 	work   chan func()
 	quit   chan struct{} // closed to end the thread
@@ -157,6 +162,7 @@ func (n *pidns) open() (*namespace, error) {
 	entered := make(chan error)
 	ownThread(func() {
 		defer close(s.gone)
+		s.thread = unix.Gettid()
 		var err error
 		if s.keeper, err = n.enter(); err == nil {
 			err = withoutTracing() // the keeper keeps the capability
@@ -177,8 +183,7 @@ func (n *pidns) open() (*namespace, error) {
 	return s, nil
 }
 
-// do calls f on the thread. Another command can stop a command that is being started, and this process waits for it in the kernel. So
-// after the limit the namespace ends, with all of its commands.
+// do calls f on the thread.
 func (s *namespace) do(f func() error) error {
 	result := make(chan error, 1)
 	select {
@@ -186,6 +191,71 @@ func (s *namespace) do(f func() error) error {
 	case <-s.quit:
 		return errClosed
 	}
+	return s.await(result)
+}
+
+// beside calls start on another thread, which joins the namespace first and ends with it. Start calls the function that it gets right before
+// it starts a command. If before takes longer than the limit, the command is not started, and the others go on.
+func (s *namespace) beside(before func() error, start func(before func() error) error) error {
+	ready, goOn, result := make(chan struct{}), make(chan bool, 1), make(chan error, 1)
+	ownThread(func() {
+		err := s.join()
+		if err == nil {
+			err = start(func() error {
+				err := before()
+				close(ready)
+				if !<-goOn && err == nil {
+					err = errSlow
+				}
+				return err
+			})
+		}
+		result <- err
+	})
+	late := time.NewTimer(s.limit)
+	defer late.Stop()
+	select {
+	case <-ready:
+		goOn <- true
+		return s.await(result)
+	case err := <-result:
+		return err
+	case <-late.C:
+		goOn <- false
+		return errSlow
+	}
+}
+
+// errSlow says that a command was not started, because Launch.Thread took too long.
+var errSlow = errors.New("preparing the thread that starts the command takes too long")
+
+// join gives the calling thread the mounts of the namespace's thread, and moves what it starts into the namespace.
+func (s *namespace) join() error {
+	mounts, err := unix.Open(fmt.Sprintf("/proc/self/task/%d/ns/mnt", s.thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("open ns/mnt", err)
+	}
+	defer func() { _ = unix.Close(mounts) }() // it was only read
+	pids, err := unix.Open(fmt.Sprintf("/proc/%d/ns/pid", s.keeper.cmd.Process.Pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("open ns/pid", err)
+	}
+	defer func() { _ = unix.Close(pids) }()             // it was only read
+	if err := unix.Unshare(unix.CLONE_FS); err != nil { // the root and the working directory come with the mounts
+		return os.NewSyscallError("unshare", err)
+	}
+	if err := unix.Setns(mounts, unix.CLONE_NEWNS); err != nil {
+		return os.NewSyscallError("setns", err)
+	}
+	if err := unix.Setns(pids, unix.CLONE_NEWPID); err != nil {
+		return os.NewSyscallError("setns", err)
+	}
+	return withoutTracing()
+}
+
+// await waits for what a thread of the namespace does. Another command can stop a command that is being started, and this process waits for
+// it in the kernel. So after the limit the namespace ends, with all of its commands.
+func (s *namespace) await(result <-chan error) error {
 	late := time.NewTimer(s.limit)
 	defer late.Stop()
 	select {

@@ -101,7 +101,7 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 				v.mechanism = r
 				c := newCommand(t, "touch ran", false)
 				c.Dir = dir
-				if _, _, err := v.Start(c.Cmd, false, c.reaped); err == nil {
+				if _, _, err := v.Start(c.Cmd, false, c.reaped, nil); err == nil {
 					t.Errorf("%s: it starts", level)
 				}
 				if err := v.Close(true); err != nil {
@@ -202,7 +202,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 				for p in "${all[@]}"; do read -r stat < $p/stat && echo "$stat"; done`) // starts no process of its own after the orphans
 			out := new(strings.Builder)
 			cmd.Stdout = out
-			tree, err := n.start(cmd, "")
+			tree, err := n.start(cmd, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

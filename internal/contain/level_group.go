@@ -24,7 +24,10 @@ func Find(wanted, _ string, _ Limits) (Level, error) {
 func (Level) Name() string { return Group }
 
 // Start starts a command and returns it and its tree. See Level.Start on Linux.
-func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, Tree, error) {
+func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree, error) {
+	if before != nil {
+		return cmd, nil, fmt.Errorf("a thread for a command: %w", errors.ErrUnsupported)
+	}
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if err := cmd.Start(); err != nil {
 		return cmd, nil, err

@@ -23,7 +23,8 @@ type Level struct {
 type mechanism interface {
 	name() string
 	// start starts a command. If it fails, the command does not run, and the caller closes the tree that may come with the error.
-	start(cmd *exec.Cmd, id string) (Tree, error)
+	// before, if not nil, is called on the thread that starts the command, and that serves nothing else then.
+	start(cmd *exec.Cmd, id string, before func() error) (Tree, error)
 	// hides reports whether commands cannot see the host's processes.
 	hides() bool
 	// limit limits the commands to come, each or all together, and returns those of the limits that hold. It is called once, before the
@@ -106,9 +107,12 @@ func (v Level) Limits() Limits { return v.limits }
 // Start starts a command and returns the command that runs, which may be a copy, and its tree. The channel is closed when somebody has
 // waited for the command; session says that it leads a session and not only a group.
 //
+// before, if not nil, is called on the thread that starts the command. The thread serves nothing else and ends soon, so what before does to
+// it, such as restricting it, holds for the command alone. It may be called again if the level fails for this command.
+//
 // If the level fails for this command, Start returns an error where the level hides the host, because that was promised. Elsewhere the
 // command runs in its process group alone.
-func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, Tree, error) {
+func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
 	if !v.Hides() { // a namespace ends with this process
@@ -117,7 +121,7 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if v.mechanism != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd only once, even if that fails
-		t, err := v.mechanism.start(cmd, id)
+		t, err := v.mechanism.start(cmd, id, before)
 		if err == nil {
 			return cmd, t, nil
 		}
@@ -127,7 +131,7 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 		}
 		cmd = spare
 	}
-	if err := cmd.Start(); err != nil {
+	if err := apart(before != nil, toStart(cmd, before)); err != nil {
 		return cmd, nil, err
 	}
 	g := group{leader: cmd.Process.Pid, session: session, reaped: reaped, mark: id}
@@ -135,6 +139,33 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 		g.began = stat.start
 	}
 	return cmd, g, nil
+}
+
+// toStart returns a function that calls before, unless it is nil, and starts a command.
+func toStart(cmd *exec.Cmd, before func() error) func() error {
+	if before == nil {
+		return cmd.Start
+	}
+	return func() error {
+		if err := before(); err != nil {
+			return err
+		}
+		return cmd.Start()
+	}
+}
+
+// apart calls f, on a thread of its own if that is necessary.
+func apart(necessary bool, f func() error) (err error) {
+	if !necessary {
+		return f()
+	}
+	done := make(chan struct{})
+	ownThread(func() {
+		defer close(done)
+		err = f()
+	})
+	<-done
+	return err
 }
 
 // unstarted returns a copy of a command that has not been started.

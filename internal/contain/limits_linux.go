@@ -179,31 +179,27 @@ type leaves []*leaf
 func (v leaves) within(f func() error) error {
 	const me = "0" // the calling thread
 	var err error
+	var back []int // opened before f, which may restrict the thread
 	for _, l := range v {
+		fd, openErr := unix.Open(path.Join(path.Dir(l.dir), "tasks"), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		if err = errors.Join(err, openErr); openErr == nil {
+			back = append(back, fd)
+		}
 		err = errors.Join(err, l.write("tasks", me))
 	}
 	if err == nil {
 		err = f()
 	}
-	for _, l := range v {
-		back := leaf{dir: path.Dir(l.dir)}
-		_ = back.write("tasks", me) // if it fails, Close says so
+	for _, fd := range back {
+		_, _ = unix.Write(fd, []byte(me)) // if it fails, Close says so
+		_ = unix.Close(fd)
 	}
 	return err
 }
 
-// apart calls f like within, on a thread of its own if that is necessary.
-func (v leaves) apart(f func() error) (err error) {
-	if len(v) == 0 {
-		return f()
-	}
-	done := make(chan struct{})
-	ownThread(func() {
-		defer close(done)
-		err = v.within(f)
-	})
-	<-done
-	return err
+// apart calls f like within, on a thread of its own if f or the cgroups need one.
+func (v leaves) apart(necessary bool, f func() error) error {
+	return apart(necessary || len(v) > 0, func() error { return v.within(f) })
 }
 
 // Close removes the cgroups. All must be empty.

@@ -93,7 +93,7 @@ func (n *pidns) probe(shell string) error {
 	cmd := exec.Command(shell, "-c", probeScript)
 	var k *keeper
 	err := probe(cmd, func() (t Tree, err error) {
-		if k, err = n.launch(cmd, nil); k != nil {
+		if k, err = n.launch(cmd, nil, nil); k != nil {
 			t = k
 		}
 		return t, err
@@ -146,12 +146,12 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 }
 
 // start starts a command in a new namespace.
-func (n *pidns) start(cmd *exec.Cmd, id string) (Tree, error) {
+func (n *pidns) start(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
 	more, err := n.limiter.make(id, nil)
 	if err != nil {
 		return nil, errors.Join(err, more.Close())
 	}
-	k, err := n.launch(cmd, more)
+	k, err := n.launch(cmd, more, before)
 	if k == nil {
 		return nil, errors.Join(err, more.Close()) // a nil *keeper would be a Tree that is not nil
 	}
@@ -159,14 +159,14 @@ func (n *pidns) start(cmd *exec.Cmd, id string) (Tree, error) {
 }
 
 // launch starts a command next to a keeper and in the given cgroups. The caller closes a keeper that comes with an error.
-func (n *pidns) launch(cmd *exec.Cmd, more leaves) (k *keeper, err error) {
+func (n *pidns) launch(cmd *exec.Cmd, more leaves, before func() error) (k *keeper, err error) {
 	started := make(chan struct{})
 	ownThread(func() {
 		if k, err = n.enter(); k != nil {
 			k.more = more
 		}
 		if err == nil {
-			err = more.within(cmd.Start)
+			err = more.within(toStart(cmd, before))
 		}
 		close(started)
 		if k != nil {
