@@ -44,6 +44,9 @@ type Config struct {
 
 	// Mode says what becomes of calls about which the rules ask. Empty means permit.ModeAsk.
 	Mode permit.Mode
+	// Unasked may be sandbox.Observe: commands that nobody has allowed run without a question where they
+	// can change nothing, and only what they are refused there asks. It needs Linux, and no Sandbox.
+	Unasked sandbox.Level
 	// Ask asks a person about them. Without it and an Inbox they are refused. If the mode changes while
 	// the session runs, say Interactive, too.
 	Ask permit.Asker
@@ -231,6 +234,8 @@ func (c *Config) contradiction() error {
 		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
 	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool { return p == nil || p.Name() == "" || strings.Contains(p.Name(), "/") }):
 		return fail(ErrConfig, "one of the Providers of the configuration has no name, or one with a slash, which no model can follow")
+	case c.Unasked != "" && c.Unasked != sandbox.Off && c.Unasked != sandbox.Observe:
+		return fail(ErrConfig, "Unasked of the configuration is %q; it can be %q or %q", c.Unasked, sandbox.Off, sandbox.Observe)
 	case c.Turn != 0 && c.Fork == "":
 		return fail(ErrConfig, "the configuration has a Turn and no Fork that it belongs to")
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
@@ -253,7 +258,10 @@ func (c *Config) wiring() (*config, error) {
 			}
 		}
 	}
-	return w, c.applySettings(w, w.users.values)
+	if err := c.applySettings(w, w.users.values); err != nil {
+		return nil, err
+	}
+	return w, w.checkUnasked()
 }
 
 // apart returns the configuration without the settings of files and variables, for what is no session.
@@ -273,7 +281,7 @@ func (c *Config) fields() (*config, error) {
 	}
 	w := &config{
 		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn, Continue: c.Continue, continued: c.continued, inUse: c.inUse,
-		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here, AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox,
+		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here, AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox, Unasked: c.Unasked,
 		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject,
 		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny), Rules: slices.Clip(c.RuleFiles),
 		Interactive: c.Interactive || c.Inbox != nil,

@@ -22,11 +22,12 @@ import (
 // OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
 // program has left running, which [env.Local.Abandoned] lists. The caller closes the Local and then the Sandbox.
 func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
-	return openDirs(dir, limits, confine, nil, nil)
+	return openDirs(dir, env.LocalOptions{Limits: limits}, confine, nil, nil)
 }
 
-// openDirs is OpenDir with further directories: those in which tools and commands may change files, and those that they may read.
-func openDirs(dir string, limits env.Limits, confine sandbox.Options, roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
+// openDirs is OpenDir with further directories: those in which tools and commands may change files, and those that they may read. Launch of
+// the options counts without a sandbox.
+func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, nil, err
 	}
@@ -36,9 +37,11 @@ func openDirs(dir string, limits env.Limits, confine sandbox.Options, roots, rea
 	if err != nil {
 		return nil, nil, err
 	}
-	options := env.LocalOptions{EndAbandoned: true, Limits: limits}
+	options.EndAbandoned = true
 	if box.Level() == sandbox.Off { // otherwise the sandbox adds its own
 		options.Roots, options.ReadOnly = roots, readable
+	} else {
+		options.Launch = nil
 	}
 	local, err := env.NewLocal(dir, box.Confine(options))
 	if err != nil {
@@ -85,7 +88,9 @@ func (c *config) servers(dir string, project *load.Project) (*load.Servers, erro
 func (s *Setup) openDir(c *config) (err error) {
 	files, protection := s.Machine, env.DefaultProtection()
 	if s.far == nil {
-		if s.Local, s.box, err = openDirs(c.Dir, c.Limits, c.Sandbox, s.dirs.list, s.readable); err != nil {
+		s.observing = &observing{open: s.openObserving, warn: s.warnings.add}
+		options := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch}
+		if s.Local, s.box, err = openDirs(c.Dir, options, c.Sandbox, s.dirs.list, s.readable); err != nil {
 			return err
 		}
 		s.Machine, s.here = s.Local, s.Local.WorkDir()
@@ -97,6 +102,7 @@ func (s *Setup) openDir(c *config) (err error) {
 	}
 	if state, err := userfiles.StateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
+		s.ownSecrets = []string{filepath.Join(state, "attractor", "mcp")}
 	}
 	if dir, err := userfiles.ConfigDir(c.getenv); err == nil { // nor choose what later sessions may do
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
@@ -117,6 +123,9 @@ func (s *Setup) closeDir() error {
 	if s.box != nil { // a program may have made its own Local
 		err = errors.Join(err, s.box.Close())
 	}
+	if s.observing != nil {
+		err = errors.Join(err, s.observing.close())
+	}
 	return err
 }
 
@@ -129,20 +138,16 @@ func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, erro
 		return SystemPrompt(ctx, s.Local.WorkDir(), o)
 	}
 	if s.far.reader != nil {
-		o.Env = reader{env.Base{Environment: env.ReadOnly(s.far.reader)}, env.ConfinementOf(o.Env)}
+		o.Env = reader{env.Base{Environment: s.far.reader}, env.ConfinementOf(o.Env)}
 	}
 	return agent.SystemPrompt(ctx, o), nil
 }
 
 // SystemPrompt renders the system prompt of a session in a directory. The project's documents begin at the root of the repository, which may
-// be above the directory. Then it reads them through another environment, which can read the whole repository. The prompt describes the permissions of
-// o.Env or, if that is nil, those of a session that may change files in the directory.
+// be above the directory. It reads them through an environment of its own, which can read the whole repository, and asks git in it. The prompt
+// describes the permissions of o.Env or, if that is nil, those of a session that may change files in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
-	roots := git.Roots(dir)
-	if o.Env != nil && o.Env.WorkDir() == dir && !slices.ContainsFunc(roots, func(root string) bool { return root != dir }) {
-		return agent.SystemPrompt(ctx, o), nil // o.Env can read the whole repository
-	}
-	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: roots})
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {
 		return "", cannotWork(dir, err)
 	}
@@ -151,7 +156,7 @@ func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string
 	if o.Env != nil {
 		allowed = env.ConfinementOf(o.Env)
 	}
-	o.Env = reader{env.Base{Environment: env.ReadOnly(local)}, allowed}
+	o.Env = reader{env.Base{Environment: local}, allowed}
 	return agent.SystemPrompt(ctx, o), nil
 }
 

@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // refusals tells the model what the sandbox refused to a command, and runs the command outside if a person allows that.
 type refusals struct {
-	box     *sandbox.Sandbox
+	boxOf   func(*tool.Call) *sandbox.Sandbox // the sandbox in which a call's command ran; nil for none
 	gate    *permit.Gate
 	outside func() (*env.Local, error) // an environment whose commands are not in the sandbox
 }
@@ -26,11 +27,15 @@ func (r *refusals) middleware(next tool.Handler) tool.Handler {
 		if err != nil || result.Ran == nil || result.Ran.Exit == nil {
 			return result, err
 		}
-		why := r.refused(call.Env.WorkDir(), &result)
+		box := r.boxOf(call)
+		if box == nil {
+			return result, nil
+		}
+		why := refused(box, call.Env.WorkDir(), &result)
 		if len(why) == 0 {
 			return result, nil
 		}
-		result = coding.AppendText(result, "["+strings.Join(why, " ")+" This is no fault of the machine, and there is no way around it: work without it, or say what you need.]")
+		result = coding.AppendText(result, "["+strings.Join(why, " ")+" "+r.way(box)+"]")
 		if !result.IsError || call.Access.Command == "" || ctx.Err() != nil {
 			return result, nil
 		}
@@ -42,12 +47,21 @@ func (r *refusals) middleware(next tool.Handler) tool.Handler {
 	}
 }
 
+// way says what to do about a refusal.
+func (r *refusals) way(box *sandbox.Sandbox) string {
+	const none = "This is no fault of the machine, and there is no way around it: work without it, or say what you need."
+	if box.Level() == sandbox.Observe && r.gate.Ask == nil {
+		return none + " " + cmp.Or(r.gate.HowToAllow, "A rule of the user's that allows the command lets it run outside these limits") + "."
+	}
+	return none
+}
+
 // refused returns sentences about what the sandbox refused to a command.
-func (r *refusals) refused(dir string, result *tool.Result) (why []string) {
-	for _, refusal := range r.box.Refusals(dir, []byte(result.Content.Text()), result.Ran.Failed()) {
+func refused(box *sandbox.Sandbox, dir string, result *tool.Result) (why []string) {
+	for _, refusal := range box.Refusals(dir, []byte(result.Content.Text()), result.Ran.Failed()) {
 		why = append(why, refusal.Why)
 	}
-	hosts, more := r.box.RefusedHosts()
+	hosts, more := box.RefusedHosts()
 	for _, h := range hosts {
 		why = append(why, h.Why)
 	}

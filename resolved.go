@@ -79,6 +79,8 @@ type config struct {
 	Limits env.Limits
 	// Sandbox confines commands. The zero value does not.
 	Sandbox sandbox.Options
+	// Unasked is Observe if commands run without a question where they can change nothing.
+	Unasked sandbox.Level
 	// Mode says what becomes of calls that the rules ask about. Empty means ModePlan for a resumed session that was in plan mode, else
 	// the Defaults' or ModeAsk. Asker asks a person; nil means that there is nobody to ask.
 	Mode  permit.Mode

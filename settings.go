@@ -82,6 +82,7 @@ func (c *Config) given() (values []settings.Value) {
 	text("instructions", c.Instructions)
 	text("mode", string(c.Mode))
 	text("sandbox", string(c.Sandbox.Level))
+	text("unasked", string(c.Unasked))
 	text("lsp", c.LanguageServers)
 	text("limit", settings.FormatLimits(c.Limits))
 	on("native", c.Native)
@@ -207,6 +208,8 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 		var l env.Limits
 		err = settings.ParseLimits(&l, text)
 		c.Limits = orLimits(c.Limits, l)
+	case "unasked":
+		c.Unasked = sandbox.Level(text)
 	case "network":
 		c.Sandbox.Network = text == "true"
 	case "allow_host":

@@ -97,18 +97,20 @@ type Setup struct {
 
 	checkpoints *checkpoints // nil without any
 
-	box      *sandbox.Sandbox
-	changing sync.Mutex  // held while the mode changes
-	told     permit.Mode // the mode of which the model knows
-	plans    bool        // the model has the tool that leaves plan mode
-	dirs     furtherDirs
-	denied   []string   // the names of tools that the model is not offered
-	choosing sync.Mutex // held while the model changes
-	chosen   chosen
-	change   agent.Settings      // the settings to change in a resumed session
-	said     agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
-	store    journal.Store
-	started  bool // the session has taken over the journal
+	box        *sandbox.Sandbox
+	observing  *observing  // nil on another machine
+	ownSecrets []string    // directories with tokens of this program
+	changing   sync.Mutex  // held while the mode changes
+	told       permit.Mode // the mode of which the model knows
+	plans      bool        // the model has the tool that leaves plan mode
+	dirs       furtherDirs
+	denied     []string   // the names of tools that the model is not offered
+	choosing   sync.Mutex // held while the model changes
+	chosen     chosen
+	change     agent.Settings      // the settings to change in a resumed session
+	said       agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
+	store      journal.Store
+	started    bool // the session has taken over the journal
 }
 
 // openModel connects to the provider and chooses the profile and what else the options have of the configuration.
@@ -149,6 +151,9 @@ func (s *Setup) openGate(c *config) {
 	o := &s.Options
 	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
 	s.Gate.Ask = s.maskReasons(c.Asker)
+	if c.Unasked == sandbox.Observe && !s.boxed() {
+		s.Gate.Unasked = func() bool { return s.observing.sandbox() != nil }
+	}
 	if s.plans && c.Mode != permit.ModeReadOnly {
 		o.Tools = append(slices.Clip(o.Tools), permit.ExitPlan(s.planApproved))
 		s.Gate.LeavePlan = s.leavePlan
@@ -159,8 +164,8 @@ func (s *Setup) openGate(c *config) {
 		s.Gate.BeforeRules = append(s.Gate.BeforeRules, changed.hook)
 		o.Middleware = append(o.Middleware, changed.middleware)
 	}
-	if s.boxed() {
-		r := refusals{box: s.box, gate: s.Gate, outside: func() (*env.Local, error) {
+	if s.Local != nil {
+		r := refusals{boxOf: s.boxOf, gate: s.Gate, outside: func() (*env.Local, error) {
 			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
 		}}
 		o.Middleware = append(o.Middleware, r.middleware)

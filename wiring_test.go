@@ -34,7 +34,7 @@ func TestT5_OrderAroundACall(t *testing.T) {
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
-	order := []string{"masked|maskDoors", "lsp|LanguageServers", "checkpoint|Checkpoints", "hooks|Hooks", "instructions|Documents", "permit|openGate"} // in the names of the functions
+	order := []string{"masked|maskDoors", "lsp|LanguageServers", "checkpoint|Checkpoints", "hooks|Hooks", "instructions|Documents", "permit|openGate", "refusals|openGate"} // in the names of the functions
 	if len(parts) != len(order) {
 		t.Fatalf("the calls pass %q, want %q", parts, order)
 	}

@@ -93,6 +93,7 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 		case !ok || p.gate != g:
 			return tool.Result{}, errors.New("the call was not run, because another hook of this program has replaced what the permission gate had decided")
 		}
+		ctx = env.Observing(ctx, p.observed)
 		if p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
 			return next(ctx, call)
 		}

@@ -31,6 +31,11 @@ type Gate struct {
 	// HowToAllow is a sentence for the refusal of calls that a person could have allowed, if nobody can
 	// be asked: how the user of the program allows them. It may be empty.
 	HowToAllow string
+	// Unasked reports whether a command that the built-in rules ask about runs without a question where it
+	// can change nothing, as one that only reads does: a LocalOptions.Launch has to see to that for commands
+	// with a context of [env.Observing]. What it is refused there asks; see [Gate.Outside]. It counts in the
+	// modes ask and accept-edits, and without BeforeQuestion. Nil means no.
+	Unasked func() bool
 	// LeavePlan changes the mode when a person has approved a plan, in a session whose model has the
 	// tool of [ExitPlan]. Nil means that the model has none, so that only a person ends its planning.
 	LeavePlan func(Mode)
@@ -77,6 +82,8 @@ type passage struct {
 	planned bool      // a person has approved the plan
 	changed bool      // and has changed it before
 	values  []any     // of the hooks
+	// observed says that nobody was asked, because the call runs a command where it can only read.
+	observed bool
 }
 
 // Values returns the values of the hooks' opinions about a call, for middleware inside and outside of
@@ -86,6 +93,14 @@ func Values(call *tool.Call) []any {
 		return p.values
 	}
 	return nil
+}
+
+// Observed reports whether a call runs a command that nobody was asked about, because the built-in rules
+// take it for one that only reads, or because of Unasked. Commands of such a call start with a context of
+// [env.Observing].
+func (g *Gate) Observed(call *tool.Call) bool {
+	p, ok := call.Value.(*passage)
+	return ok && p.gate == g && p.observed
 }
 
 // Authorize implements [tool.Authorize]. It leaves to Approve what a person has to decide.
@@ -244,6 +259,7 @@ func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judg
 func (g *Gate) settle(req tool.Request, sent string, j judgement, p *passage) tool.Decision {
 	switch {
 	case j.Verdict == tool.Allow:
+		p.observed = j.Script && j.Default && j.Reads && p.wish.Says != Allows && g.Mode() != ModeFull
 		return decision(req, sent, tool.Allow, p)
 	case j.Verdict == tool.Ask && g.HowToAllow != "":
 		return tool.Decision{Reason: j.refusal() + ". " + g.HowToAllow}

@@ -87,6 +87,8 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, p *passage) judgemen
 		j = judgement{Verdict: tool.Ask, Reason: cmp.Or(wish.Reason, "a hook wants a person's approval")}
 	case j.Verdict == tool.Ask && j.Default && (wish.Says == Allows || mode == ModeAcceptEdits && j.Edits):
 		j.Verdict = tool.Allow
+	case j.Verdict == tool.Ask && j.Default && j.Script && !j.Secret && mode.asks() && len(g.BeforeQuestion) == 0 && g.Unasked != nil && g.Unasked():
+		j.Verdict, j.Reads = tool.Allow, true // it can do nothing else where it runs
 	}
 	return j
 }

@@ -23,6 +23,8 @@ type Decision struct {
 	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a command that only reads, for example. The
 	// calls of agents that it starts are judged themselves.
 	Reads bool
+	// Script says that the call runs a script in the shell, and Secret that it names a file that usually holds secrets.
+	Script, Secret bool
 	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories. If such a
 	// directory contains the home directory, only the visible files of the home directory are ordinary in it.
 	Edits bool
@@ -44,7 +46,10 @@ func (s *Set) Authorize(e env.Environment) tool.Authorize {
 func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) Decision {
 	c := s.newCall(ctx, e, req)
 	d := c.decide()
-	d.Reads = c.reads()
+	d.Reads, d.Script = c.reads(), c.kind == command && req.Access.Asks == ""
+	d.Secret = slices.ContainsFunc(c.parts, func(p part) bool {
+		return slices.ContainsFunc(p.files, func(f file) bool { return c.holdsSecrets(f.place) })
+	})
 	return d
 }
 

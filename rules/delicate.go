@@ -48,6 +48,14 @@ func secretPlaces() []string {
 		".config/gh/hosts.yml", ".config/gcloud/", ".composer/auth.json", ".ssh/", ".gnupg/", ".m2/settings.xml", ".azure/", ".password-store/"}
 }
 
+// secretsAtHome lists the files and directories of a home directory that hold secrets and are not among secretPlaces.
+func secretsAtHome() []string {
+	return []string{".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".config/git/credentials", ".config/rclone", ".config/hub",
+		".config/glab-cli", ".config/op", ".config/containers/auth.json", ".config/pypoetry/auth.toml", ".config/sops", ".bundle/config", ".fly", ".psql_history",
+		".python_history", ".mysql_history", ".local/share/fish/fish_history", ".thunderbird", ".config/BraveSoftware", ".config/microsoft-edge", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".dockercfg", ".s3cfg", ".boto", ".vault-token",
+		".terraformrc", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium"}
+}
+
 // exampleName reports whether a name is that of an example, which holds no secrets, or of a public key.
 func exampleName(name string) bool {
 	switch path.Ext(name) {

@@ -12,6 +12,7 @@ import (
 type pathPattern struct {
 	base   string // the directory in which it matches; "" for the root of the file system
 	tree   bool   // matches base and everything in it
+	line   string // the pattern below base, as in .gitignore
 	rules  search.Rules
 	folded search.Rules // the same in lower case
 	elems  []string     // of the pattern as written
@@ -53,6 +54,7 @@ func parsePath(text, dir string, dirs *Dirs) (p pathPattern, err error) {
 		p.tree = true
 		return p, nil
 	}
+	p.line = line
 	return p, p.compile(line)
 }
 

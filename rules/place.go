@@ -44,6 +44,11 @@ func (c *call) resolve(p *place) bool {
 	return p.known
 }
 
+// holdsSecrets reports whether a file usually holds secrets, by its name or by where that leads.
+func (c *call) holdsSecrets(p *place) bool {
+	return HoldsSecrets(p.name()) || c.resolve(p) && HoldsSecrets(p.real)
+}
+
 // within reports whether a file is really in one of the session's directories.
 func (c *call) within(p *place) bool {
 	if p.named == "/dev/null" {

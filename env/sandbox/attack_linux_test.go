@@ -40,6 +40,8 @@ func confinements() []confinement {
 		{name: "workspace", options: sandbox.Options{Level: sandbox.Workspace}, permitted: []effect{inRoot}},
 		{name: "workspace with the network", options: sandbox.Options{Level: sandbox.Workspace, Network: true}, permitted: []effect{inRoot, toTCP, toUDP}, open: scoped(), sameFiles: true},
 		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{named}}, permitted: []effect{inRoot}, needsHelper: true, sameFiles: true},
+		{name: "observe", options: sandbox.Options{Level: sandbox.Observe}, open: []effect{readIt, sees, leads}},
+		{name: "observe of Linux 5.13", options: sandbox.Options{Level: sandbox.Observe}.Capped(1), open: []effect{readIt, sees, leads}, sameFiles: true},
 		{name: "workspace-weak", options: sandbox.Options{Level: sandbox.WorkspaceWeak}, permitted: []effect{inRoot}, needsHelper: true,
 			open: []effect{metadata, protected, nextGit, toUDP, toPath, readIt, sees}},
 	}
@@ -459,7 +461,7 @@ func TestL12_AsNobody(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tests, levels, weak := "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives)$/^(workspace|workspace-weak)$", 2, "-attacks.weak=3"
+	tests, levels, weak := "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives)$/^(workspace|workspace-weak|observe|observe_of_Linux_5.13)$", 4, "-attacks.weak=3"
 	if *everywhere {
 		tests, levels, weak = "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives|TestL12_AttacksOutside)$", len(confinements()), "-attacks.weak=1"
 	}

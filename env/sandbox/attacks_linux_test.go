@@ -200,7 +200,7 @@ func reads() []attack {
 		{name: "files of the victim", script: `cat /proc/$VICTIM/fd/0; for fd in /proc/[0-9]*/fd/0; do [ -f $fd ] && head -c 1000 $fd; done </dev/null`, does: readIt},
 		{name: "find it everywhere", script: `cat /dev/null $(find $(find / -maxdepth 5 \( -path /proc -o -path /sys -o -path /usr \) -prune -o -name "*$MARK" -prune -print -o -path "$HOSTTMP" -print) -name secret -o -name id_ed25519 -o -name secret.txt)`, does: readIt},
 		{name: "the shadow file", script: `grep -q '^root:' /etc/shadow && echo GOT /etc/shadow; grep -q . /etc/gshadow && echo GOT /etc/gshadow`, does: kernel, root: true},
-		{name: "variables that lead to services", script: `for v in SSH_AUTH_SOCK DOCKER_HOST DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR TMUX GPG_AGENT_INFO; do [ -n "${!v}" ] && echo GOT $v; done`, does: kernel},
+		{name: "variables that lead to services", script: `for v in SSH_AUTH_SOCK DOCKER_HOST DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR TMUX GPG_AGENT_INFO; do [ -n "${!v}" ] && echo LEADS $v; done`, does: leads},
 	}
 }
 
@@ -224,6 +224,7 @@ func sockets() []attack {
 		{name: "tmux by its variable", script: by + `"${TMUX%%,*}"`, does: toPath},
 		{name: "through the link", script: by + `link-out/docker.sock`, does: toPath},
 		{name: "through /proc/1/root", script: by + `"/proc/1/root$SOCKET"; ` + by + `"/proc/$VICTIM/root$SOCKET"`, does: toPath},
+		{name: "a pair of sockets", script: `"$TOOL" pair "${SOCKET%/*}/datagrams"`, does: toPath},
 		{name: "a hard link to a socket", script: `ln "$SOCKET" s; ` + by + `s`, does: toPath},
 		{name: "take an open directory from a socket", script: `"$TOOL" receive "$OUT/passing"`, does: wrote},
 		{name: "an abstract socket", script: `"$TOOL" abstract "$ABSTRACT"`, does: toAbs},
@@ -279,12 +280,14 @@ func processes() []attack {
 		{name: "end all processes at once", script: deadly + `kill -$s -- -1`, why: "outside it could only ask for permission, and has it for its own processes", alone: true},
 		{name: "end the host", script: deadly + `for p in $HOST -$HOST $VICTIM -$VICTIM; do kill -$s -- $p && [ $s = 0 ] && echo GOT $p; done`, does: kernel, alone: true},
 		{name: "signal by a descriptor of the process", script: `"$TOOL" pidfdsignal $VICTIM`, does: signalled},
+		{name: "a signal by the owner of a pipe", script: `"$TOOL" owner $VICTIM`, does: signalled},
 		{name: "trace the victim", script: `"$TOOL" ptrace $VICTIM`, does: kernel, root: true},
 		{name: "read the memory of the victim", script: `"$TOOL" vmread $VICTIM $VICTIMAT $SECRETLEN`, does: readIt, root: true},
 		{name: "take a file of the victim", script: `"$TOOL" getfd $VICTIM`, does: readIt, root: true},
 		{name: "find the victim by its name", script: `for p in /proc/[0-9]*; do IFS= read -r -d '' program <$p/cmdline; [ "$program" = "$TOOL" ] && { kill -USR1 ${p#/proc/}; echo SEES ${p#/proc/}; }; done`, does: signalled},
 		{name: "trace bubblewrap's process", script: `"$TOOL" ptrace 1`, why: "outside, the first process is the machine's"},
 		{name: "a higher priority", script: `"$TOOL" nice`, does: kernel, root: true},
+		{name: "attributes of a file by the newest call", script: `"$TOOL" setattr "$OUT/secret"`, why: "older kernels do not have it"},
 		{name: "capabilities and privileges", script: `"$TOOL" dropcaps`, does: kernel},
 		{name: "another user by setpriv", script: `setpriv --reuid=1 --regid=1 --clear-groups true && echo GOT another user`, does: kernel, root: true},
 	}

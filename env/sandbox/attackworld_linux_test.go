@@ -75,6 +75,7 @@ const (
 	toAbs     effect = "abstract" // reached an abstract Unix socket
 	toPath    effect = "socket"   // reached a Unix socket by its path
 	sees      effect = "sees"     // learned that something outside exists
+	leads     effect = "leads"    // was told the name of a service
 	signalled effect = "signal"
 	kernel    effect = "kernel"  // was allowed a system call that must be refused
 	special   effect = "special" // made a device or a set-user-id program in a root
@@ -299,8 +300,11 @@ func (w *world) listeners() {
 			continue
 		}
 		w.ports["udp"+c.LocalAddr().String()[:1]] = c.LocalAddr().String() // udp1 and udp[
-		w.packets(c)
+		w.packets(c, toUDP)
 	}
+	c, err := net.ListenPacket("unixgram", w.out+"/datagrams")
+	w.do(err)
+	w.packets(c, toPath)
 	w.ports["abstract"] = filepath.Base(w.base)
 	l, err := net.Listen("unix", "@"+w.ports["abstract"])
 	w.do(err)
@@ -365,7 +369,7 @@ func (w *world) serve(l net.Listener, e effect) {
 	})
 }
 
-func (w *world) packets(c net.PacketConn) {
+func (w *world) packets(c net.PacketConn, e effect) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		buf := make([]byte, 100)
@@ -374,7 +378,7 @@ func (w *world) packets(c net.PacketConn) {
 			if err != nil {
 				return
 			}
-			w.hit(toUDP, "packet to %s", c.LocalAddr())
+			w.hit(e, "packet to %s", c.LocalAddr())
 			_, _ = c.WriteTo([]byte("got it\n"), from)
 		}
 	})
@@ -616,6 +620,9 @@ func (w *world) effects(output string) map[effect][]string {
 		}
 		if strings.HasPrefix(line, "SEES ") {
 			found[sees] = append(found[sees], strings.TrimSpace(line))
+		}
+		if strings.HasPrefix(line, "LEADS ") {
+			found[leads] = append(found[leads], strings.TrimSpace(line))
 		}
 	}
 	w.mu.Lock()

@@ -15,11 +15,33 @@ import (
 // BenchmarkL5_Sandbox reports the processor time of a command at the level workspace as a ratio to that of the same command without a
 // sandbox, and the mounts that it sees. The time of bubblewrap's processes is known only by a cgroup.
 func BenchmarkL5_Sandbox(b *testing.B) {
+	compare(b, sandbox.Options{}, "true", "git status", "go vet .")
+}
+
+// BenchmarkU14_Observe is the same for commands that only read.
+func BenchmarkU14_Observe(b *testing.B) {
+	compare(b, sandbox.Options{Level: sandbox.Observe, Covered: usualSecrets}, "true", "cat m.go", "ls -l", "grep -rn Print .", "git status", "git log -1")
+}
+
+// usualSecrets are as many as a session covers.
+func usualSecrets() (list []string) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	for _, name := range []string{".aws", ".docker/config.json", ".kube/config", ".cargo/credentials", ".config/gh/hosts.yml", ".config/gcloud", ".ssh", ".gnupg", ".azure", ".npmrc",
+		".netrc", ".pypirc", ".git-credentials", ".pgpass", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".codex/auth.json", ".config/op"} {
+		list = append(list, filepath.Join(home, name), filepath.Join(home, name+"-2"))
+	}
+	return list
+}
+
+func compare(b *testing.B, o sandbox.Options, scripts ...string) {
 	group := newAccount(b)
 	dir := b.TempDir()
 	write(b, filepath.Join(dir, "go.mod"), "module example.com/m\n\ngo 1.24\n")
 	write(b, filepath.Join(dir, "m.go"), "package m\n\nimport \"fmt\"\n\nfunc Print() { fmt.Println() }\n")
-	git(b, dir, "init", "-q")
+	repository(b, dir)
 	outside, err := env.NewLocal(dir, env.LocalOptions{})
 	if err != nil {
 		b.Fatal(err)
@@ -29,12 +51,12 @@ func BenchmarkL5_Sandbox(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	inside := newBox(b, dir, sandbox.Options{}, env.LocalOptions{})
+	inside := newBox(b, dir, o, env.LocalOptions{})
 	mounts, err := strconv.ParseFloat(strings.TrimSpace(inside.succeeds(b, "grep -c . /proc/self/mountinfo")), 64)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, script := range []string{"true", "git status", "go vet ."} {
+	for _, script := range scripts {
 		b.Run(strings.ReplaceAll(script, " ", "_"), func(b *testing.B) {
 			var used [2][]float64
 			for i, e := range []env.Environment{outside, inside} { // fills caches

@@ -14,8 +14,11 @@ func find(dir string, o *Options) (mechanism, error) {
 	if err := checkSockets(o.AllowSockets); err != nil {
 		return nil, err
 	}
-	if o.Level == WorkspaceWeak {
+	switch o.Level {
+	case WorkspaceWeak:
 		return newLandlock(dir, o)
+	case Observe:
+		return newObserve(o)
 	}
 	return newBubblewrap(dir, o)
 }

@@ -18,7 +18,7 @@ func user(t *testing.T) []string {
 }
 
 // repository makes a repository with a commit.
-func repository(t *testing.T, dir string) {
+func repository(t testing.TB, dir string) {
 	git(t, dir, "init", "-q")
 	write(t, filepath.Join(dir, "f"), "one\n")
 	git(t, dir, "add", "f")

@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// landlock runs each command by the helper, which confines itself and becomes the command.
-type landlock struct {
+// landlocked runs each command by the helper, which confines itself and becomes the command.
+type landlocked struct {
 	options *Options
 	helper  string
 	private *private
@@ -27,7 +27,7 @@ type landlock struct {
 }
 
 // newLandlock returns the mechanism after a command has run in it.
-func newLandlock(dir string, o *Options) (_ *landlock, err error) {
+func newLandlock(dir string, o *Options) (_ *landlocked, err error) {
 	if len(o.AllowHosts) > 0 {
 		return nil, errors.New("this level cannot allow single hosts: allow the whole network, or use the level workspace")
 	}
@@ -35,7 +35,7 @@ func newLandlock(dir string, o *Options) (_ *landlock, err error) {
 	if a == nil {
 		return nil, lacking{errors.New("there is no filter of system calls for this processor")}
 	}
-	k := &landlock{options: o}
+	k := &landlocked{options: o}
 	k.filter = filter(a, k.families()).bytes()
 	if k.helper, err = FindHelper(o.Helper); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func newLandlock(dir string, o *Options) (_ *landlock, err error) {
 }
 
 // families returns the families of sockets that commands may open. Without namespaces, sockets of the machine are reachable by any of them.
-func (k *landlock) families() (list []uint32) {
+func (k *landlocked) families() (list []uint32) {
 	if k.options.Network {
 		list = append(list, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
 	}
@@ -66,7 +66,7 @@ func (k *landlock) families() (list []uint32) {
 }
 
 // prepare decides what commands can use.
-func (k *landlock) prepare(dir string) error {
+func (k *landlocked) prepare(dir string) error {
 	o := k.options
 	home := homeOf(o.Environ)
 	k.plan = &plan{private: k.private.dir, homes: homesOf(o.Environ)}
@@ -93,7 +93,7 @@ func (k *landlock) prepare(dir string) error {
 }
 
 // rules writes the arguments of the helper.
-func (k *landlock) rules(m *machine, cache string) error {
+func (k *landlocked) rules(m *machine, cache string) error {
 	for _, name := range m.shown {
 		if name != "/etc" {
 			k.args = append(k.args, "--read", name)
@@ -120,7 +120,7 @@ func (k *landlock) rules(m *machine, cache string) error {
 }
 
 // repository lets commands use a repository that is not in the roots, as far as Landlock can without its hooks and configuration.
-func (k *landlock) repository(root string) {
+func (k *landlocked) repository(root string) {
 	for _, dir := range git.Roots(root) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil && !k.plan.hidden(real) {
 			k.plan.add(mount{path: real, readOnly: true})
@@ -183,7 +183,7 @@ func toolVars(m *machine, o *Options, cache string) []string {
 }
 
 // launch implements mechanism.
-func (k *landlock) launch(_ context.Context, l env.Launch) (env.Launch, error) {
+func (k *landlocked) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 	if err := k.plan.check(); err != nil {
 		return l, err
 	}
@@ -199,7 +199,7 @@ func (k *landlock) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 }
 
 // probe runs a command in the sandbox.
-func (k *landlock) probe(dir string) error {
+func (k *landlocked) probe(dir string) error {
 	err := try(dir, k)
 	if _, ok := errors.AsType[failed](err); ok {
 		return lacking{fmt.Errorf("the level does not work here: %w", err)}
@@ -207,19 +207,19 @@ func (k *landlock) probe(dir string) error {
 	return err
 }
 
-func (k *landlock) name() string { return string(k.options.Level) + " (Landlock)" }
+func (k *landlocked) name() string { return string(k.options.Level) + " (Landlock)" }
 
-func (k *landlock) about() string {
+func (k *landlocked) about() string {
 	return k.name() + "; commands write only in the writable directories, $TMPDIR and $HOME, which is private; it does not protect " +
 		".git/hooks, .git/config and settings of agents, editors and shells in the writable directories, and does not hide other processes"
 }
 
-func (k *landlock) hides() bool { return false }
+func (k *landlocked) hides() bool { return false }
 
-func (k *landlock) userNamespaces() bool { return false }
+func (k *landlocked) userNamespaces() bool { return false }
 
-func (k *landlock) frozen() []string { return nil }
+func (k *landlocked) frozen() []string { return nil }
 
-func (k *landlock) protection() env.Protection { return k.plan.protection() }
+func (k *landlocked) protection() env.Protection { return k.plan.protection() }
 
-func (k *landlock) close() error { return k.private.close() }
+func (k *landlocked) close() error { return k.private.close() }

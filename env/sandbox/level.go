@@ -21,6 +21,10 @@ const (
 	// WorkspaceWeak confines commands to the roots by Landlock alone, with the program attractor-env. It cannot make a file in a writable
 	// root read-only, so the files that start programs outside are not protected from commands.
 	WorkspaceWeak Level = "workspace-weak"
+	// Observe is for commands that only read, by Landlock. They see the machine as it is outside, and change nothing of it: only
+	// TMPDIR, which is private, can be written. They open no sockets, gain no privileges, and do not read what Options.Covered
+	// names. It is none of the levels that users choose for a session, which ParseLevel knows.
+	Observe Level = "observe"
 )
 
 // Levels returns the names of all levels.

@@ -50,7 +50,7 @@ func (s *Sandbox) Refusals(dir string, output []byte, failed bool) (list []Refus
 
 // phrases holds the words of errors that a sandbox causes.
 var phrases = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(read-only file system|permission denied|device or resource busy|no such file or directory|is a directory)|` +
+	return regexp.MustCompile(`(?i)(read-only file system|permission denied|operation not permitted|device or resource busy|no such file or directory|is a directory)|` +
 		`(could not resolve|name resolution|name or service not known|\benotfound\b|\beai_again\b|no such host|network is unreachable|\benetunreach\b)`)
 })
 
@@ -86,7 +86,31 @@ func (s *Sandbox) noNetwork() (Refusal, bool) {
 	if s.options.Network || len(s.options.AllowHosts) > 0 { // which hosts were refused is known; see RefusedHosts
 		return Refusal{}, false
 	}
-	return Refusal{Why: "Commands in the sandbox have no network."}, true
+	return Refusal{Why: s.subject() + " no network."}, true
+}
+
+// subject begins sentences about what commands have.
+func (s *Sandbox) subject() string {
+	if s.options.Level == Observe {
+		return "Commands that run without a question have"
+	}
+	return "Commands in the sandbox have"
+}
+
+// hidden returns the refusal of a file whose nearest visible directory shows nothing of it.
+func (s *Sandbox) hidden(name, part string) Refusal {
+	if s.options.Level == Observe {
+		return Refusal{name, fmt.Sprintf("Commands that run without a question cannot read %s.", part)}
+	}
+	return Refusal{name, fmt.Sprintf("The sandbox does not show %s to commands; it is there outside.", part)}
+}
+
+// onlyRead returns the refusal to change a file.
+func (s *Sandbox) onlyRead(name string) Refusal {
+	if s.options.Level == Observe {
+		return Refusal{name, fmt.Sprintf("Commands that run without a question cannot change %s.", name)}
+	}
+	return Refusal{name, fmt.Sprintf("The sandbox lets commands only read %s.", name)}
 }
 
 // named returns the names of files in the parts of a line before and after an error: those in quotes, and the words of what stands next
@@ -100,6 +124,9 @@ func named(before, after string) (names []string) {
 	before = strings.TrimRight(before, " :(-[")
 	if i := strings.LastIndex(before, ": "); i >= 0 {
 		before = before[i+2:]
+	}
+	for _, verb := range []string{"cannot create ", "cannot open ", "can't create ", "can't open "} { // of dash and busybox
+		before = strings.TrimPrefix(before, verb)
 	}
 	if name := strings.TrimSpace(before); name != "" {
 		names = append(names, name) // with blanks in it
@@ -121,16 +148,17 @@ func (s *Sandbox) refused(name, phrase string) (Refusal, bool) {
 	}
 	visible, writable := s.sees(real)
 	absent := phrase == "no such file or directory"
-	denied := phrase == "permission denied"
+	denied := phrase == "permission denied" || phrase == "operation not permitted"
+	byLandlock := s.options.Level == WorkspaceWeak || s.options.Level == Observe // bubblewrap's refusals have other words
 	switch {
 	case !visible && exists && (absent || denied):
-		return Refusal{real, fmt.Sprintf("The sandbox does not show %s to commands; it is there outside.", real)}, true
+		return s.hidden(real, real), true
 	case !visible && !exists && (absent || denied) && isDir(parent):
 		if seen, _ := s.sees(parent); seen || parent == "/" {
 			return Refusal{}, false
 		}
-		return Refusal{real, fmt.Sprintf("The sandbox does not show %s to commands; it is there outside.", parent)}, true
-	case !visible || writable || absent || denied && s.options.Level != WorkspaceWeak: // bubblewrap's refusals have other words
+		return s.hidden(real, parent), true
+	case !visible || writable || absent || denied && !byLandlock:
 		return Refusal{}, false
 	}
 	if phrase == "is a directory" && exists && !isPlaceholder(real) {
@@ -139,7 +167,7 @@ func (s *Sandbox) refused(name, phrase string) (Refusal, bool) {
 	if !mayWrite(real) && (exists || !mayWrite(parent)) {
 		return Refusal{}, false // it is the same outside
 	}
-	return Refusal{real, fmt.Sprintf("The sandbox lets commands only read %s.", real)}, true
+	return s.onlyRead(real), true
 }
 
 // resolved returns a path without symbolic links, as far as it exists, and reports whether all of it does.

@@ -26,7 +26,7 @@ func (b *bubblewrap) sees(name string) (visible, writable bool) {
 }
 
 // sees implements mechanism.
-func (k *landlock) sees(name string) (visible, writable bool) {
+func (k *landlocked) sees(name string) (visible, writable bool) {
 	for i := 0; i+1 < len(k.args); i += 2 {
 		if !below(name, k.args[i+1]) {
 			continue

@@ -41,8 +41,13 @@ type Options struct {
 	State string
 	// Environ is the environment in which tool chains are looked for, as KEY=value. Nil means os.Environ().
 	Environ []string
+	// Covered returns the files and directories that commands at the level Observe do not read, by absolute paths. It is called for
+	// each command. Nil covers nothing.
+	Covered func() []string
 	// Helper is the path of the program attractor-env. Empty means that it is looked up next to this program and in PATH.
 	Helper string
+
+	abi int // caps the version of Landlock of the level Observe, for tests
 }
 
 // A Sandbox confines the commands of the env.Locals that are made with its options. All methods may be called concurrently.
@@ -82,11 +87,13 @@ const probeTime = 20 * time.Second
 // New returns a sandbox for commands in dir, after it has run a command in it. An error that wraps errors.ErrUnsupported
 // says what this machine lacks. The caller closes the Sandbox after the env.Local.
 func New(dir string, o Options) (*Sandbox, error) {
-	level, err := ParseLevel(string(o.Level))
-	if err != nil {
-		return nil, err
+	var err error
+	if o.Level != Observe {
+		if o.Level, err = ParseLevel(string(o.Level)); err != nil {
+			return nil, err
+		}
 	}
-	o.Level = level
+	level := o.Level
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -131,6 +138,11 @@ func (s *Sandbox) Confine(o env.LocalOptions) env.LocalOptions {
 		return s.launch(ctx, l)
 	}
 	return o
+}
+
+// Launch returns a command as it runs in the sandbox. It is a LocalOptions.Launch, for programs in which not all commands do.
+func (s *Sandbox) Launch(ctx context.Context, l env.Launch) (env.Launch, error) {
+	return s.launch(ctx, l)
 }
 
 // network says what commands reach of the network.

@@ -17,6 +17,7 @@ type architecture struct {
 	refused []uint32 // calls that only this one has
 	chmods  []call   // calls whose argument is the mode of a file
 	opens   []open   // calls that make a file with a mode
+	changes []uint32 // calls that only this one has, and that change files
 }
 
 // call is a system call and the index of one of its arguments.
@@ -40,7 +41,7 @@ var refused = []uint32{
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-	unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
+	unix.SYS_VHANGUP, unix.SYS_OPEN_TREE_ATTR, unix.SYS_QUOTACTL_FD, unix.SYS_FILE_SETATTR, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 }
 
 const (
@@ -79,6 +80,14 @@ func argument(i uint32) uint32 { return 16 + 8*i }
 // filter returns the filter of an architecture. Commands may open sockets of the given families.
 func filter(a *architecture, families []uint32) program {
 	var p program
+	p.begin(a)
+	p.answer(unix.ENOSYS, unix.SYS_CLONE3) // its flags cannot be seen
+	p.common(a, families)
+	return p
+}
+
+// begin refuses calls of other architectures, and those that are refused at all levels.
+func (p *program) begin(a *architecture) {
 	p.add(load, 4, 0, 0) // the architecture of the call
 	p.add(equal, a.audit, 1, 0)
 	p.add(result, failing(unix.ENOSYS), 0, 0)
@@ -87,14 +96,21 @@ func filter(a *architecture, families []uint32) program {
 		p.add(above, a.maximum, 0, 1)
 		p.add(result, failing(unix.ENOSYS), 0, 0)
 	}
-	for _, number := range append(append([]uint32{}, refused...), a.refused...) {
+	p.answer(unix.EPERM, refused...)
+	p.answer(unix.EPERM, a.refused...)
+	p.answer(unix.ENOSYS, unix.SYS_OPENAT2) // nor can its
+}
+
+// answer answers calls with an error.
+func (p *program) answer(err unix.Errno, numbers ...uint32) {
+	for _, number := range numbers {
 		p.add(equal, number, 0, 1)
-		p.add(result, failing(unix.EPERM), 0, 0)
+		p.add(result, failing(err), 0, 0)
 	}
-	for _, number := range []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2} {
-		p.add(equal, number, 0, 1)
-		p.add(result, failing(unix.ENOSYS), 0, 0)
-	}
+}
+
+// common ends the filter with what is refused at all levels by the arguments of a call.
+func (p *program) common(a *architecture, families []uint32) {
 	p.bits(call{unix.SYS_CLONE, 0}, namespaces)
 	for _, c := range a.chmods {
 		p.bits(c, setUID)
@@ -109,7 +125,6 @@ func filter(a *architecture, families []uint32) program {
 	p.socket(unix.SYS_SOCKET, families)
 	p.socket(unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX})
 	p.add(result, allow, 0, 0)
-	return p
 }
 
 // bits refuses a call if its argument has one of the bits. Each of these blocks ends with the decision, so the next one may load.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
@@ -82,7 +83,7 @@ type sessionFlags struct {
 	maxJournal, keepOutputs                                          int64
 	budgetUSD                                                        float64
 	lsp                                                              string
-	mode, debug, envCommand                                          string
+	mode, unasked, debug, envCommand                                 string
 	fallbacks, rules, mcp, addDirs, allowTools, denyTools            []string
 	yes, ask, readOnly, noJournal, native, trustProject, web         bool
 	noCheckpoints                                                    bool
@@ -131,6 +132,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
 	flags.StringVar(&f.debug, "debug", "", debugHelp)
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
+	flags.StringVar(&f.unasked, "unasked", string(sandbox.Off), "run commands that would ask without a question at this `level`: observe, where they can change nothing and only what that refuses asks; or off")
 	f.registerChecks(flags)
 	f.limits.register(flags)
 	f.sandbox.register(flags)

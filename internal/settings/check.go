@@ -32,6 +32,10 @@ func isProfile(text string) error { return oneOf(text, profiles.Names()) }
 
 func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
 
+func isUnasked(text string) error {
+	return oneOf(text, []string{string(sandbox.Off), string(sandbox.Observe)})
+}
+
 func isMode(text string) error {
 	if here := permit.InPlaceOf(text); here != "" {
 		return fmt.Errorf("must be %q instead of %q", here, text)

@@ -150,6 +150,8 @@ func (s *Values) dropContradicted(resumes bool) {
 	}
 	if level := s.Get("sandbox"); level == nil || level.One() == string(sandbox.Off) {
 		drop("commands run without a sandbox", "network", "allow_host", "allow_socket")
+	} else {
+		drop("a sandbox confines all commands", "unasked")
 	}
 	if resumes {
 		drop("an earlier session is continued", "no_journal")

@@ -88,6 +88,7 @@ func All() []Setting {
 		{Key: "add_dir", Kind: KindFiles, Why: permits, Joins: true},
 		{Key: "rules", Kind: KindFiles, Why: ownRulesFile, Joins: true},
 		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: isLevel},
+		{Key: "unasked", Kind: KindText, Why: permits, check: isUnasked},
 		{Key: "network", Kind: KindSwitch, Why: permits},
 		{Key: "allow_host", Kind: KindList, Why: permits},
 		{Key: "allow_socket", Kind: KindList, Why: permits},

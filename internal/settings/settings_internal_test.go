@@ -44,7 +44,7 @@ func TestN8_ConfigProjectCannot(t *testing.T) {
 	cannot := map[string][]string{ // with values to which the settings would have to be set
 		"provider": {`"openai"`}, "model": {`"m"`}, "fallback": {`["openai/m"]`, `[]`}, "base_url": {`"http://127.0.0.1:1"`}, "idle_timeout": {`"1s"`}, "context_window": {"1"}, "profile": {`"openai"`},
 		"instructions": {`"@/etc/passwd"`, `"x"`}, "web": {"true"}, "mcp": {`["x.json"]`}, "no_mcp": {"true", "false"}, "no_checkpoints": {"true", "false"}, "no_hooks": {"true"}, "strict_hooks": {"false"},
-		"mode": {`"full"`, `"ask"`, `"plan"`}, "allow_tool": {`["Bash"]`}, "deny_tool": {`["Bash"]`}, "add_dir": {`["/"]`}, "rules": {`["x.json"]`}, "sandbox": {`"off"`, `"workspace-weak"`}, "network": {"true", "false"}, "allow_host": {`["x.com"]`}, "allow_socket": {`["/run/x"]`},
+		"mode": {`"full"`, `"ask"`, `"plan"`}, "allow_tool": {`["Bash"]`}, "deny_tool": {`["Bash"]`}, "add_dir": {`["/"]`}, "rules": {`["x.json"]`}, "sandbox": {`"off"`, `"workspace-weak"`}, "unasked": {`"observe"`, `"off"`}, "network": {"true", "false"}, "allow_host": {`["x.com"]`}, "allow_socket": {`["/run/x"]`},
 		"limit":      {`"processes=none"`, `"processes=200"`, `"memory=3g"`, `"file-size=1,memory=none"`},
 		"max_rounds": {"0", "301"}, "max_turns": {"0", "31"}, "budget_usd": {"0", "5.01"}, "budget_tokens": {"0", "1001"},
 		"no_journal": {"true", "false"}, "keep_outputs": {"1"}, "max_journal": {"1"}, "diffs": {"1"},

@@ -36,7 +36,7 @@ func main() {
 		os.Exit(1)
 	}
 	switch name {
-	case "connect", "udp", "abstract", "proxy", "proxytls", "proxyget", "smuggle", "receive", "shm", "keyring", "vmread", "getfd": // what it reached says so
+	case "connect", "udp", "abstract", "proxy", "proxytls", "proxyget", "smuggle", "receive", "shm", "keyring", "vmread", "getfd", "pair", "owner": // what it reached says so
 		fmt.Println("done:", name)
 	default:
 		fmt.Println("GOT", name)
@@ -52,7 +52,7 @@ func attacks() map[string]func(args []string) error {
 		"handle": handle, "io_uring": ioUring, "bpf": bpf, "perf": perf, "userfaultfd": userfaultfd, "fanotify": fanotify, "module": module,
 		"kexec": kexec, "swapon": swapon, "clock": clock, "hostname": hostname, "reboot": reboot, "syslog": syslog, "iopl": iopl, "acct": acct,
 		"setuidfile": setuidFile, "openat2": openat2, "int80": x32, "dropcaps": capabilities,
-		"receive": receive, "nice": priority,
+		"receive": receive, "nice": priority, "pair": pair, "owner": owner, "setattr": setattr, "neither": neither, "lease": lease, "exclusive": exclusive,
 	}
 }
 

@@ -1,0 +1,87 @@
+package attractor
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// observing runs commands that nobody was asked about, because by their text they only read, where they can change nothing: at the level
+// sandbox.Observe. Texts can be misjudged, the kernel cannot. The level is tried with the first such command.
+type observing struct {
+	open func() (*sandbox.Sandbox, error)
+	warn func(code, text string)
+	try  sync.Once
+	box  *sandbox.Sandbox // nil where the level cannot be had
+}
+
+// sandbox returns the sandbox of such commands, or nil where the level cannot be had.
+func (o *observing) sandbox() *sandbox.Sandbox {
+	o.try.Do(func() {
+		var err error
+		if o.box, err = o.open(); err != nil {
+			o.warn("observe", "commands that only read by their text run like any other: nothing keeps them from changing something here ("+err.Error()+")")
+		}
+	})
+	return o.box
+}
+
+// checkUnasked returns an error if commands should run unasked where the level does not count.
+func (c *config) checkUnasked() error {
+	v := c.Settings.Get("unasked")
+	switch {
+	case c.Unasked != sandbox.Observe:
+	case c.elsewhere() && v != nil && v.Origin.Place != settings.PlaceFlag: // it is about sessions on this machine
+		c.Unasked = sandbox.Off
+	case c.Sandbox.Level != "" && c.Sandbox.Level != sandbox.Off:
+		return fail(ErrConfig, "the sandbox %s confines all commands, so none can run unasked at the level observe: choose one of the two", c.Sandbox.Level)
+	case c.elsewhere():
+		return fail(ErrConfig, "commands run unasked at the level observe on this machine only, and the session works on another one: leave that out")
+	}
+	return nil
+}
+
+// launch is a LocalOptions.Launch.
+func (o *observing) launch(ctx context.Context, l env.Launch) (env.Launch, error) {
+	if !env.IsObserving(ctx) {
+		return l, nil
+	}
+	box := o.sandbox()
+	if box == nil {
+		return l, nil
+	}
+	return box.Launch(ctx, l)
+}
+
+// openObserving returns a sandbox for commands that only read.
+func (s *Setup) openObserving() (*sandbox.Sandbox, error) {
+	named := s.Gate.Unasked != nil // then they are not only those that the table knows
+	return sandbox.New(s.Local.WorkDir(), sandbox.Options{Level: sandbox.Observe, Covered: func() []string {
+		return append(s.Rules.Covered(os.ReadDir, named), s.ownSecrets...)
+	}})
+}
+
+// close closes the sandbox, if there is one. No command is started any more.
+func (o *observing) close() error {
+	o.try.Do(func() {})
+	if o.box == nil {
+		return nil
+	}
+	return o.box.Close()
+}
+
+// boxOf returns the sandbox in which the command of a call runs, or nil.
+func (s *Setup) boxOf(call *tool.Call) *sandbox.Sandbox {
+	switch {
+	case s.boxed():
+		return s.box
+	case s.observing != nil && s.Gate.Observed(call):
+		return s.observing.sandbox()
+	}
+	return nil
+}
