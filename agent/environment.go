@@ -12,10 +12,10 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// gitStatus returns how many files of the work tree are changed, in words.
+// gitStatus returns how many files of the work tree are changed, in words, or why that is not known.
 func gitStatus(repo git.Snapshot) string {
 	if !repo.Counted {
-		return ""
+		return strings.TrimSuffix("not known: "+repo.Unasked, "not known: ")
 	}
 	return fmt.Sprintf("%d modified, %d untracked", repo.Modified, repo.Untracked)
 }

@@ -125,8 +125,9 @@ func shareTools(mine, others []llm.ToolDefinition) {
 // prompt, the environment, the guidance of the profile's tools, a notice of compaction if that is on, the documents that [instructions.Find]
 // finds, and the host's instructions. A session renders it once, when it starts, and keeps it in its header, so that it is the same after a resume.
 //
-// SystemPrompt reads files in o.Env and runs nothing, not even git. It leaves out what it cannot read. A host that works below a
-// repository's top and wants the repository described makes the top one of env.LocalOptions.Roots.
+// SystemPrompt reads files in o.Env. It asks git there about the repository, if that has nothing that could make git start another program.
+// It leaves out what it cannot read. A host that works below a repository's top and wants the repository described makes the top one of
+// env.LocalOptions.Roots.
 func SystemPrompt(ctx context.Context, o Options) string {
 	now := time.Now
 	if o.Now != nil {

@@ -392,10 +392,9 @@ func TestE6_LookingHasNoEffects(t *testing.T) {
 	w.put("a", "x")
 	w.git("add", ".")
 	w.git("commit", "-q", "-m", "one")
-	for _, key := range []string{"core.fsmonitor", "gpg.program", "core.pager", "core.sshCommand"} {
+	for _, key := range []string{"core.pager", "core.sshCommand"} {
 		w.git("config", key, "touch "+filepath.Join(w.dir, "ran")+" #")
 	}
-	w.git("config", "log.showSignature", "true")
 	stamp := time.Now().Add(time.Hour)
 	if err := os.Chtimes(filepath.Join(w.dir, "a"), stamp, stamp); err != nil { // now the index is out of date
 		t.Fatal(err)
@@ -416,21 +415,22 @@ func TestE6_LookingHasNoEffects(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dir, "ran")); err == nil {
 		t.Error("a program from the repository's configuration ran")
 	}
+	w.git("config", "core.fsmonitor", "touch "+filepath.Join(w.dir, "ran")+" #")
+	inOrder(t, w.prompt(prof(), "", env.LocalOptions{}, ""), "Git branch: master\n", "Git status: not known: the configuration of git has core.fsmonitor, which may run a program\n")
 }
 
-// The snapshot of a repository needs neither git nor commands.
+// Without git, and where no commands run, the branch is told.
 func TestI2_E6_NoGitNoCommands(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "main")
 	w.put("AGENTS.md", "DOCUMENT")
 	text := w.prompt(prof(), "", env.LocalOptions{Env: []string{"PATH=/nonexistent"}}, "")
-	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n", "</environment>", "DOCUMENT")
-	lacks(t, text, "Last commits")                                     // there are no commits
+	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: not known: git is not installed\n", "</environment>", "DOCUMENT")
 	e := envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}) // an environment that runs no commands
 	text = agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
 	inOrder(t, text, "Working directory: /work\n", "Is git repository: no\n", "DOCUMENT")
 	lacks(t, text, "Git branch", "Git status")
 	e = envtest.NewMemory(map[string]string{"a": "", ".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n"})
 	text = agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
-	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n")
+	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: not known: ")
 }

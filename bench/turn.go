@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // turn measures a session with one answer, outside and inside a repository, in a home that was used before and in a new one.
@@ -70,6 +73,29 @@ func (b *bench) repository() (string, error) {
 	if out, err := exec.CommandContext(b.ctx, "git", "clone", "-q", filepath.Dir(b.module), dir).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("git clone: %w\n%s", err, out)
 	}
+	if err := aged(dir); err != nil {
+		return "", err
+	}
+	if out, err := exec.CommandContext(b.ctx, "git", "-C", dir, "update-index", "-q", "--refresh").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("git update-index: %w\n%s", err, out)
+	}
 	b.built[dir] = dir
 	return dir, nil
+}
+
+// aged makes the files of a clone an hour old, as those of a repository in use are: git compares the contents of files that are as new as its
+// index.
+func aged(dir string) error {
+	old := time.Now().Add(-time.Hour)
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Name() == ".git":
+			return filepath.SkipDir
+		case d.Type().IsRegular():
+			return os.Chtimes(name, old, old)
+		}
+		return nil
+	})
 }

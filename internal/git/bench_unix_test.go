@@ -33,7 +33,7 @@ func BenchmarkK2_Look(b *testing.B) {
 	var ours, gits time.Duration
 	for b.Loop() {
 		before := used(b, syscall.RUSAGE_SELF)
-		s := git.Look(b.Context(), env.ReadOnly(e))
+		s := git.Look(b.Context(), e)
 		ours += used(b, syscall.RUSAGE_SELF) - before
 		if s.Untracked != 1 || len(s.Subjects) != 10 {
 			b.Fatalf("%+v", s)

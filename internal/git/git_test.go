@@ -1,7 +1,6 @@
 package git_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -89,15 +88,8 @@ func (w *tree) lookWith(dir string, roots []string) git.Snapshot {
 	e, err := env.NewLocal(dir, env.LocalOptions{Roots: roots, Containment: env.ContainGroup})
 	w.must(err)
 	defer func() { w.must(e.Close()) }()
-	s := git.Look(context.Background(), env.ReadOnly(e))
-	if diff := gocmp.Diff(s, git.Look(context.Background(), wrapped{env.ReadOnly(e)})); diff != "" {
-		w.Errorf("directly -, through a wrapper +\n%s", diff)
-	}
-	return s
+	return git.Look(context.Background(), e)
 }
-
-// wrapped is an environment whose directories are read at the same time, by name.
-type wrapped struct{ env.Environment }
 
 // asGit returns the snapshot according to git.
 func (w *tree) asGit() git.Snapshot {
@@ -295,62 +287,67 @@ func TestI2_E6_LinkedTrees(t *testing.T) {
 	lib.check("in a submodule")
 }
 
-// Look omits what it does not understand, and describes the rest.
-func TestI2_E6_UnknownForms(t *testing.T) {
+// Where git cannot say what the repository has, Look says why, and the branch.
+func TestI2_E6_WithoutGit(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		make func(w *tree)
-		want git.Snapshot // beside the root
+		name   string
+		make   func(w *tree)
+		branch string
+		why    string
 	}{
-		{"a split index", func(w *tree) { w.git("update-index", "--split-index") }, git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
-		{"reftables", func(w *tree) {
-			w.git("config", "core.repositoryFormatVersion", "1")
-			w.git("config", "extensions.refStorage", "reftable")
-			w.put(".git/HEAD", "ref: refs/heads/.invalid\n")
-		}, git.Snapshot{}},
-		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, git.Snapshot{}},
-		{"a ref that is none", func(w *tree) { w.put(".git/HEAD", "ref: refs/../../../secret\n") }, git.Snapshot{}},
-		{"refs in a circle", func(w *tree) { w.put(".git/refs/heads/main", "ref: refs/heads/main\n") }, git.Snapshot{}},
-		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, git.Snapshot{Branch: "main"}},
-		{"an index of another version", func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) },
-			git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
-		{"an index that is a directory", func(w *tree) {
-			w.must(os.Remove(filepath.Join(w.dir, ".git/index")))
-			w.must(os.Mkdir(filepath.Join(w.dir, ".git/index"), 0o755))
-		}, git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
-		{"an index too large", func(w *tree) { w.must(os.Truncate(filepath.Join(w.dir, ".git/index"), 10<<30)) },
-			git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
-		{"an index with an absolute path, which the hash of its tree hides", func(w *tree) {
-			w.put("below/file", "2")
-			w.commit("two")
-			data, err := os.ReadFile(filepath.Join(w.dir, ".git/index"))
-			w.must(err)
-			for _, name := range []string{"a", "below/file"} { // in the order of their names
-				flags := string(rune(len(name)))
-				if !bytes.Contains(data, []byte(flags+name+"\x00")) {
-					w.Fatalf("%s is not in the index", name)
-				}
-				data = bytes.Replace(data, []byte(flags+name+"\x00"), []byte(flags+"/"+name[1:]+"\x00"), 1)
-			}
-			w.must(os.WriteFile(filepath.Join(w.dir, ".git/index"), data, 0o644))
-		}, git.Snapshot{Branch: "main", Subjects: []string{"two", "one"}}},
-		{"a shallow history", func(w *tree) {
-			w.put("a", "2")
-			w.commit("two")
-			first := strings.TrimSpace(w.git("rev-parse", "HEAD~1"))
-			w.must(os.Remove(filepath.Join(w.dir, ".git/objects", first[:2], first[2:])))
-		}, git.Snapshot{Branch: "main", Subjects: []string{"two"}, Counted: true}},
+		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, "", "objectformat"},
+		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, "main", "it has no directory objects"},
+		{"an index of another version", func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) }, "main", "bad index version 5"},
+		{"a filter", func(w *tree) { w.git("config", "filter.f.clean", "touch mark") }, "main", "has filter.f.clean, which may run a program"},
+		{"a filter for big files", func(w *tree) { w.git("config", "filter.lfs.process", "touch mark") }, "main", "has filter.lfs.process"},
+		{"a monitor", func(w *tree) { w.git("config", "core.fsmonitor", "touch mark") }, "main", "has core.fsmonitor"},
+		{"more configuration", func(w *tree) { w.git("config", "include.path", "../more") }, "main", "has include.path"},
+		{"a partial clone", func(w *tree) { w.git("config", "remote.o.promisor", "true") }, "main", "has remote.o.promisor"},
+		{"a key of a later version", func(w *tree) { w.git("config", "core.new", "true") }, "main", "has core.new"},
+		{"objects elsewhere", func(w *tree) { w.put(".git/objects/info/alternates", "/nowhere\n") }, "main", "objects/info/alternates"},
+		{"configuration of the work tree", func(w *tree) { w.put(".git/config.worktree", "[diff]\nexternal = touch mark\n") }, "main", "has diff.external"},
+		{"HEAD beside .git", func(w *tree) { w.put("HEAD", "ref: refs/heads/main\n") }, "main", "there is HEAD beside .git"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newTree(t)
 			w.put("a", "1")
 			w.commit("one")
 			c.make(w)
-			c.want.Root = w.dir
-			if diff := gocmp.Diff(c.want, w.look("")); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
+			got := w.look("")
+			if got.Root != w.dir || got.Branch != c.branch || got.Counted || got.Subjects != nil || !strings.Contains(got.Unasked, c.why) {
+				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// Git runs nothing that the repository or the user's configuration names, and is not the repository's own.
+func TestT9_NothingIsStarted(t *testing.T) {
+	w := newTree(t)
+	home := t.TempDir()
+	mark := filepath.Join(home, "mark")
+	program := "touch " + mark
+	w.put("a", "1")
+	w.put(".gitattributes", "* filter=f diff=d\n")
+	w.commit("one")
+	w.put("a", "2")
+	w.put(".git/hooks/post-index-change", "#!/bin/sh\n"+program+"\n")
+	w.put("bin/git", "#!/bin/sh\n"+program+"\n")
+	for _, name := range []string{".git/hooks/post-index-change", "bin/git"} {
+		w.must(os.Chmod(filepath.Join(w.dir, name), 0o755))
+	}
+	w.put("../home/.gitconfig", fmt.Sprintf("[filter \"f\"]\nclean = %[1]s\nprocess = %[1]s\nrequired\n[core]\nfsmonitor = %[1]s\npager = %[1]s\nhooksPath = %[2]s\n"+
+		"[log]\nshowSignature\n[gpg]\nprogram = %[1]s\n[diff]\nexternal = %[1]s\n[diff \"d\"]\ntextconv = %[1]s\n[alias]\nstatus = !%[1]s\n[status]\nshort\nsubmoduleSummary\n", program, filepath.Join(w.dir, ".git/hooks")))
+	e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup,
+		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"), "PATH=" + filepath.Join(w.dir, "bin") + ":bin::" + os.Getenv("PATH"), "GIT_EXTERNAL_DIFF=" + program}})
+	w.must(err)
+	defer func() { w.must(e.Close()) }()
+	got := git.Look(t.Context(), e)
+	if got.Unasked != "" || got.Modified != 1 || len(got.Subjects) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a program ran")
 	}
 }
 
@@ -418,7 +415,7 @@ func TestI2_PointersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// Look ends without a panic, whatever the files hold.
+// What reads files of a repository ends without a panic, whatever they hold.
 func TestI2_BrokenFiles(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		w := newTree(t)
@@ -448,7 +445,11 @@ func TestI2_BrokenFiles(t *testing.T) {
 					}
 				}
 				w.must(os.WriteFile(name, broken[:len(broken)-random.IntN(min(len(broken), 3)+1)], 0o644))
-				git.Look(context.Background(), e)
+				git.ReadHead(t.Context(), e)
+				if repo, why := (git.Files{Env: e}).Find(t.Context(), w.dir); why == "" {
+					(git.Files{Env: e}).Starts(t.Context(), repo)
+					_, _ = git.ReadIndex(t.Context(), git.Files{Env: e}, repo) // it cannot be read, or it can
+				}
 			}
 			w.must(os.WriteFile(name, data, 0o644))
 		}

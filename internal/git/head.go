@@ -26,7 +26,6 @@ func ReadHead(ctx context.Context, e env.Environment) (h Head, ok bool) {
 	if r == nil || r.gitDir == "" {
 		return Head{}, false
 	}
-	defer r.close()
 	text, err := r.read(ctx, path.Join(r.gitDir, "HEAD"), maxSmall)
 	if err != nil {
 		return Head{}, false

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
-	"time"
 )
 
 const (
@@ -16,39 +16,25 @@ const (
 	maxPathBytes = 128 << 20 // bytes of all paths, which version 4 compresses
 )
 
-// Types of files in indexes and trees.
+// Types of files in indexes.
 const (
 	kindMask = 0o170000
-	kindDir  = 0o040000
 	kindFile = 0o100000
-	kindLink = 0o120000
 	kindRepo = 0o160000 // a commit of a submodule
 )
 
-// index holds git's list of tracked files.
-type index struct {
-	entries []indexEntry // by path
-	trees   map[string]string
-	written time.Time // modification time of the index; files that changed later may have kept their times
-}
-
-// indexEntry holds one file, with the result of git's last lstat.
+// indexEntry holds a tracked file.
 type indexEntry struct {
-	path       string
-	id         string
-	mode       uint32
-	size       uint32
-	sec, nsec  uint32 // of the modification
-	stage      uint8  // other than 0 in a conflict
-	unobserved bool   // git ignores changes of the file: skip-worktree, assume-unchanged
+	path string
+	mode uint32
 }
 
-// readIndex reads the index. A repository to which nothing was ever added has none.
-func (r *repository) readIndex(ctx context.Context) (*index, error) {
+// readIndex returns the files in the index, by path. A repository to which nothing was ever added has none.
+func (r *repository) readIndex(ctx context.Context) ([]indexEntry, error) {
 	name := path.Join(r.gitDir, "index")
 	info, err := r.env.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &index{}, nil
+		return nil, nil
 	}
 	if err == nil && info.Size > maxIndex {
 		err = errBudget
@@ -60,15 +46,11 @@ func (r *repository) readIndex(ctx context.Context) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := parseIndex(data, r.idLen())
-	if err == nil {
-		x.written = info.ModTime
-	}
-	return x, err
+	return parseIndex(data, r.idLen())
 }
 
 // parseIndex parses an index of version 2, 3 or 4.
-func parseIndex(data []byte, idLen int) (*index, error) {
+func parseIndex(data []byte, idLen int) ([]indexEntry, error) {
 	if len(data) < 12+idLen || string(data[:4]) != "DIRC" {
 		return nil, errUnknown
 	}
@@ -76,7 +58,7 @@ func parseIndex(data []byte, idLen int) (*index, error) {
 	if version < 2 || version > 4 || count > len(data)/(42+idLen) {
 		return nil, errUnknown
 	}
-	x := &index{entries: make([]indexEntry, 0, count), trees: map[string]string{}}
+	entries := make([]indexEntry, 0, count)
 	rest := string(data[12 : len(data)-idLen]) // without the checksum at the end; the entries have parts of it
 	before, total := "", 0
 	for range count {
@@ -88,9 +70,9 @@ func parseIndex(data []byte, idLen int) (*index, error) {
 			return nil, errUnknown
 		}
 		before, rest = e.path, rest[n:]
-		x.entries = append(x.entries, e)
+		entries = append(entries, e)
 	}
-	return x, x.extensions(rest, idLen)
+	return entries, checkExtensions(rest)
 }
 
 // parseEntry parses the entry at the beginning of data, and returns its length.
@@ -99,19 +81,14 @@ func parseEntry(data string, idLen int, version uint32, before string) (e indexE
 	if len(data) < stats+idLen+2 {
 		return e, 0, errUnknown
 	}
-	number := func(i int) uint32 { return bigEndian(data[4*i : 4*i+4]) }
-	e.sec, e.nsec, e.mode, e.size = number(2), number(3), number(6), number(9)
-	e.id = data[stats : stats+idLen]
+	e.mode = bigEndian(data[24:28])
 	n = stats + idLen + 2
 	flags := bigEndian(data[n-2 : n])
-	e.stage = uint8(flags >> 12 & 3)
-	e.unobserved = flags&0x8000 != 0
 	if flags&0x4000 != 0 && version >= 3 {
-		if len(data) < n+2 {
-			return e, 0, errUnknown
-		}
-		e.unobserved = e.unobserved || bigEndian(data[n:n+2])&0x4000 != 0
-		n += 2
+		n += 2 // more flags
+	}
+	if len(data) < n {
+		return e, 0, errUnknown
 	}
 	kept := ""
 	if version == 4 { // the path replaces the last bytes of the previous one
@@ -147,71 +124,31 @@ func bigEndian(data string) (n uint32) {
 	return n
 }
 
-// extensions reads what follows the entries. An extension whose name begins with a small letter changes the meaning of the entries.
-func (x *index) extensions(data string, idLen int) error {
+// checkExtensions looks at what follows the entries. An extension whose name begins with a small letter changes the meaning of the entries.
+func checkExtensions(data string) error {
 	for len(data) >= 8 {
 		name, size := data[:4], int(bigEndian(data[4:8]))
 		data = data[8:]
 		if size > len(data) || name[0] >= 'a' && name[0] <= 'z' {
 			return errUnknown
 		}
-		if name == "TREE" {
-			x.readTrees(data[:size], idLen)
-		}
 		data = data[size:]
 	}
 	return nil
 }
 
-// readTrees reads the ids of the directories that equal a tree, by path; the path of the top is "". It only saves time, so it stops at
-// the first error.
-func (x *index) readTrees(text string, idLen int) {
-	type level struct {
-		dir  string
-		subs int // subdirectories that are still to come
+// offsetNumber reads a number of 7 bits a byte, the highest first, as an index of version 4 has it. Each byte but the last one adds one.
+func offsetNumber(in io.ByteReader) (n int64, err error) {
+	for range 9 {
+		b, err := in.ReadByte()
+		if err != nil {
+			return 0, errUnknown
+		}
+		n = n<<7 | int64(b&0x7f)
+		if b&0x80 == 0 {
+			return n, nil
+		}
+		n++
 	}
-	var above []level
-	total := 0
-	for len(text) > 0 {
-		name, rest, ok1 := strings.Cut(text, "\x00")
-		line, rest, ok2 := strings.Cut(rest, "\n")
-		entries, subtrees, ok3 := strings.Cut(line, " ")
-		subs, ok4 := smallNumber(subtrees)
-		if !ok1 || !ok2 || !ok3 || !ok4 {
-			return
-		}
-		for len(above) > 0 && above[len(above)-1].subs == 0 {
-			above = above[:len(above)-1]
-		}
-		dir := name
-		if len(above) > 0 {
-			above[len(above)-1].subs--
-			dir = path.Join(above[len(above)-1].dir, name)
-		}
-		if total += len(dir); len(dir) > maxPath || total > maxPathBytes {
-			return
-		}
-		if !strings.HasPrefix(entries, "-") { // else the id is outdated
-			if len(rest) < idLen {
-				return
-			}
-			x.trees[dir], rest = rest[:idLen], rest[idLen:]
-		}
-		above = append(above, level{dir, subs})
-		text = rest
-	}
-}
-
-// smallNumber parses a decimal number of at most seven digits.
-func smallNumber(text string) (n int, ok bool) {
-	if text == "" || len(text) > 7 {
-		return 0, false
-	}
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + int(c-'0')
-	}
-	return n, true
+	return 0, errUnknown
 }

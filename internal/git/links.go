@@ -2,31 +2,42 @@ package git
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path"
-
-	"github.com/attractor-go/attractor/env"
 )
 
-// Links returns the paths of the repositories inside a work tree that its index names: submodules, and repositories that were added like
-// them. gitDir is the directory of the work tree, commonDir that of all its work trees.
-func Links(ctx context.Context, e env.Environment, gitDir, commonDir string) (paths []string, err error) {
-	r := &repository{env: e, gitDir: gitDir, commonDir: commonDir, budget: maxRead}
-	if _, err := e.Stat(ctx, path.Join(gitDir, "index")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // nothing was ever added, and there may be no configuration either
+// Index holds what the index of a work tree says, as paths from its top.
+type Index struct {
+	// Links are the repositories inside: submodules, and those that were added like them.
+	Links []string
+	// Dirs are the directories with tracked files, and Attributes the tracked files named .gitattributes.
+	Dirs, Attributes []string
+}
+
+// ReadIndex reads the index of a repository.
+func ReadIndex(ctx context.Context, f Files, repo *Repository) (x Index, err error) {
+	r := &repository{env: f.Env, gitDir: repo.GitDir, commonDir: repo.CommonDir, budget: maxRead}
+	if there, err := f.Exists(ctx, path.Join(repo.GitDir, "index")); err == nil && !there {
+		return x, nil // nothing was ever added, and there may be no configuration either
 	}
 	if err := r.configure(ctx); err != nil {
-		return nil, err
+		return x, err
 	}
-	x, err := r.readIndex(ctx)
+	entries, err := r.readIndex(ctx)
 	if err != nil {
-		return nil, err
+		return x, err
 	}
-	for _, entry := range x.entries {
-		if entry.mode&kindMask == kindRepo && (len(paths) == 0 || paths[len(paths)-1] != entry.path) {
-			paths = append(paths, entry.path)
+	seen := map[string]bool{}
+	for _, e := range entries {
+		for dir := path.Dir(e.path); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			x.Dirs = append(x.Dirs, dir)
+		}
+		switch {
+		case e.mode&kindMask == kindRepo && (len(x.Links) == 0 || x.Links[len(x.Links)-1] != e.path):
+			x.Links = append(x.Links, e.path)
+		case e.mode&kindMask == kindFile && path.Base(e.path) == ".gitattributes":
+			x.Attributes = append(x.Attributes, e.path)
 		}
 	}
-	return paths, nil
+	return x, nil
 }

@@ -21,6 +21,8 @@ type Snapshot struct {
 	// only if Counted is true.
 	Modified, Untracked int
 	Counted             bool
+	// Unasked says why git was not asked, if it was not: then only the branch is known, if that.
+	Unasked string
 	// Changed holds the first 20 of the counted paths: the modified ones, then the untracked ones, each in order.
 	Changed []Change
 }
@@ -32,13 +34,14 @@ type Change struct {
 }
 
 const (
-	lookTimeout = 5 * time.Second // the counts are omitted if this is not enough
+	lookTimeout = 5 * time.Second // only the branch is told if this is not enough
 	maxSubjects = 10
 	maxChanged  = 20
 )
 
-// Look describes the repository of e's working directory. It reads through e alone, so it describes a repository only in part, or not
-// at all, if its top or its .git is outside of what e may read.
+// Look describes the repository of e's working directory. It asks git, in e and with a context of [env.Observing], if nothing of the
+// repository's configuration could make it start another program; see [Files.Starts]. Otherwise, and where git cannot run, it reads the
+// branch alone.
 func Look(ctx context.Context, e env.Environment) Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -46,17 +49,17 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 	if r == nil {
 		return Snapshot{}
 	}
-	defer r.close()
 	s := Snapshot{Root: r.root}
-	head, branch, ok := r.head(ctx)
-	if !ok {
-		return s
+	_, s.Branch, _ = r.head(ctx)
+	files := Files{Env: e}
+	repo, why := files.Find(ctx, e.WorkDir())
+	if why == "" {
+		why = files.Starts(ctx, repo)
 	}
-	s.Branch = branch
-	s.Subjects = r.subjects(ctx, head)
-	if c, err := r.count(ctx, head); err == nil {
-		s.Modified, s.Untracked, s.Counted, s.Changed = len(c.modified), len(c.untracked), true, c.first(maxChanged)
+	if why == "" {
+		why = s.ask(ctx, e)
 	}
+	s.Unasked = why
 	return s
 }
 
@@ -67,7 +70,6 @@ func Top(ctx context.Context, e env.Environment) string {
 	if r == nil {
 		return ""
 	}
-	defer r.close()
 	return r.root
 }
 

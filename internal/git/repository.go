@@ -35,16 +35,6 @@ type repository struct {
 	commonDir string // of all work trees
 	budget    int64  // bytes that may still be read
 	sha256    bool
-	noModes   bool // core.fileMode is false: the executable bit means nothing
-	packs     []*pack
-	packsRead bool
-	inflating io.Reader // of zlib, nil at first
-}
-
-func (r *repository) close() {
-	for _, p := range r.packs {
-		p.close()
-	}
 }
 
 // spend subtracts n bytes from the budget, and fails if that is exceeded.
@@ -112,8 +102,6 @@ func (r *repository) configure(ctx context.Context) error {
 	for name, value := range settings(string(text)) {
 		value = strings.ToLower(value)
 		switch name {
-		case "core.filemode":
-			r.noModes = value == "false" || value == "no" || value == "off" || value == "0"
 		case "extensions.objectformat":
 			r.sha256 = value == "sha256"
 			if !r.sha256 && value != "sha1" {

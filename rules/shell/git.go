@@ -3,7 +3,10 @@ package shell
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/git"
 )
 
 // git judges a git command: its options, the environment, and the configuration of its repository.
@@ -41,7 +44,7 @@ func (r *read) git(args []string) string {
 	if why := repo.shows(sub, p); why != "" {
 		return why
 	}
-	r.files = append(r.files, File{Path: repo.top, Tree: true, Names: true})
+	r.files = append(r.files, File{Path: repo.Top, Tree: true, Names: true})
 	return r.gitFiles(repo, sub, p)
 }
 
@@ -132,7 +135,7 @@ func (r *read) gitFiles(repo *repository, sub string, p arguments) string {
 		if len(in) > 2 && in[1] == ':' && in[0] >= '0' && in[0] <= '3' {
 			in = in[2:]
 		}
-		for _, dir := range []string{repo.top, r.dir} {
+		for _, dir := range []string{repo.Top, r.dir} {
 			if file, ok := absolute(dir, strings.TrimLeft(in, "/!^")); ok && in != "" {
 				r.files = append(r.files, File{Path: file})
 			}
@@ -198,25 +201,32 @@ func showsSignature(format string) bool {
 	return false
 }
 
-// repository holds the directories of a git repository and its configuration.
+// repository is one that git would use, with the settings of the user and of the system.
 type repository struct {
-	top, gitDir, commonDir string
-	settings               []setting
+	*git.Repository
+	users []git.Setting
 }
+
+// settings returns all settings that count in the repository.
+func (r *repository) settings() []git.Setting { return slices.Concat(r.users, r.Settings) }
 
 // maxNested limits how deep repositories in repositories are looked for.
 const maxNested = 4
 
 // repository returns the repository of a directory. It returns why git may run a program in it.
-func (r *read) repository(dir string, depth int) (*repository, string) {
+func (r *read) repository(dir string, depth int) (repo *repository, why string) {
 	if dir == "" {
 		return nil, "it is not known in which directory git runs"
 	}
-	repo, why := r.discover(dir)
-	if why != "" {
+	files := r.Machine.files()
+	repo = &repository{}
+	if repo.Repository, why = files.Find(r.ctx, dir); why != "" {
 		return nil, why
 	}
-	if repo.settings, why = r.configuration(repo); why != "" {
+	if why = files.Starts(r.ctx, repo.Repository); why != "" {
+		return nil, why
+	}
+	if repo.users, why = r.configuration(); why != "" {
 		return nil, why
 	}
 	if why := r.programs(repo); why != "" {
@@ -227,15 +237,15 @@ func (r *read) repository(dir string, depth int) (*repository, string) {
 
 // submodules checks the repositories inside a work tree, in which git status and diff run git in turn.
 func (r *read) submodules(repo *repository, depth int) string {
-	links, err := gitLinks(r, repo)
+	index, err := git.ReadIndex(r.ctx, r.Machine.files(), repo.Repository)
 	if err != nil {
 		return "the index of the repository cannot be read"
 	}
-	if len(links) > 50 || len(links) > 0 && depth == maxNested {
+	if n := len(index.Links); n > 50 || n > 0 && depth == maxNested {
 		return "there are too many repositories in the repository"
 	}
-	for _, link := range links {
-		dir := path.Join(repo.top, link)
+	for _, link := range index.Links {
+		dir := path.Join(repo.Top, link)
 		there, err := r.exists(r.ctx, path.Join(dir, ".git"))
 		if err != nil {
 			return "the repository " + dir + " cannot be read"

@@ -20,7 +20,7 @@ const (
 // of files choose among them. A driver that no attribute names does not run.
 func (r *read) drivers(repo *repository) string {
 	d := &drivers{read: r, repo: repo}
-	for _, s := range repo.settings {
+	for _, s := range repo.settings() {
 		if why := d.add(s); why != "" {
 			return why
 		}
@@ -46,28 +46,28 @@ type drivers struct {
 }
 
 // add adds the driver that a setting configures. It returns why the driver may run without an attribute.
-func (d *drivers) add(s setting) string {
-	section, key := s.section(), s.key()
+func (d *drivers) add(s git.Setting) string {
+	section, key := s.Section(), s.Key()
 	program := section == "filter" && (key == "clean" || key == "smudge" || key == "process") || section == "diff" && (key == "command" || key == "textconv") ||
 		section == "merge" && key == "driver"
-	name, _ := strings.CutPrefix(strings.TrimSuffix(s.name, "."+key), section+".")
+	name, _ := strings.CutPrefix(strings.TrimSuffix(s.Name, "."+key), section+".")
 	switch {
-	case s.name == "core.attributesfile":
-		file, ok := s.value, true
+	case s.Name == "core.attributesfile":
+		file, ok := s.Value, true
 		if rest, home := strings.CutPrefix(file, "~/"); home {
 			file = path.Join(d.Home, rest)
 		} else {
 			ok = path.IsAbs(file)
 		}
 		if !ok {
-			return "the configuration of git names attributes in " + s.value
+			return "the configuration of git names attributes in " + s.Value
 		}
 		d.files = append(d.files, file)
-	case s.name == "attr.tree", s.name == "merge.default":
-		return "the configuration of git has " + s.name + ", which may choose a driver"
+	case s.Name == "attr.tree", s.Name == "merge.default":
+		return "the configuration of git has " + s.Name + ", which may choose a driver"
 	case !program:
-	case strings.Count(s.name, ".") < 2, section == "diff" && name == "default":
-		return fmt.Sprintf("the configuration of git has %s, which may run a program", s.name)
+	case strings.Count(s.Name, ".") < 2, section == "diff" && name == "default":
+		return fmt.Sprintf("the configuration of git has %s, which may run a program", s.Name)
 	default:
 		d.wanted = append(d.wanted, section+"="+name)
 		d.old = d.old || section != "filter"
@@ -110,7 +110,7 @@ func (d *drivers) settled() string {
 		user = path.Join(d.Home, ".config")
 	}
 	for _, file := range append(d.files, "/etc/gitattributes", "/usr/local/etc/gitattributes", "/opt/homebrew/etc/gitattributes", path.Join(user, "git/attributes"),
-		path.Join(d.repo.commonDir, "info/attributes"), path.Join(d.repo.gitDir, "info/attributes")) {
+		path.Join(d.repo.CommonDir, "info/attributes"), path.Join(d.repo.GitDir, "info/attributes")) {
 		if why := d.look(file); why != "" {
 			return why
 		}
@@ -118,25 +118,25 @@ func (d *drivers) settled() string {
 	return ""
 }
 
-// tracked looks at the attributes in the index, and in the directories with tracked files.
+// tracked looks at the attributes in the directories with tracked files. Git takes those of a file that is missing from the index.
 func (d *drivers) tracked() string {
-	dirs, texts, err := git.Attributes(d.ctx, d.Env, d.repo.gitDir, d.repo.commonDir)
+	index, err := git.ReadIndex(d.ctx, d.Machine.files(), d.repo.Repository)
 	if err != nil {
 		return "the attributes in the index of the repository cannot be read"
 	}
-	if len(dirs) > maxAttributeDirs && !d.old {
+	if len(index.Dirs) > maxAttributeDirs && !d.old {
 		return "there are too many directories to look for attributes that name programs"
 	}
-	for _, text := range texts {
-		if why := d.choose(string(text), "a .gitattributes file in the index"); why != "" {
-			return why
+	for _, name := range index.Attributes {
+		if there, err := d.exists(d.ctx, path.Join(d.repo.Top, name)); !there || err != nil {
+			return "the attributes in " + name + " are in the index alone, and may name a program"
 		}
 	}
 	if d.old { // all directories are looked into
 		return ""
 	}
-	for _, dir := range dirs {
-		if why := d.look(path.Join(d.repo.top, dir, ".gitattributes")); why != "" {
+	for _, dir := range index.Dirs {
+		if why := d.look(path.Join(d.repo.Top, dir, ".gitattributes")); why != "" {
 			return why
 		}
 	}
@@ -147,7 +147,7 @@ func (d *drivers) tracked() string {
 func (d *drivers) around() string {
 	for _, name := range d.operands {
 		file, _ := absolute(d.dir, name)
-		for dir := path.Dir(path.Clean(file)); within(dir, d.repo.top); dir = path.Dir(dir) {
+		for dir := path.Dir(path.Clean(file)); within(dir, d.repo.Top); dir = path.Dir(dir) {
 			if why := d.look(path.Join(dir, ".gitattributes")); why != "" {
 				return why
 			}
@@ -162,7 +162,7 @@ func (d *drivers) everywhere() string {
 		return ""
 	}
 	left := maxAttributeWalk
-	for dirs := []string{d.repo.top}; len(dirs) > 0; {
+	for dirs := []string{d.repo.Top}; len(dirs) > 0; {
 		dir := dirs[0]
 		dirs = dirs[1:]
 		if why := d.look(path.Join(dir, ".gitattributes")); why != "" {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 )
 
 // Machine describes where commands run, as far as it matters for what they do.
@@ -34,9 +34,6 @@ type Machine struct {
 	Roots []string
 }
 
-// maxConfig is the most bytes of a file of git's configuration.
-const maxConfig = 1 << 20
-
 // variable returns the value of a variable.
 func (m *Machine) variable(name string) string {
 	value, _ := m.lookup(name)
@@ -53,33 +50,12 @@ func (m *Machine) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// read returns the content of a file, or fs.ErrNotExist. Other errors mean that the content is not known.
-func (m *Machine) read(ctx context.Context, name string) ([]byte, error) {
-	f, err := m.Env.Open(ctx, name)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || m.Outside == nil {
-			return nil, err
-		}
-		data, err := m.Outside(ctx, name)
-		if err == nil && len(data) > maxConfig {
-			err = fmt.Errorf("%s has more than %d bytes", name, maxConfig)
-		}
-		return data, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxConfig)
-	}
-	return data, errors.Join(err, f.Close())
-}
+// files reads the files of repositories.
+func (m *Machine) files() git.Files { return git.Files{Env: m.Env, Outside: m.Outside} }
 
 // exists reports whether there is a file.
 func (m *Machine) exists(ctx context.Context, name string) (bool, error) {
-	_, err := m.Env.Stat(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
+	return m.files().Exists(ctx, name)
 }
 
 // shadowed returns why a program's bare name may stand for something other than the system's program.

@@ -1,4 +1,4 @@
-package shell
+package git
 
 import (
 	"os"
@@ -16,21 +16,21 @@ import (
 
 // TestL2_ConfigIsGits compares the parser of git's configuration with git: what it does not refuse, it has to understand as git does.
 func TestL2_ConfigIsGits(t *testing.T) {
-	git := peer.Need(t, "git")
+	program := peer.Need(t, "git")
 	file := filepath.Join(t.TempDir(), "config")
 	pieces := []string{"[core]", "[CORE]", "[a.b]", "[a \"B c\"]", "[a \"\\\"x\\\\\"]", "[x]", "\n", "\n", "\n", "\n\t", " ", "fsmonitor", "FsMonitor", "key", "k-1", " = ", "=", "value", "\"", "\"a;b\"", "\\",
 		"\\\n", "\\n", "\\\"", "# x", "; x", "true", "]", "[", "~/x", "\t", "\r\n", "a b", "  ", "key = value\n", "[core]\nfsmonitor = x\n"}
 	understood := 0
 	seed.Check(t, func(t *rapid.T) {
 		text := "[s]\n" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 14).Draw(t, "pieces"), "")
-		list, err := parseConfig(text)
+		list, err := ParseConfig(text)
 		if err != nil {
 			return
 		}
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(git, "config", "-f", file, "--list", "-z")
+		cmd := exec.Command(program, "config", "-f", file, "--list", "-z")
 		out, err := cmd.Output()
 		if err != nil {
 			return // git refuses the file, so it runs nothing
@@ -43,10 +43,10 @@ func TestL2_ConfigIsGits(t *testing.T) {
 			}
 		}
 		for _, s := range list {
-			if s.bare {
-				got = append(got, s.name)
+			if s.Bare {
+				got = append(got, s.Name)
 			} else {
-				got = append(got, s.name+"\n"+s.value)
+				got = append(got, s.Name+"\n"+s.Value)
 			}
 		}
 		tabs := func(list []string) []string { // some versions of git make spaces of them
