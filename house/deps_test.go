@@ -68,11 +68,12 @@ var allowed = map[string][]string{
 	"profile/openai":      {"env", "internal/shquote", "llm", "patch", "profile", "tool", "tool/coding"},
 	"profile/profiles":    {"profile", "profile/anthropic", "profile/gemini", "profile/openai"},
 	"internal/version":    {},
+	"internal/landlock":   {"golang.org/x/sys/..."},
 	"internal/userfiles":  {},
 	"patch":               {"internal/fuzzy", "internal/names", "internal/textfile"},
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
-	"internal/git":        {"env", "internal/guard", "search"},
+	"internal/git":        {"env", "internal/shquote"},
 	"instructions":        {"env", "internal/git", "sanitize", "tool"},
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"command"},
@@ -104,7 +105,7 @@ var rooms = map[string][]string{
 	"trust":                    {"github.com/rogpeppe/go-internal/diff"},
 	"secret":                   {},
 	"secret/masked":            {"agent", "env", "journal", "llm", "secret", "tool"},
-	"env/sandbox":              {"env", "internal/git", "internal/netguard", "internal/proxy", "internal/version", "golang.org/x/sys/..."},
+	"env/sandbox":              {"env", "internal/git", "internal/landlock", "internal/netguard", "internal/proxy", "internal/version", "golang.org/x/sys/..."},
 	"env/remote":               {"env", "search", "env/remote/internal/wire", "internal/lastline", "internal/shquote", "internal/version", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
 	"env/remote/internal/wire": {"env", "search", "github.com/hashicorp/yamux"},
@@ -127,7 +128,7 @@ var rooms = map[string][]string{
 	"internal/protocol":        {root, "agent", "internal/fault", "internal/names", "internal/userfiles", "llm", "permit", "tool", "tool/coding"},
 	"internal/tty":             {"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"},
 	"internal/render":          {"sanitize", "agent", "llm", "mcp", "permit", "tool", "github.com/clipperhouse/displaywidth"},
-	"cmd/attractor-env":        {"env/remote/serve", "golang.org/x/sys/..."},
+	"cmd/attractor-env":        {"env/remote/serve", "internal/landlock", "golang.org/x/sys/..."},
 }
 
 // ofTests holds the packages that the tests of a package may import, for tests that use only doors.
@@ -262,7 +263,7 @@ func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 		packages []string
 		modules  []string
 	}{
-		{[]string{"./agent"}, []string{"github.com/bmatcuk/doublestar/v4", "github.com/google/jsonschema-go", "github.com/google/uuid",
+		{[]string{"./agent"}, []string{"github.com/google/jsonschema-go", "github.com/google/uuid",
 			"golang.org/x/image", "golang.org/x/sys", "golang.org/x/text"}},
 		{[]string{"./agent", "./tool/coding", "./profile/...", "./llm/providers", "./llm/catalog"}, []string{"github.com/bmatcuk/doublestar/v4",
 			"github.com/google/jsonschema-go", "github.com/google/uuid", "github.com/rogpeppe/go-internal", "golang.org/x/image", "golang.org/x/sys",
