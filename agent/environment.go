@@ -14,8 +14,12 @@ import (
 
 // gitStatus returns how many files of the work tree are changed, in words, or why that is not known.
 func gitStatus(repo git.Snapshot) string {
-	if !repo.Counted {
-		return strings.TrimSuffix("not known: "+repo.Unasked, "not known: ")
+	switch {
+	case repo.Counted:
+	case repo.Unasked == "":
+		return ""
+	default:
+		return "not known: " + repo.Unasked
 	}
 	return fmt.Sprintf("%d modified, %d untracked", repo.Modified, repo.Untracked)
 }

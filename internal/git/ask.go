@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,25 +17,41 @@ import (
 const maxAnswer = 16 << 20
 
 // question asks git about the repository of the working directory, whose top is $1: for its state and, behind two zeros, for the subjects of the
-// last commits. Git is one that the work tree does not bring. Its environment is made from nothing, and what the user's
-// configuration would make it start is taken away.
+// last commits. Git is the first in PATH that is not in the work tree, nor a link to there. Its environment is made from nothing, and the
+// filters of the user's configuration are taken away. It has a gigabyte of memory.
 const question = `
-bin= IFS=:
+set -f
+ulimit -d 1048576 2>/dev/null
+here=$PWD bin= git=
+cd -P "$1" && top=$PWD || exit
+IFS=:
 for dir in $PATH; do
-  case $dir in "$1" | "$1"/*) ;; /*) bin=$bin:$dir ;; esac
+  case $dir in /*) cd -P "$dir" 2>/dev/null || continue ;; *) continue ;; esac
+  dir=${PWD#/}; dir=/${dir#/}
+  case $dir in "$top" | "$top"/*) continue ;; esac
+  bin=$bin:$dir
+  if [ -z "$git" ] && [ -x "$dir/git" ]; then
+    git=$dir/git
+    if [ -h "$git" ]; then
+      case $(readlink -f "$git") in "$top"/* | "") git= ;; esac
+    fi
+  fi
 done
+cd "$here" || exit
 PATH=${bin#:}
-command -v git >/dev/null && command -v env >/dev/null || { echo "git is not installed" >&2; exit 1; }
-exec env -i PATH="$PATH" HOME="$HOME" XDG_CONFIG_HOME="$XDG_CONFIG_HOME" LC_ALL=C GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 sh -c '
+[ -n "$git" ] && command -v env >/dev/null || { echo "git is not installed" >&2; exit 1; }
+exec env -i PATH="$PATH" HOME="${HOME-/nonexistent}" XDG_CONFIG_HOME="${XDG_CONFIG_HOME-}" LC_ALL=C GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 git="$git" sh -c '
+set -f
 IFS="
 "
-set -- -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.preloadIndex=false -c core.hooksPath=/dev/null -c log.showSignature=false -c core.pager=cat -c protocol.allow=never
-for name in $(git "$@" config --name-only --get-regexp "^filter\..*\.(clean|smudge|process|required)$"); do
+set -- -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.preloadIndex=false -c core.hooksPath=/dev/null -c log.showSignature=false -c log.date=default -c core.pager=cat -c protocol.allow=never
+for name in $("$git" "$@" config --name-only --get-regexp "^filter\..*\.(clean|smudge|process|required)$"); do
+  case $name in *=*) echo "a filter of the user has an = in its name" >&2; exit 1 ;; esac
   set -- "$@" -c "$name="
 done
-git "$@" status --porcelain=v2 -z --branch --untracked-files=all --ignore-submodules=all --find-renames=100% || exit
+"$git" "$@" status --porcelain=v2 -z --branch --untracked-files=all --ignore-submodules=all --find-renames=100% || exit
 printf "\0\0"
-git "$@" log -SUBJECTS --encoding=UTF-8 --format=%s 2>/dev/null || :
+"$git" "$@" log -SUBJECTS --encoding=UTF-8 --format=%s 2>/dev/null || :
 '`
 
 // ask asks git. It returns why there is no answer.
@@ -59,19 +76,36 @@ func (s *Snapshot) ask(ctx context.Context, e env.Environment) string {
 	case over:
 		return "git said too much"
 	case result.Code != 0:
-		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return line
+		return failure(said.String(), result.Code)
 	}
 	state, subjects, _ := strings.Cut(out.String(), "\x00\x00\x00")
-	s.readState(state)
+	if !s.readState(state) {
+		return "git said nothing"
+	}
 	if subjects = strings.TrimSuffix(subjects, "\n"); subjects != "" {
 		s.Subjects = strings.Split(subjects, "\n")
 	}
 	return ""
 }
 
-// readState reads what git status says in its second form. The paths of changes are the last fields of their records.
-func (s *Snapshot) readState(text string) {
+// failure says why git failed. Its own words are not repeated: they can hold what stands in any file that a repository leads to.
+func failure(said string, code int) string {
+	for _, known := range [][2]string{
+		{"git is not installed", "git is not installed"},
+		{"dubious ownership", "the repository belongs to another user; git config --global --add safe.directory says that git may use it"},
+		{"unknown option", "this git is too old"},
+		{"= in its name", "a filter of the user's configuration has an = in its name"},
+	} {
+		if strings.Contains(said, known[0]) {
+			return known[1]
+		}
+	}
+	return fmt.Sprintf("git ended with exit code %d", code)
+}
+
+// readState reads what git status says in its second form, and reports whether it has said something. The paths of changes are the last fields
+// of their records.
+func (s *Snapshot) readState(text string) (told bool) {
 	var modified, untracked []Change
 	records := strings.Split(text, "\x00")
 	for i := 0; i < len(records); i++ {
@@ -80,7 +114,7 @@ func (s *Snapshot) readState(text string) {
 		switch kind {
 		case "#":
 			if branch, ok := strings.CutPrefix(rest, "branch.head "); ok {
-				if s.Branch = branch; strings.HasPrefix(branch, "(") { // (detached), (unknown)
+				if s.Branch, told = branch, true; branch == "(detached)" || branch == "(unknown)" {
 					s.Branch = ""
 				}
 			}
@@ -103,7 +137,8 @@ func (s *Snapshot) readState(text string) {
 		}
 	}
 	slices.SortFunc(modified, func(a, b Change) int { return strings.Compare(a.Path, b.Path) }) // conflicts come last
-	s.Modified, s.Untracked, s.Counted = len(modified), len(untracked), true
+	s.Modified, s.Untracked, s.Counted = len(modified), len(untracked), told
 	s.Changed = append(modified, untracked...)
 	s.Changed = s.Changed[:min(maxChanged, len(s.Changed)):min(maxChanged, len(s.Changed))]
+	return told
 }

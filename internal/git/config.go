@@ -34,6 +34,9 @@ var errConfig = errors.New("it has an unusual form")
 // ParseConfig parses a file of git's configuration. It refuses what it does not understand.
 func ParseConfig(text string) (list []Setting, err error) {
 	p := &configParser{text: strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")}
+	if strings.ContainsAny(p.text, "\x00\r") { // git ends names at a NUL, and trims carriage returns
+		return nil, errConfig
+	}
 	section := ""
 	for {
 		p.skip()

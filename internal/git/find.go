@@ -25,9 +25,6 @@ type Repository struct {
 	Top       string
 	GitDir    string // of the work tree, with its HEAD and index
 	CommonDir string // of all work trees
-	// Settings are those of its own configuration, and Hooks is the directory of its hooks, after Starts. They may be in the work tree.
-	Settings []Setting
-	Hooks    string
 }
 
 // Find finds the repository that git would use in a directory: the nearest one, going up. It returns why that is not known, or why it is not
@@ -53,7 +50,7 @@ func (f Files) Find(ctx context.Context, dir string) (*Repository, string) {
 // git may take it for a repository, or look on: if .git is a directory but no repository to git,
 // the directory itself may be a bare one, and then those above it.
 func (f Files) findAt(ctx context.Context, dir string) (*Repository, string) {
-	_, err := f.lstat(ctx, dir, "HEAD") // first, because git needs it in every repository
+	_, err := f.Lstat(ctx, dir, "HEAD") // first, because git needs it in every repository
 	beside := err == nil
 	if err != nil && !missing(err) {
 		return nil, "it is not known whether " + dir + " is a repository"
@@ -118,7 +115,7 @@ func (f Files) dotGit(ctx context.Context, dir string, info env.Info) (_ *Reposi
 // broken returns why git may not take the directories for those of a repository, as
 // is_git_directory in git's setup.c does.
 func (f Files) broken(ctx context.Context, repo *Repository) string {
-	info, err := f.lstat(ctx, repo.GitDir, "HEAD")
+	info, err := f.Lstat(ctx, repo.GitDir, "HEAD")
 	if err != nil || !info.Mode.IsRegular() {
 		return repo.GitDir + " is not a repository: it has no file HEAD"
 	}
@@ -146,8 +143,8 @@ func validHead(text string) bool {
 	return len(text) >= 40 && strings.Trim(text[:40], "0123456789abcdef") == ""
 }
 
-// lstat describes a file in a directory, a symbolic link itself.
-func (f Files) lstat(ctx context.Context, dir, name string) (env.Info, error) {
+// Lstat describes a file in a directory, a symbolic link itself.
+func (f Files) Lstat(ctx context.Context, dir, name string) (env.Info, error) {
 	node, err := env.TreeOf(f.Env).Lstat(ctx, path.Join(dir, name))
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return node.Info, err

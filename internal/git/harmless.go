@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -11,87 +12,141 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// harmless lists the keys that a repository's configuration may have, one section a line: with them, no command of git that only reads
+// harmless lists the keys that a repository's configuration may have, one section a line or several: with them, no command of git that only reads
 // starts a program where it has no terminal, reads other configuration, or gets objects from elsewhere. A section with .* is one with a subsection, and a * stands
 // for all keys. What is not in it, such as keys of later versions of git, is not known to be harmless.
 const harmless = `
+add *
 advice *
 alias *
 am *
 apply *
 author *
-blame *
+bash *
+blame blankboundary coloring date markignoredlines markunblamablelines showemail showroot
 branch *
 branch.* *
+bugtraq *
 checkout *
 clean *
 clone *
+codespaces-theme *
+cola *
 color *
 color.* *
 column *
 commit *
 commitgraph *
 committer *
-core abbrev attributesfile autocrlf bare bigfilethreshold checkroundtripencoding checkstat commentchar commentstring commitgraph compression createobject deltabasecachelimit editor eol excludesfile filemode fsync fsyncmethod hidedotfiles hookspath ignorecase ignorestat logallrefupdates longpaths loosecompression multipackindex packedgitlimit packedgitwindowsize pager precomposeunicode preferetcsymlinkrefs preloadindex prefersymlinkrefs protecthfs protectntfs quotepath repositoryformatversion restrictinheritedhandles safecrlf sharedrepository sparsecheckout sparsecheckoutcone splitindex sshcommand symlinks trustctime untrackedcache unsetenvvars usereplacerefs whitespace worktree
-credential.* username usehttppath
-diff algorithm autorefreshindex colormoved colormovedws context dirstat dstprefix guitool ignoresubmodules indentheuristic interhunkcontext mnemonicprefix noindex noprefix orderfile relative renamelimit renames srcprefix statgraphwidth statnamewidth suppressblankempty tool trustexitcode wordregex wserrorhighlight
+completion *
+core abbrev autocrlf bare bigfilethreshold checkroundtripencoding checkstat commentchar commentstring
+core commitgraph compression configlocktimeout createobject deltabasecachelimit editor eol excludesfile
+core filemode filesreflocktimeout fscache fsync fsyncmethod hidedotfiles hookspath ignorecase ignorestat
+core logallrefupdates longpaths loosecompression maxtreedepth multipackindex notesref packedgitlimit
+core packedgitwindowsize packedrefstimeout pager precomposeunicode preferetcsymlinkrefs prefersymlinkrefs
+core preloadindex protecthfs protectntfs quotepath repositoryformatversion restrictinheritedhandles safecrlf
+core sharedrepository sparsecheckout sparsecheckoutcone splitindex sshcommand symlinks trustctime unsetenvvars
+core untrackedcache usereplacerefs warnambiguousrefs whitespace worktree
+credential.* usehttppath username
+devcontainers-theme *
+diff algorithm autorefreshindex colormoved colormovedws context dirstat dstprefix guitool ignoresubmodules
+diff indentheuristic interhunkcontext mnemonicprefix noindex noprefix relative renamelimit renames srcprefix
+diff statgraphwidth statnamewidth suppressblankempty tool trustexitcode wordregex wserrorhighlight
 diff.* algorithm binary cachetextconv funcname wordregex xfuncname
-extensions compatobjectformat noop objectformat preciousobjects refstorage relativeworktrees worktreeconfig
+difftool *
+extensions compatobjectformat noop objectformat preciousobjects refstorage relativeworktrees
+extensions submodulepathconfig worktreeconfig
 feature *
 fetch *
+fetch.* *
+forge *
+forge.* *
+format attach cc coverletter from headers notes numbered outputdirectory signature signoff subjectprefix
+format suffix thread to useautobase
+fsck *
+fsck.* *
 gc *
 gerrit *
+git-town *
+git-town-branch.* *
 gitbutler *
 gitflow *
 gitflow.* *
 github *
 gitlab *
+gitlens *
+gitreview *
+gk *
 gpg format
 grep *
 gui *
 gui.* *
+help *
 http *
 http.* *
+hub *
 i18n *
 index *
 init *
+interactive *
+jj *
 lfs *
 lfs.* *
 log abbrevcommit date decorate excludedecoration follow graphcolors initialdecorationset mailmap showroot
-mailmap *
+lsrefs *
+machete *
+machete.* *
+magit *
+magit.* *
 maintenance *
 maintenance.* *
-merge autostash branchdesc conflictstyle defaulttoupstream directoryrenames ff guitool log renamelimit renames stat suppressdest tool verbosity verifysignatures
+merge autostash branchdesc conflictstyle defaulttoupstream directoryrenames ff guitool log renamelimit renames
+merge renormalize stat suppressdest tool verbosity verifysignatures
 merge.* name recursive
+mergetool *
+mergetool.* *
 notes *
+oh-my-zsh *
 pack *
 pager *
+protocol version
 pull *
 push *
 rebase *
 receive *
 reftable *
 remote pushdefault
-remote.* fetch followremotehead gh-resolved glab-resolved mirror partialclonefilter proxy proxyauthmethod prune prunetags push pushurl serveroption skipdefaultupdate skipfetchall tagopt url
+remote.* fetch followremotehead gh-resolved glab-resolved mirror proxy proxyauthmethod prune prunetags push
+remote.* pushurl serveroption skipdefaultupdate skipfetchall tagopt url
+remotes *
 repack *
 rerere *
 reset *
 revert *
 safe *
+sendemail *
+sendemail.* *
 showbranch *
 sparse *
+spr *
 stash *
-status aheadbehind branch displaycommentprefix relativepaths renamelimit renames short showstash showuntrackedfiles
+status aheadbehind branch comparebranches displaycommentprefix relativepaths renamelimit renames short
+status showstash showuntrackedfiles
+stgit *
 submodule *
 submodule.* *
 svn *
 svn-remote.* *
 switch *
 tag *
+tar *
+tgit *
+trailer separators
 transfer *
 url.* insteadof pushinsteadof
 user *
 versionsort *
+windows *
 worktree *
 `
 
@@ -100,7 +155,7 @@ var harmlessKeys = sync.OnceValue(func() map[string][]string {
 	keys := map[string][]string{}
 	for line := range strings.Lines(harmless) {
 		if words := strings.Fields(line); len(words) > 0 {
-			keys[words[0]] = words[1:]
+			keys[words[0]] = append(keys[words[0]], words[1:]...)
 		}
 	}
 	return keys
@@ -122,42 +177,86 @@ func (s Setting) Harmless() bool {
 	return slices.Contains(keys, key) || len(keys) == 1 && keys[0] == "*"
 }
 
-// Starts returns why git might start a program or use files of others in a repository, because of what the repository's configuration
-// says, or "". A repository without drivers can only name those of the user by its attributes. Starts reads the settings and the place of the
-// hooks into repo.
-func (f Files) Starts(ctx context.Context, repo *Repository) string {
-	repo.Hooks = path.Join(repo.CommonDir, "hooks")
+// Starts returns the settings of a repository, and why git might start a program or use files of others there because of what the repository
+// has, or "". A repository without drivers can only name those of the user by its attributes. Hooks are left to the caller.
+func (f Files) Starts(ctx context.Context, repo *Repository) (settings []Setting, why string) {
+	if why := f.leadsOut(ctx, repo); why != "" {
+		return nil, why
+	}
 	for _, name := range []string{repo.CommonDir + "/config", repo.CommonDir + "/config.worktree", repo.GitDir + "/config.worktree"} {
 		data, err := f.Read(ctx, name)
 		if missing(err) {
 			continue
 		}
 		if err != nil {
-			return "the configuration of git in " + name + " cannot be read here"
+			return nil, "the configuration of git in " + name + " cannot be read here"
 		}
 		list, err := ParseConfig(string(data))
 		if err != nil {
-			return fmt.Sprintf("the configuration of git in %s cannot be parsed: %v", name, err)
+			return nil, fmt.Sprintf("the configuration of git in %s cannot be parsed: %v", name, err)
 		}
-		repo.Settings = append(repo.Settings, list...)
 		for _, s := range list {
-			switch {
-			case !s.Harmless():
-				return fmt.Sprintf("the configuration of git has %s, which may run a program", s.Name)
-			case s.Name == "core.hookspath" && (s.Value == "" || strings.HasPrefix(s.Value, "~")):
-				return "the configuration of git names hooks in " + s.Value
-			case s.Name == "core.hookspath":
-				repo.Hooks = joined(repo.Top, s.Value)
-			case s.Name == "core.worktree":
-				if top, err := env.Resolve(ctx, f.Env, joined(repo.GitDir, s.Value)); err != nil || top != repo.Top {
-					return "the configuration of git names another work tree: " + s.Value
-				}
+			if why := f.setting(ctx, repo, s); why != "" {
+				return nil, why
 			}
 		}
+		settings = append(settings, list...)
 	}
+	return settings, ""
+}
+
+// setting returns why a setting of a repository may start a program or lead elsewhere, or "".
+func (f Files) setting(ctx context.Context, repo *Repository, s Setting) string {
+	switch {
+	case !s.Harmless():
+		return fmt.Sprintf("the configuration of git has %s, which may run a program", s.Name)
+	case s.Name == "core.hookspath" && !s.IsPath():
+		return "the configuration of git names hooks in " + s.Value
+	case s.Name == "extensions.refstorage" && s.Value != "files" && s.Value != "reftable":
+		return "the configuration of git has refs in " + s.Value
+	case s.Name == "core.worktree":
+		if top, err := env.Resolve(ctx, f.Env, joined(repo.GitDir, s.Value)); !s.IsPath() || err != nil || top != repo.Top {
+			return "the configuration of git names another work tree: " + s.Value
+		}
+	}
+	return ""
+}
+
+// IsPath reports whether all versions of git take the value for the same path. It has no ~ and the like.
+func (s Setting) IsPath() bool {
+	return s.Value != "" && !strings.HasPrefix(s.Value, "-") && strings.Trim(s.Value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+-") == ""
+}
+
+// leadsOut returns why the repository's files may be others' files: objects elsewhere, and symbolic links to where git would read instead. A
+// link to the hooks is none, because it is looked through. A split index counts as well, because reading it changes it.
+func (f Files) leadsOut(ctx context.Context, repo *Repository) string {
 	for _, name := range []string{"alternates", "http-alternates"} {
 		if there, err := f.Exists(ctx, path.Join(repo.CommonDir, "objects/info", name)); there || err != nil {
 			return "the repository has objects elsewhere: objects/info/" + name
+		}
+	}
+	dirs := []string{repo.GitDir, repo.CommonDir, repo.CommonDir + "/objects", repo.CommonDir + "/objects/pack", repo.CommonDir + "/objects/info"}
+	if head, err := f.Read(ctx, path.Join(repo.GitDir, "HEAD")); err == nil {
+		ref := strings.TrimSpace(strings.TrimPrefix(string(head), "ref:"))
+		for dir := path.Dir(ref); strings.HasPrefix(dir, "refs"); dir = path.Dir(dir) {
+			dirs = append(dirs, path.Join(repo.CommonDir, dir))
+		}
+	}
+	for _, dir := range slices.Compact(dirs) {
+		list, err := f.Env.ReadDir(ctx, dir)
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return dir + " cannot be read here"
+		}
+		for _, e := range list {
+			switch {
+			case e.Mode&fs.ModeSymlink != 0 && e.Name != "hooks":
+				return fmt.Sprintf("the repository has a symbolic link, %s, instead of a file", path.Join(dir, e.Name))
+			case strings.HasPrefix(e.Name, "sharedindex."):
+				return "the repository has a split index"
+			}
 		}
 	}
 	return ""

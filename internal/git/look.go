@@ -41,7 +41,8 @@ const (
 
 // Look describes the repository of e's working directory. It asks git, in e and with a context of [env.Observing], if nothing of the
 // repository's configuration could make it start another program; see [Files.Starts]. Otherwise, and where git cannot run, it reads the
-// branch alone.
+// branch alone. A file that a filter of the user's would change counts as modified if only its time has changed, because the filter does not
+// run.
 func Look(ctx context.Context, e env.Environment) Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -54,7 +55,7 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 	files := Files{Env: e}
 	repo, why := files.Find(ctx, e.WorkDir())
 	if why == "" {
-		why = files.Starts(ctx, repo)
+		_, why = files.Starts(ctx, repo)
 	}
 	if why == "" {
 		why = s.ask(ctx, e)

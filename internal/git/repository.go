@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path"
 	"strings"
 
@@ -19,7 +18,7 @@ const (
 	maxSmall  = 64 << 10 // bytes of a file with a name or two
 	maxConfig = 1 << 20
 	maxPacked = 64 << 20  // bytes of packed-refs that are searched
-	maxRead   = 256 << 20 // bytes that Look reads and unpacks in total
+	maxRead   = 256 << 20 // bytes that are read of one repository
 )
 
 var (
@@ -99,9 +98,13 @@ func (r *repository) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name, value := range settings(string(text)) {
-		value = strings.ToLower(value)
-		switch name {
+	list, err := ParseConfig(string(text))
+	if err != nil {
+		return errUnknown
+	}
+	for _, setting := range list {
+		value := strings.ToLower(setting.Value)
+		switch setting.Name {
 		case "extensions.objectformat":
 			r.sha256 = value == "sha256"
 			if !r.sha256 && value != "sha1" {
@@ -114,27 +117,6 @@ func (r *repository) configure(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// settings yields the names (section.key, in lower case) and values of the settings in sections without a subsection. It does not support
-// values with line breaks or inner quotes, which the settings that matter here never have.
-func settings(text string) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		section := ""
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if head, ok := strings.CutPrefix(line, "["); ok {
-				head, line, _ = strings.Cut(head, "]")
-				section, line = strings.ToLower(strings.TrimSpace(head)), strings.TrimSpace(line)
-			}
-			key, value, _ := strings.Cut(line, "=")
-			value, _, _ = strings.Cut(value, "#")
-			value, _, _ = strings.Cut(value, ";")
-			if key = strings.ToLower(strings.TrimSpace(key)); key != "" && !yield(section+"."+key, strings.Trim(strings.TrimSpace(value), `"`)) {
-				return
-			}
-		}
-	}
 }
 
 // idLen returns the length of ids in bytes.

@@ -55,8 +55,12 @@ func elsewhere(top string) []string {
 		}
 		return nil
 	}
-	for name, value := range settings(small(filepath.Join(gitDir, "config"))) { // a submodule
-		if name == "core.worktree" && same(from(gitDir, value), top) {
+	settings, err := ParseConfig(small(filepath.Join(gitDir, "config")))
+	if err != nil {
+		return nil
+	}
+	for _, s := range settings { // a submodule
+		if s.Name == "core.worktree" && same(from(gitDir, s.Value), top) {
 			return []string{gitDir}
 		}
 	}

@@ -30,11 +30,8 @@ func (r *read) git(args []string) string {
 	if why := gitForm(sub, p, args); why != "" {
 		return why
 	}
-	if why := r.gitVars(); why != "" {
-		return why
-	}
 	r.operands = p.operands
-	repo, why := r.repository(r.dir, 0)
+	repo, why := r.safe(sub)
 	if why != "" {
 		return why
 	}
@@ -46,6 +43,23 @@ func (r *read) git(args []string) string {
 	}
 	r.files = append(r.files, File{Path: repo.Top, Tree: true, Names: true})
 	return r.gitFiles(repo, sub, p)
+}
+
+// safe returns the repository in which a subcommand runs, or why it may start a program there. Where that does not matter, it returns
+// what is known of the repository.
+func (r *read) safe(sub string) (*repository, string) {
+	why := r.gitVars()
+	if why == "" {
+		var repo *repository
+		if repo, why = r.repository(r.dir, 0); why == "" {
+			return repo, ""
+		}
+	}
+	shows := sub == "config" || sub == "remote" // what the configuration says, which may be secret
+	if !r.Observed || shows || r.dir == "" {
+		return nil, why
+	}
+	return &repository{Repository: &git.Repository{Top: r.dir}}, ""
 }
 
 // gitGlobals reads the options in front of the subcommand, and changes the directory.
@@ -204,11 +218,11 @@ func showsSignature(format string) bool {
 // repository is one that git would use, with the settings of the user and of the system.
 type repository struct {
 	*git.Repository
-	users []git.Setting
+	users, own []git.Setting
 }
 
 // settings returns all settings that count in the repository.
-func (r *repository) settings() []git.Setting { return slices.Concat(r.users, r.Settings) }
+func (r *repository) settings() []git.Setting { return slices.Concat(r.users, r.own) }
 
 // maxNested limits how deep repositories in repositories are looked for.
 const maxNested = 4
@@ -223,7 +237,7 @@ func (r *read) repository(dir string, depth int) (repo *repository, why string) 
 	if repo.Repository, why = files.Find(r.ctx, dir); why != "" {
 		return nil, why
 	}
-	if why = files.Starts(r.ctx, repo.Repository); why != "" {
+	if repo.own, why = files.Starts(r.ctx, repo.Repository); why != "" {
 		return nil, why
 	}
 	if repo.users, why = r.configuration(); why != "" {

@@ -161,6 +161,21 @@ func TestL2_GitPrograms(t *testing.T) {
 			p.git(".", "config", "includeIf.onbranch:x.path", "../more")
 			p.put("more", "[core]\nfsmonitor = ./x\n")
 		}, status, true},
+		{"a filter of a partial clone", func(p *place) {
+			p.git(".", "config", "remote.o.url", "ssh://x/y")
+			p.git(".", "config", "remote.o.partialCloneFilter", "blob:none")
+		}, "git log -p", true},
+		{"hooks that the user's configuration has in the repository", func(p *place) {
+			p.put("~/.gitconfig", "[core]\nhooksPath = my\n")
+			p.put("my/post-index-change", "#!/bin/sh\n")
+		}, status, true},
+		{"hooks that the configuration of a work tree hides", func(p *place) {
+			p.git(".", "config", "core.hooksPath", "my")
+			p.put(".git/config.worktree", "[core]\nhooksPath = none\n")
+			p.put("my/post-index-change", "#!/bin/sh\n")
+		}, status, true},
+		{"a name that ends before its end", func(p *place) { p.put(".git/config", "[diff \"external\x00\"]\nalgorithm = ./x\n") }, "git diff", true},
+		{"a value that git trims", func(p *place) { p.put(".git/config", "[core]\nhooksPath = \rmy\n") }, status, true},
 		{"include of itself", func(p *place) { p.git(".", "config", "include.path", "config") }, status, true},
 		{"worktree configuration", func(p *place) {
 			p.git(".", "config", "extensions.worktreeConfig", "true")

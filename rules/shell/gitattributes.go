@@ -77,6 +77,9 @@ func (d *drivers) add(s git.Setting) string {
 
 // choose returns why a driver may run because of a file of attributes.
 func (d *drivers) choose(text, file string) string {
+	if strings.ContainsRune(text, 0) {
+		return "the attributes in " + file + " are no text"
+	}
 	for line := range strings.Lines(text) {
 		words := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n", c) })
 		if len(words) == 0 || words[0][0] == '#' {
@@ -128,8 +131,9 @@ func (d *drivers) tracked() string {
 		return "there are too many directories to look for attributes that name programs"
 	}
 	for _, name := range index.Attributes {
-		if there, err := d.exists(d.ctx, path.Join(d.repo.Top, name)); !there || err != nil {
-			return "the attributes in " + name + " are in the index alone, and may name a program"
+		info, err := d.Machine.files().Lstat(d.ctx, path.Join(d.repo.Top, path.Dir(name)), path.Base(name))
+		if err != nil || !info.Mode.IsRegular() {
+			return "git may take the attributes in " + name + " from the index, and they may name a program"
 		}
 	}
 	if d.old { // all directories are looked into

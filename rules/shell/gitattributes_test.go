@@ -59,7 +59,7 @@ func TestL2_GitDrivers(t *testing.T) {
 		}, true, false},
 		{"configured, harmless", func(p *place) {
 			p.put("~/attr", "* text=auto\n")
-			p.git(".", "config", "core.attributesFile", "~/attr")
+			p.git(".", "config", "--global", "core.attributesFile", "~/attr")
 		}, false, false},
 		{"configured, relative", func(p *place) {
 			p.put("attr", "* filter=d diff=d merge=d\n")

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/git"
@@ -10,15 +11,37 @@ import (
 // programs returns why git may run a program in the repository.
 func (r *read) programs(repo *repository) string {
 	for _, s := range repo.users {
-		if runs(s) {
+		path := git.Setting{Value: strings.TrimPrefix(s.Value, "~/")}
+		switch {
+		case runs(s):
 			return fmt.Sprintf("the configuration of git has %s, which may run a program", s.Name)
+		case s.Name == "core.hookspath" && !path.IsPath():
+			return "the configuration of git names hooks in " + s.Value
 		}
 	}
-	hook := repo.Hooks + "/post-index-change" // not path.Join, since a link in front of .. leads elsewhere
-	if there, err := r.exists(r.ctx, hook); there || err != nil {
-		return "git may run the hook " + hook
+	for _, dir := range r.hooks(repo) {
+		hook := dir + "/post-index-change" // not path.Join, since a link in front of .. leads elsewhere
+		if there, err := r.exists(r.ctx, hook); there || err != nil {
+			return "git may run the hook " + hook
+		}
 	}
 	return r.drivers(repo)
+}
+
+// hooks returns all directories that may have the repository's hooks: which of several settings counts depends on more than their order.
+func (r *read) hooks(repo *repository) []string {
+	dirs := []string{path.Join(repo.CommonDir, "hooks")}
+	for _, s := range repo.settings() {
+		if s.Name != "core.hookspath" {
+			continue
+		}
+		dir := s.Value
+		if rest, home := strings.CutPrefix(dir, "~/"); home {
+			dir = path.Join(r.Home, rest)
+		}
+		dirs = append(dirs, from(repo.Top, dir))
+	}
+	return dirs
 }
 
 // runs reports whether a setting of the user makes git commands that only read run a program, or get missing objects from elsewhere. Those of drivers have
