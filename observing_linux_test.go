@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,5 +210,30 @@ func TestU14_CommandsOfSubagents(t *testing.T) {
 	b.submit(config, "PARENT look")
 	if _, err := os.Stat(filepath.Join(b.dir, "made")); err != nil {
 		t.Error("the command that a person allowed has changed nothing")
+	}
+}
+
+// A repository whose configuration names a program does not make git commands ask, and the program can do nothing.
+func TestU15_UnclearCommandsAreObserved(t *testing.T) {
+	needObserve(t)
+	b := newBench(t, calls(t, "shell", object{"command": "git status --short"}), fakellm.Turn{Text: "done"})
+	for _, args := range [][]string{{"init", "-q"}, {"config", "core.fsmonitor", "touch canary; false"}} {
+		cmd := exec.Command(peer.Need(t, "git"), args...)
+		cmd.Dir = b.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	b.write("notes", "x")
+	asked := 0
+	b.submit(b.asking(func(context.Context, permit.Question) (permit.Answer, error) {
+		asked++
+		return permit.Answer{Reason: "no"}, nil
+	}), "look")
+	if text := b.lastResults(); !strings.Contains(text, "?? notes") || strings.Contains(text, "?? canary") || asked != 0 {
+		t.Errorf("%d questions; the model reads\n%s", asked, text)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "canary")); err == nil {
+		t.Error("the program of the repository has made a file")
 	}
 }

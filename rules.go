@@ -27,5 +27,9 @@ func (s *Setup) ruleDirs(c *config) rules.Dirs {
 	if s.far != nil {
 		return s.far.ruleDirs(s.mayRead())
 	}
-	return load.RuleDirs(s.Local, c.getenv, s.mayRead())
+	dirs := load.RuleDirs(s.Local, c.getenv, s.mayRead())
+	if !s.boxed() { // then the sandbox confines them, which does not keep them from changing things
+		dirs.Observed = func() bool { return s.observing.sandbox() != nil }
+	}
+	return dirs
 }

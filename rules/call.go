@@ -14,8 +14,8 @@ import (
 )
 
 // newCall lists what a call does.
-func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) *call {
-	c := &call{Set: s, ctx: ctx, env: e, req: req, kind: kindOf(req.Call.Name), dir: cmp.Or(req.Dir, e.WorkDir())}
+func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, observed bool) *call {
+	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name), dir: cmp.Or(req.Dir, e.WorkDir())}
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}
@@ -164,7 +164,7 @@ func (c *call) simple(cmd *shell.Command) {
 // machine describes where commands run.
 func (c *call) machine() shell.Machine {
 	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside,
-		Resolve: c.dirs.Resolve, Roots: c.roots}
+		Resolve: c.dirs.Resolve, Roots: c.roots, Observed: c.observed}
 }
 
 // shortened returns a command for a message.

@@ -25,6 +25,9 @@ type Decision struct {
 	Reads bool
 	// Script says that the call runs a script in the shell, and Secret that it names a file that usually holds secrets.
 	Script, Secret bool
+	// Unclear says that the built-in table allows the call only because commands that only read run where they can change nothing; see
+	// Dirs.Observed.
+	Unclear bool
 	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories. If such a
 	// directory contains the home directory, only the visible files of the home directory are ordinary in it.
 	Edits bool
@@ -44,7 +47,20 @@ func (s *Set) Authorize(e env.Environment) tool.Authorize {
 
 // Decide decides about a call in an environment. It reads files to see where links lead and what git would run, and changes nothing.
 func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) Decision {
-	c := s.newCall(ctx, e, req)
+	d := s.decideWhere(ctx, e, req, false)
+	if d.Verdict != tool.Ask || !d.Default || !d.Script || s.dirs.Observed == nil || !s.dirs.Observed() {
+		return d
+	}
+	if observed := s.decideWhere(ctx, e, req, true); observed.Verdict == tool.Allow && observed.Default && observed.Reads {
+		observed.Unclear = true
+		return observed
+	}
+	return d
+}
+
+// decideWhere is Decide for a call that runs where it can change nothing, or for one that does not.
+func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Request, observed bool) Decision {
+	c := s.newCall(ctx, e, req, observed)
 	d := c.decide()
 	d.Reads, d.Script = c.reads(), c.kind == command && req.Access.Asks == ""
 	d.Secret = slices.ContainsFunc(c.parts, func(p part) bool {
@@ -132,6 +148,7 @@ type call struct {
 	dir      string // the working directory
 	script   string // of a command
 	parts    []part
+	observed bool  // the call runs where it can change nothing
 	blind    bool  // it is not known what the script runs
 	treeRule *rule // the rule about a file in the tree that was looked at last
 }

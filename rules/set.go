@@ -51,6 +51,10 @@ type Dirs struct {
 	// Outside returns the content of a file that the environment does not open: git's configuration of the user and of the system. If it
 	// is nil, git commands ask, because that could name programs. Its errors wrap fs.ErrNotExist if there is no such file.
 	Outside func(ctx context.Context, name string) ([]byte, error)
+	// Observed reports whether commands that only read run where they can change nothing. Then one runs without a question also if only
+	// the machine makes it unclear what it would run: the configuration of git, a program in PATH, the version of Go that a module wants,
+	// the order of matches of a pattern. Nil means no.
+	Observed func() bool
 	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask rules then ignore the case too.
 	FoldCase bool
 }

@@ -32,6 +32,9 @@ type Machine struct {
 	// Roots holds the directories that tools may write, with and without symbolic links, besides
 	// the working directory of Env.
 	Roots []string
+	// Observed says that the commands run where they can change nothing, reach no network and gain no
+	// privileges. Then it does not matter which programs they start.
+	Observed bool
 }
 
 // variable returns the value of a variable.

@@ -13,7 +13,7 @@ import (
 // script or a filter. Patterns therefore need
 // a place in which every word is only the name of a file, and so must be all that stands behind them.
 func (r *read) patterns(c Command, matches []string) string {
-	if len(c.Globs) == 0 {
+	if len(c.Globs) == 0 || r.Observed {
 		return ""
 	}
 	first := c.Globs[0]

@@ -65,7 +65,7 @@ func Foreign(ctx context.Context, m Machine, c Command) (why string) {
 func (m *Machine) program(ctx context.Context, word string) (name, why string) {
 	name, why = systemProgram(word)
 	switch {
-	case why != "":
+	case why != "", m.Observed:
 	case name == word:
 		why = m.shadowed(ctx, name)
 	default:

@@ -415,6 +415,10 @@ cargo check
 go build ./...
 go test ./...
 go run .
+go version
+go env
+go help build
+go doc fmt
 go env -w X=Y
 go env -u X
 go list ./...
@@ -719,11 +723,7 @@ sed -E 's#a#b#g' a
 sed -e 's/a/b/' -e 1d a
 sed -n '10,$p;20q' a
 cat a | sed 's/x//'
-go version
 go env GOMOD
-go env
-go help build
-go doc fmt
 gofmt -l .
 gofmt -d a
 node --version
