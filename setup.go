@@ -99,6 +99,7 @@ type Setup struct {
 
 	box        *sandbox.Sandbox
 	observing  *observing  // nil on another machine
+	leftBehind *leftBehind // nil without a sandbox
 	ownSecrets []string    // directories with tokens of this program
 	changing   sync.Mutex  // held while the mode changes
 	told       permit.Mode // the mode of which the model knows

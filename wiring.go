@@ -66,6 +66,7 @@ func capabilities() []capability {
 		{(*Setup).openSession, (*Setup).discard}, // the journal, the project, and settings: what the session was, and is to be
 		{nil, (*Setup).closeCheckpoints},         // when nothing changes the directory any more
 		{nil, (*Setup).waitForWarnings},
+		{nil, (*Setup).closeLeftBehind}, // when nothing runs any more
 		{surely((*Setup).openSecrets), nil},
 		{surely((*Setup).openDebug), nil},
 		{atOnce((*Setup).openModel), nil},
@@ -100,6 +101,7 @@ func doors() []func(*Setup, context.Context) error {
 		always((*Setup).withoutDenied),
 		always((*Setup).logCalls), // what the calls do in the end
 		always((*Setup).listenForInputs),
+		always((*Setup).lookForRepositories),
 		always((*Setup).maskDoors),
 		always((*Setup).listenForCompactions),
 		always((*Setup).instrument),

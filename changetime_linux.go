@@ -1,0 +1,21 @@
+package attractor
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// changeTime returns when a file or its attributes changed, which no program can choose.
+func changeTime(name string) (time.Time, error) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return time.Time{}, errors.ErrUnsupported
+	}
+	return time.Unix(stat.Ctim.Unix()), nil
+}

@@ -1,0 +1,94 @@
+package attractor
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
+)
+
+// Repositories that a session has left behind, and that make git run a program, are told once; all others are not told.
+func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
+	program := peer.Need(t, "git")
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q", "before")
+	git("-C", "before", "config", "filter.x.clean", "./x")
+	var told []string
+	l := &leftBehind{roots: []string{dir}, told: map[string]bool{}, warn: func(_, text string) { told = append(told, text) }}
+	old, err := changeTime(filepath.Join(dir, "before/.git/config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.since = old.Add(time.Nanosecond)
+	for now := old; !now.After(l.since); { // until the clock of files goes on
+		if err := os.WriteFile(filepath.Join(dir, "clock"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if now, err = changeTime(filepath.Join(dir, "clock")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q", "harmless")
+	git("-C", "harmless", "config", "user.name", "x")
+	git("-C", "before", "status")
+	if l.look(); len(told) > 0 {
+		t.Errorf("told was %q", told)
+	}
+	git("init", "-q", "node_modules/deep/filter")
+	git("-C", "node_modules/deep/filter", "config", "core.fsmonitor", "./x")
+	git("init", "-q", "--bare", "bare.git")
+	git("-C", "bare.git", "config", "include.path", "x")
+	hook := filepath.Join(dir, "harmless/.git/hooks/post-index-change")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		l.look()
+	}
+	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git config --file " + dir + "/bare.git/config --list",
+		"harmless in which git may run a program (it has the hook post-index-change)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)"}
+	if len(told) != len(want) {
+		t.Fatalf("told was %q", told)
+	}
+	for i, text := range want {
+		if !strings.Contains(told[i], text) {
+			t.Errorf("told was %q, want %q", told[i], text)
+		}
+	}
+}
+
+// A session in a sandbox tells of them.
+func TestU16_SessionsTell(t *testing.T) {
+	peer.Need(t, "bwrap")
+	peer.Need(t, "git")
+	b := newBench(t, calls(t, "shell", object{"command": "git init -q made && git -C made config core.fsmonitor ./x"}), fakellm.Turn{Text: "done"})
+	var told []string
+	config := b.config()
+	config.Mode, config.Sandbox = permit.ModeFull, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
+	b.submit(config, "make it", func(o *agent.Options) {
+		o.OnEvent = func(ev agent.Event) {
+			if w, ok := ev.(*agent.Warning); ok && w.Code == "repository" {
+				told = append(told, w.Text)
+			}
+		}
+	})
+	if len(told) != 1 || !strings.Contains(told[0], "made in which git may run a program (it has core.fsmonitor)") {
+		t.Errorf("told was %q", told)
+	}
+}
