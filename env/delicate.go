@@ -26,6 +26,16 @@ func DelicateFiles() (all []Delicate) {
 		".cargo", ".circleci", ".devcontainer.json", ".zed", ".exrc", ".nvim.lua", ".gdbinit", ".lldbinit", "mise.toml",
 		".mise.toml", "lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".kiro",
 		".aider.conf.yml",
+		".hg", ".hgrc", ".jj", ".svn", ".bzr", // other version controls
+		".vim", ".vimrc", ".nvimrc", ".dir-locals.el", ".emacs.d", ".helix", ".vs", ".fleet", ".nova", ".nova.json", // editors
+		".amazonq", ".amp", ".augment", ".augment-guidelines", ".continue", ".continuerc.json", ".crush", ".crush.json", "crush.json", "crush.md",
+		".factory", ".goose", ".goosehints", ".iflow", "iflow.md", ".junie", ".kilocode", ".kilocoderules", ".openhands", ".openhands_instructions",
+		".qwen", "qwen.md", ".rovodev", ".rules", ".tabnine", ".trae", "agent.md", "warp.md", // agents
+		".lefthook.yml", ".lefthook.yaml", "lefthook.yaml", "lefthook-local.yml", ".overcommit.yml", ".mise", ".asdfrc",
+		".tool-versions", ".direnv", // hooks and task runners
+		".travis.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml", ".buildkite", ".gitea", ".forgejo", "jenkinsfile", "azure-pipelines.yml",
+		"bitbucket-pipelines.yml",                                                              // services that run on each push
+		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
 	} {
 		all = append(all, Delicate{name, false})
 	}

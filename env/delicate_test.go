@@ -1,0 +1,63 @@
+package env_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// The table has the files by which public tools start programs, allow them or are instructed, as their documentation names them.
+func TestU17_FilesThatStartSomething(t *testing.T) {
+	var table []string
+	for _, d := range env.DelicateFiles() {
+		if d.Name != strings.ToLower(d.Name) || slices.Contains(table, d.Name) {
+			t.Errorf("%s is not in lower case, or there twice", d.Name)
+		}
+		table = append(table, d.Name)
+	}
+	for tool, files := range map[string]string{
+		"git":              ".git .gitmodules .gitconfig .githooks",
+		"Mercurial":        ".hg .hgrc",
+		"Jujutsu":          ".jj",
+		"Subversion":       ".svn",
+		"pre-commit":       ".pre-commit-config.yaml",
+		"husky":            ".husky",
+		"lefthook":         "lefthook.yml .lefthook.yml lefthook.yaml lefthook-local.yml",
+		"overcommit":       ".overcommit.yml",
+		"VS Code":          ".vscode .devcontainer .devcontainer.json",
+		"JetBrains":        ".idea .fleet .junie",
+		"Vim and Neovim":   ".exrc .vimrc .nvimrc .nvim.lua .vim",
+		"Emacs":            ".dir-locals.el .emacs.d",
+		"Helix, Zed, Nova": ".helix .zed .rules .nova",
+		"Visual Studio":    ".vs",
+		"gdb and lldb":     ".gdbinit .lldbinit",
+		"direnv":           ".envrc .direnv",
+		"mise and asdf":    "mise.toml .mise.toml .mise .tool-versions .asdfrc",
+		"shells":           ".bashrc .bash_profile .profile .zshrc .zshenv",
+		"npm and yarn":     ".yarnrc .yarnrc.yml .yarn .pnpmfile.cjs bunfig.toml",
+		"cargo":            ".cargo",
+		"Maven, bundler":   ".mvn .bundle .gemrc",
+		"pip and conda":    "pip.conf .condarc",
+		"GitHub, GitLab":   ".github .gitlab-ci.yml",
+		"other CI":         ".circleci .travis.yml .drone.yml .woodpecker.yml .buildkite Jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml .gitea .forgejo",
+		"MCP":              ".mcp.json",
+		"Claude Code":      ".claude CLAUDE.md CLAUDE.local.md",
+		"codex":            ".codex AGENTS.md AGENTS.override.md .agents",
+		"Gemini CLI":       ".gemini GEMINI.md",
+		"Cursor":           ".cursor .cursorrules",
+		"Windsurf":         ".windsurf .windsurfrules",
+		"Cline, Roo, Kilo": ".clinerules .roo .kilocode .kilocoderules",
+		"opencode, Crush":  "opencode.json .opencode crush.json .crush.json CRUSH.md .crush",
+		"Goose, Amp, Kiro": ".goosehints .goose .amp AGENT.md .kiro",
+		"Qwen, iFlow":      ".qwen QWEN.md .iflow IFLOW.md",
+		"others":           ".aider.conf.yml .continue .augment .amazonq .openhands .trae .tabnine .factory WARP.md .rovodev",
+	} {
+		for name := range strings.FieldsSeq(files) {
+			if !slices.Contains(table, strings.ToLower(name)) {
+				t.Errorf("%s: %s is not in the table", tool, name)
+			}
+		}
+	}
+}
