@@ -18,7 +18,8 @@ type Decision struct {
 	Reason  string // for the model, or for the person who is asked
 	// Default says that no rule matched: the built-in table decided. An allow from a hook may answer such a question, but no other.
 	Default bool
-	// Denied says that the call asks because it also reads a file that a rule denies. Only a person may allow it.
+	// Denied says that the call asks because it may also do what a rule denies: read a file, or run a command that is not literal. Only a
+	// person may allow it.
 	Denied bool
 	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a command that only reads, for example. The
 	// calls of agents that it starts are judged themselves.
@@ -73,6 +74,9 @@ func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Reque
 func (c *call) decide() Decision {
 	if r := c.first(tool.Deny); r != nil {
 		return Decision{Verdict: tool.Deny, Rule: r.String(), Reason: r.because("a rule denies it")}
+	}
+	if r, program := c.mayHide(); r != nil {
+		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("a rule denies commands, and it is not literal which script " + program + " runs"), Denied: true}
 	}
 	if r := c.first(tool.Ask); r != nil {
 		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("a rule asks about it")}
@@ -193,6 +197,20 @@ func (c *call) first(v tool.Verdict) *rule {
 		}
 	}
 	return nil
+}
+
+// mayHide returns a rule that denies commands, if the call runs a script that is not literal, and the program that runs it.
+func (c *call) mayHide() (r *rule, program string) {
+	at := slices.IndexFunc(c.of(tool.Deny), func(r *rule) bool { return r.words != nil })
+	if at < 0 {
+		return nil, ""
+	}
+	for i := range c.parts {
+		if cmd := c.parts[i].cmd; cmd != nil && cmd.Hidden {
+			return c.of(tool.Deny)[at], cmd.Words[0]
+		}
+	}
+	return nil, ""
 }
 
 // mayChange returns a rule that denies or asks about changes of a file that a command names. What the command does to the file is not known.

@@ -41,13 +41,14 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 func (w *walker) run(words []word, text string, in scope, level int) flow {
 	cmd := simple(words, text)
 	u := usage(words)
-	if level == maxWrappers && len(u.inner)+len(u.scripts) > 0 {
+	u.embed(words)
+	if level == maxWrappers && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
 		u = use{why: "there are too many wrappers around a command", moves: true}
 	}
 	if cmd.Unclear == "" {
 		cmd.Unclear = u.why
 	}
-	cmd.Wraps = u.why == "" && len(u.inner)+len(u.scripts) > 0
+	cmd.Wraps, cmd.Hidden = u.why == "" && u.wraps(), u.hidden
 	w.add(cmd, in)
 	in.unclear = ""
 	f := stays(in.dirs)
@@ -55,7 +56,7 @@ func (w *walker) run(words []word, text string, in scope, level int) flow {
 		in.start = len(w.commands)
 		f = w.run(words, spell(words), in, level+1)
 	}
-	for _, script := range u.scripts {
+	for _, script := range slices.Concat(u.scripts, u.beside) {
 		if w.level++; w.level > maxWrappers {
 			w.fail("there are too many scripts in scripts")
 		} else {

@@ -60,6 +60,8 @@ type Command struct {
 	// Wraps reports that the command only runs other commands, which are listed after it, as timeout and sh -c do. If it is not Unclear,
 	// only those need to be allowed.
 	Wraps bool
+	// Hidden reports that the command runs a script that is not literal, as sh -c "$x" does.
+	Hidden bool
 	// Subshell reports that the command is in a subshell.
 	Subshell bool
 	// Text is the command as written, for messages.

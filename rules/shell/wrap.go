@@ -11,9 +11,14 @@ type use struct {
 	why     string   // why it is not certain; empty means that it is
 	inner   [][]word // the commands that it runs, or that it may run if it is not certain
 	scripts []string // the scripts that it runs
+	beside  []string // scripts that it runs beside what it does itself
+	hidden  bool     // it runs a script that is not literal
 	child   bool     // it runs them in a process of its own
 	moves   bool     // it may change the directory of the script
 }
+
+// wraps reports whether the command does nothing but run others.
+func (u *use) wraps() bool { return len(u.inner)+len(u.scripts) > 0 }
 
 // usage returns what a command runs besides its program.
 func usage(words []word) use {
@@ -26,7 +31,8 @@ func usage(words []word) use {
 	case "pushd", "popd":
 		return use{moves: true}
 	case "eval":
-		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), moves: true}
+		hidden := slices.ContainsFunc(words[1:], func(a word) bool { return !isLiteral(a) })
+		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), hidden: hidden, moves: true}
 	case "trap":
 		return use{why: "trap runs a script later", scripts: literals(words[1:min(2, len(words))], false)}
 	case ".", "source":
@@ -120,7 +126,7 @@ func shells(name string, words []word) use {
 	case !has:
 		return use{}
 	case i == len(words) || words[i].unclear != "" || words[i].glob || words[i].number:
-		u.why = "it is not literal which script " + name + " runs"
+		u.why, u.hidden = "it is not literal which script "+name+" runs", i < len(words)
 		return u
 	case name == "ksh" || name == "mksh" || name == "zsh" && !same(words[i].text):
 		u.why = "the script may mean something else to " + name

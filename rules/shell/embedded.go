@@ -1,0 +1,123 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// embed adds the scripts and commands in the arguments of a program that hands them to a shell beside what it does itself.
+func (u *use) embed(words []word) {
+	if !isLiteral(words[0]) {
+		return
+	}
+	args := words[1:]
+	switch path.Base(words[0].text) {
+	case "git":
+		u.git(args)
+	case "npm", "pnpm", "npx", "yarn":
+		u.option(args, "c", "call")
+	case "flock":
+		u.option(args, "c", "command")
+	case "env":
+		u.option(args, "S", "split-string")
+	case "su", "runuser", "script":
+		u.option(args, "c", "command", "session-command")
+	case "watch":
+		u.joined(args)
+	}
+}
+
+// git adds what a git command runs.
+func (u *use) git(args []word) {
+	for len(args) > 1 && strings.HasPrefix(args[0].text, "-") {
+		switch option := args[0].text; {
+		case option == "-c" || option == "--config-env":
+			if _, value, is := strings.Cut(args[1].text, "="); is && strings.HasPrefix(value, "!") && isAlias(args[1].text) {
+				u.script(args[1], value[1:])
+			} else if args[1].unclear != "" {
+				u.hidden = true
+			}
+			args = args[2:]
+		case option == "-C" || option == "--git-dir" || option == "--work-tree" || option == "--namespace":
+			args = args[2:]
+		default:
+			args = args[1:]
+		}
+	}
+	if len(args) == 0 {
+		return
+	}
+	sub, args := args[0].text, args[1:]
+	switch {
+	case sub == "rebase":
+		u.option(args, "x", "exec")
+	case sub == "bisect" && len(args) > 1 && args[0].text == "run":
+		u.beside = append(u.beside, spell(args[1:]))
+	case sub == "submodule":
+		at := slices.IndexFunc(args, func(w word) bool { return w.text == "foreach" })
+		if at >= 0 {
+			u.joined(args[at+1:])
+		}
+	case sub == "difftool", sub == "mergetool":
+		u.option(args, "x", "extcmd")
+	case sub == "filter-branch":
+		for _, filter := range []string{"setup", "env-filter", "tree-filter", "index-filter", "parent-filter", "msg-filter", "commit-filter", "tag-name-filter"} {
+			u.option(args, "", filter)
+		}
+	}
+}
+
+func isAlias(setting string) bool {
+	return len(setting) > 6 && strings.EqualFold(setting[:6], "alias.")
+}
+
+// option adds the scripts that are values of an option, by its short name and its long ones.
+func (u *use) option(args []word, short string, long ...string) {
+	for i, a := range args {
+		name, value, has := strings.Cut(strings.TrimPrefix(a.text, "--"), "=")
+		switch {
+		case strings.HasPrefix(a.text, "--") && slices.Contains(long, name):
+			if has {
+				u.script(a, value)
+			} else if i+1 < len(args) {
+				u.script(args[i+1], args[i+1].text)
+			}
+		case short == "" || strings.HasPrefix(a.text, "--") || !strings.HasPrefix(a.text, "-") || !strings.Contains(a.text, short):
+		default:
+			if _, value, _ := strings.Cut(a.text, short); value != "" {
+				u.script(a, value)
+			} else if i+1 < len(args) {
+				u.script(args[i+1], args[i+1].text)
+			}
+		}
+	}
+}
+
+// joined adds the arguments behind the options as one script.
+func (u *use) joined(args []word) {
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	var text []string
+	all := word{}
+	for _, a := range args {
+		text = append(text, a.text)
+		if !isLiteral(a) {
+			all = a
+		}
+	}
+	u.script(all, strings.Join(text, " "))
+}
+
+// script adds a script that stands in a word.
+func (u *use) script(in word, text string) {
+	if !isLiteral(in) {
+		u.hidden = true
+		return
+	}
+	u.beside = append(u.beside, text)
+}
