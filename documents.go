@@ -98,12 +98,20 @@ func (s *Setup) refusesDocument(file string) string {
 	if why != "" || s.Rules == nil {
 		return why
 	}
-	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly, Paths: []string{file}}, Dir: s.Machine.WorkDir()}
-	if d := s.Rules.Decide(context.Background(), s.Machine, req); d.Verdict == tool.Deny {
+	if d := s.mayReadFile(file); d.Verdict == tool.Deny {
 		return fmt.Sprintf("the rule %s denies it", d.Rule)
 	}
 	return ""
 }
+
+// mayReadFile decides about reading a file.
+func (s *Setup) mayReadFile(file string) rules.Decision {
+	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly, Paths: []string{file}}, Dir: s.Machine.WorkDir()}
+	return s.Rules.Decide(context.Background(), s.Machine, req)
+}
+
+// deniesReading reports whether a rule denies reading a file.
+func (s *Setup) deniesReading(file string) bool { return s.mayReadFile(file).Verdict == tool.Deny }
 
 // reads returns the files that the commands of a call read or write.
 func (s *Setup) reads(ctx context.Context, call *tool.Call) []string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -69,15 +70,15 @@ func (l *leftBehind) look() {
 			}
 			switch left--; {
 			case left < 0:
+				l.warnOnce("", "repositories that commands may have left behind were not looked for in all directories: there are more than "+strconv.Itoa(maxDirs))
 				return fs.SkipAll
 			case d.Name() == ".git": // its work tree was looked at; submodules have theirs in it
 				return nil
 			case d.Name() == "objects" && isRepository(filepath.Dir(dir)):
 				return fs.SkipDir
 			}
-			if why := l.startsProgram(dir); why != "" && !l.told[dir] {
-				l.told[dir] = true
-				l.warn("repository", fmt.Sprintf("a command has left a repository in %s in which git may run a program (%s); look at it by: git config --file %s --list",
+			if why := l.startsProgram(dir); why != "" {
+				l.warnOnce(dir, fmt.Sprintf("a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
 					dir, why, shquote.Shown(configOf(dir))))
 			}
 			return nil
@@ -86,6 +87,24 @@ func (l *leftBehind) look() {
 			l.warn("repository", "repositories that commands have left behind cannot be looked for: "+err.Error())
 		}
 	}
+}
+
+func (l *leftBehind) warnOnce(dir, text string) {
+	if !l.told[dir] {
+		l.told[dir] = true
+		l.warn("repository", text)
+	}
+}
+
+// startsSomething reports whether a setting may start a program for a user, who has a terminal and runs commands that change something.
+func startsSomething(s git.Setting) bool {
+	switch s.Section() {
+	case "pager", "alias":
+		return true
+	case "core":
+		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, s.Key())
+	}
+	return !s.Harmless()
 }
 
 // configOf returns the configuration of the repository whose work tree, or which itself, is a directory.
@@ -117,7 +136,7 @@ func (l *leftBehind) startsProgram(dir string) string {
 		if err != nil {
 			return name + " has an unusual form"
 		}
-		if i := slices.IndexFunc(list, func(s git.Setting) bool { return !s.Harmless() }); i >= 0 {
+		if i := slices.IndexFunc(list, startsSomething); i >= 0 {
 			return "it has " + list[i].Name
 		}
 	}

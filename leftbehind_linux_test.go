@@ -54,6 +54,8 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	git("-C", "node_modules/deep/filter", "config", "core.fsmonitor", "./x")
 	git("init", "-q", "--bare", "bare.git")
 	git("-C", "bare.git", "config", "include.path", "x")
+	git("init", "-q", "pager")
+	git("-C", "pager", "config", "core.pager", "./x")
 	hook := filepath.Join(dir, "harmless/.git/hooks/post-index-change")
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -61,8 +63,9 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	for range 2 {
 		l.look()
 	}
-	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git config --file " + dir + "/bare.git/config --list",
-		"harmless in which git may run a program (it has the hook post-index-change)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)"}
+	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git --no-pager config --file " + dir + "/bare.git/config --list",
+		"harmless in which git may run a program (it has the hook post-index-change)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)",
+		"pager in which git may run a program (it has core.pager)"}
 	if len(told) != len(want) {
 		t.Fatalf("told was %q", told)
 	}

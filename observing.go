@@ -2,8 +2,10 @@ package attractor
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
@@ -60,10 +62,20 @@ func (o *observing) launch(ctx context.Context, l env.Launch) (env.Launch, error
 
 // openObserving returns a sandbox for commands that only read.
 func (s *Setup) openObserving() (*sandbox.Sandbox, error) {
-	named := s.Gate.Unasked != nil // then they are not only those that the table knows
 	return sandbox.New(s.Local.WorkDir(), sandbox.Options{Level: sandbox.Observe, Covered: func() []string {
-		return append(s.Rules.Covered(os.ReadDir, named), s.ownSecrets...)
+		return append(s.Rules.Covered(directories{}), s.ownSecrets...)
 	}})
+}
+
+// directories are those of this machine.
+type directories struct{}
+
+func (directories) ReadDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
+
+func (directories) State(dir string) (any, bool) {
+	changed, err := changeTime(dir)
+	const resolution = 20 * time.Millisecond // of the times of files
+	return changed, err == nil && time.Since(changed) > resolution
 }
 
 // close closes the sandbox, if there is one. No command is started any more.

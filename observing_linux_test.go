@@ -237,3 +237,71 @@ func TestU15_UnclearCommandsAreObserved(t *testing.T) {
 		t.Error("the program of the repository has made a file")
 	}
 }
+
+// A search of a directory in which a rule denies a file finds what is in the others, without a question.
+func TestU8_TreesWithDeniedFiles(t *testing.T) {
+	needObserve(t)
+	for rule, asked := range map[string]int{"Read(./private/**)": 0, "Read(**/*.private)": 0, "Edit(./notes)": 0} {
+		t.Run(rule, func(t *testing.T) {
+			b := newBench(t, calls(t, "shell", object{"command": "grep -rn needle ."}), fakellm.Turn{Text: "done"})
+			b.write("notes", "needle in notes\n", "private/key", "needle in private\n", "private/key.private", "needle in private\n")
+			n := 0
+			config := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
+				n++
+				return permit.Answer{Reason: "no"}, nil
+			})
+			config.DenyTools = []string{rule}
+			b.submit(config, "look")
+			text := b.lastResults()
+			if !strings.Contains(text, "needle in notes") || n != asked {
+				t.Errorf("%d questions; the model reads\n%s", n, text)
+			}
+			if denied := strings.HasPrefix(rule, "Read"); denied == strings.Contains(text, "key.private:1:needle") {
+				t.Errorf("the model reads\n%s", text)
+			}
+		})
+	}
+}
+
+// Files that usually hold secrets are covered whatever the table takes a command for.
+func TestU14_SecretsOfTheProjectAreCovered(t *testing.T) {
+	needObserve(t)
+	for script, config := range map[string]string{
+		"git diff sub .":       "", // without a repository it compares directories
+		"git -C sub diff . ..": "",
+		"git status":           "[core]\n\tfsmonitor = cat .env >&2; false\n",
+		"git diff":             "[core]\n\tfsmonitor = cat .env >&2; false\n",
+	} {
+		t.Run(script, func(t *testing.T) {
+			b := newBench(t, calls(t, "shell", object{"command": script}), fakellm.Turn{Text: "done"})
+			b.write("sub/x", "x\n", ".env", "KEY=hidden-from-commands\n")
+			if config != "" {
+				cmd := exec.Command(peer.Need(t, "git"), "init", "-q")
+				cmd.Dir = b.dir
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				b.write(".git/config", config)
+			}
+			b.submit(b.asking(func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }), "look")
+			if text := b.lastResults(); strings.Contains(text, "hidden-from-commands") {
+				t.Errorf("the model reads\n%s", text)
+			}
+		})
+	}
+}
+
+// In accept-edits the file tools make no repository without a work tree, of which the user's next git command would take the configuration.
+func TestU17_NoRepositoryOfFiles(t *testing.T) {
+	b := newBench(t, calls(t, "write_file", object{"file_path": "sub/HEAD", "content": "ref: refs/heads/main\n"}), fakellm.Turn{Text: "done"})
+	asked := 0
+	config := b.asking(func(context.Context, permit.Question) (permit.Answer, error) {
+		asked++
+		return permit.Answer{Reason: "no"}, nil
+	})
+	config.Mode = permit.ModeAcceptEdits
+	b.submit(config, "write")
+	if _, err := os.Stat(filepath.Join(b.dir, "sub/HEAD")); err == nil || asked != 1 {
+		t.Errorf("made: %v, %d questions", err == nil, asked)
+	}
+}

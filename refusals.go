@@ -16,6 +16,7 @@ import (
 // refusals tells the model what the sandbox refused to a command, and runs the command outside if a person allows that.
 type refusals struct {
 	boxOf   func(*tool.Call) *sandbox.Sandbox // the sandbox in which a call's command ran; nil for none
+	denied  func(file string) bool            // a rule denies reading it
 	gate    *permit.Gate
 	outside func() (*env.Local, error) // an environment whose commands are not in the sandbox
 }
@@ -31,12 +32,12 @@ func (r *refusals) middleware(next tool.Handler) tool.Handler {
 		if box == nil {
 			return result, nil
 		}
-		why := refused(box, call.Env.WorkDir(), &result)
+		why, ask := r.refused(box, call.Env.WorkDir(), &result)
 		if len(why) == 0 {
 			return result, nil
 		}
 		result = coding.AppendText(result, "["+strings.Join(why, " ")+" "+r.way(box)+"]")
-		if !result.IsError || call.Access.Command == "" || ctx.Err() != nil {
+		if !ask || !result.IsError || call.Access.Command == "" || ctx.Err() != nil {
 			return result, nil
 		}
 		free, err := r.gate.Outside(ctx, call, why)
@@ -56,19 +57,21 @@ func (r *refusals) way(box *sandbox.Sandbox) string {
 	return none
 }
 
-// refused returns sentences about what the sandbox refused to a command.
-func refused(box *sandbox.Sandbox, dir string, result *tool.Result) (why []string) {
+// refused returns sentences about what the sandbox refused to a command, and whether a person should be asked: not if all of it are files
+// that a rule denies to read.
+func (r *refusals) refused(box *sandbox.Sandbox, dir string, result *tool.Result) (why []string, ask bool) {
 	for _, refusal := range box.Refusals(dir, []byte(result.Content.Text()), result.Ran.Failed()) {
 		why = append(why, refusal.Why)
+		ask = ask || refusal.Path == "" || !r.denied(refusal.Path)
 	}
 	hosts, more := box.RefusedHosts()
 	for _, h := range hosts {
-		why = append(why, h.Why)
+		why, ask = append(why, h.Why), true
 	}
 	if more > 0 {
-		why = append(why, "The proxy refused "+strconv.Itoa(more)+" more connections.")
+		why, ask = append(why, "The proxy refused "+strconv.Itoa(more)+" more connections."), true
 	}
-	return why
+	return why, ask
 }
 
 // again runs a command outside the sandbox and appends its result to that of the first run.

@@ -166,7 +166,7 @@ func (s *Setup) openGate(c *config) {
 		o.Middleware = append(o.Middleware, changed.middleware)
 	}
 	if s.Local != nil {
-		r := refusals{boxOf: s.boxOf, gate: s.Gate, outside: func() (*env.Local, error) {
+		r := refusals{boxOf: s.boxOf, denied: s.deniesReading, gate: s.Gate, outside: func() (*env.Local, error) {
 			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
 		}}
 		o.Middleware = append(o.Middleware, r.middleware)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/tool"
 )
@@ -12,19 +13,24 @@ import (
 // maxLookedAt is how many files Covered compares with patterns.
 const maxLookedAt = 20_000
 
+// Directories are those of this machine.
+type Directories interface {
+	ReadDir(dir string) ([]fs.DirEntry, error)
+	// State returns a value that changes when entries of a directory are made, removed or renamed. It reports false if that is not known.
+	State(dir string) (state any, known bool)
+}
+
 // Covered returns the files and directories that a command does not need to see of which nobody was asked: where programs keep secrets in
-// the home directory, and what rules deny or ask to read. Some of them may not exist. readDir lists a directory of this machine. Patterns
-// with wildcards are compared with the first 20,000 files of the session's directories, and of the directories that they name. With named,
-// files of these whose names are those of secrets are covered as well: a command that the built-in table does not know does not say that it
-// reads them.
-func (s *Set) Covered(readDir func(dir string) ([]fs.DirEntry, error), named bool) (list []string) {
+// the home directory, files of the session's directories whose names are those of secrets, and what rules deny or ask to read. Some of them
+// may not exist. Names, and patterns with wildcards, are compared with the first 20,000 files of the session's directories, and patterns
+// with those of the directories that they name. The judgement of a text may be wrong, so this does not depend on it.
+func (s *Set) Covered(d Directories) (list []string) {
 	if s.dirs.Home != "" {
 		for _, name := range slices.Concat(secretPlaces(), secretsAtHome()) {
 			list = append(list, path.Join(s.dirs.Home, name))
 		}
 	}
-	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, readDir: readDir, matches: func(name string) bool { return named && HoldsSecrets(name) }}
-	patterns := false
+	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, on: d, seen: &s.seen, matches: HoldsSecrets}
 	for _, r := range slices.Concat(s.of(tool.Deny), s.of(tool.Ask)) {
 		switch {
 		case r.plain() && kindOf(r.name) == read: // all files
@@ -41,52 +47,87 @@ func (s *Set) Covered(readDir func(dir string) ([]fs.DirEntry, error), named boo
 			}
 			others := l.matches
 			l.matches = func(name string) bool { return others(name) || r.path.matches(name, s.dirs.FoldCase) }
-			patterns = true
 		}
 	}
-	if named || patterns {
-		list = append(list, l.look()...)
-	}
-	return list
+	return append(list, l.look()...)
 }
 
 // looking looks for files.
 type looking struct {
 	dirs, last []string // to be listed; last are those with many files that nobody has written
 	left       int      // files to look at
-	readDir    func(dir string) ([]fs.DirEntry, error)
+	on         Directories
+	seen       *seen
 	matches    func(name string) bool
+}
+
+// seen holds what was found in directories.
+type seen struct {
+	mu   sync.Mutex
+	dirs map[string]*listing
+}
+
+// listing is what was found in a directory.
+type listing struct {
+	state         any
+	entries       int
+	matches, dirs []string
 }
 
 // look returns the files and directories that match, those near the top first.
 func (l *looking) look() (found []string) {
+	l.seen.mu.Lock()
+	defer l.seen.mu.Unlock()
+	now := map[string]*listing{}
+	defer func() { l.seen.dirs = now }() // what is not there any more is forgotten
 	for len(l.dirs)+len(l.last) > 0 {
 		if len(l.dirs) == 0 {
 			l.dirs, l.last = l.last, nil
 		}
 		dir := l.dirs[0]
 		l.dirs = l.dirs[1:]
-		entries, err := l.readDir(dir)
-		if err != nil {
-			continue // then commands cannot list it either
+		in := l.list(dir)
+		if l.left -= in.entries; l.left < 0 {
+			return found
 		}
-		for _, e := range entries {
-			if l.left--; l.left < 0 {
-				return found
-			}
-			name := path.Join(dir, e.Name())
-			switch {
-			case l.matches(name):
-				found = append(found, name)
-			case !e.IsDir():
-			case slices.Contains([]string{".git", "node_modules", "vendor", "target"}, e.Name()):
+		now[dir] = in
+		found = append(found, in.matches...)
+		for _, name := range in.dirs {
+			if slices.Contains([]string{".git", "node_modules", "vendor", "target"}, path.Base(name)) {
 				l.last = append(l.last, name)
-			default:
+			} else {
 				l.dirs = append(l.dirs, name)
 			}
 		}
 	}
 	return found
+}
+
+// list returns what is in a directory, from memory if it has not changed.
+func (l *looking) list(dir string) *listing {
+	state, known := l.on.State(dir)
+	if old := l.seen.dirs[dir]; known && old != nil && old.state == state {
+		return old
+	}
+	in := &listing{}
+	if known {
+		in.state = state
+	}
+	entries, err := l.on.ReadDir(dir)
+	if err != nil {
+		return in // then commands cannot list it either
+	}
+	in.entries = len(entries)
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		switch {
+		case l.matches(name):
+			in.matches = append(in.matches, name)
+		case e.IsDir():
+			in.dirs = append(in.dirs, name)
+		}
+	}
+	return in
 }
 
 // literal returns the path in front of the wildcards of a pattern, and reports whether that is all: then the pattern matches it alone, and

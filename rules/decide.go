@@ -49,7 +49,7 @@ func (s *Set) Authorize(e env.Environment) tool.Authorize {
 // Decide decides about a call in an environment. It reads files to see where links lead and what git would run, and changes nothing.
 func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) Decision {
 	d := s.decideWhere(ctx, e, req, false)
-	if d.Verdict != tool.Ask || !d.Default || !d.Script || s.dirs.Observed == nil || !s.dirs.Observed() {
+	if d.Verdict != tool.Ask || !d.Script || s.dirs.Observed == nil || !s.dirs.Observed() {
 		return d
 	}
 	if observed := s.decideWhere(ctx, e, req, true); observed.Verdict == tool.Allow && observed.Default && observed.Reads {

@@ -96,6 +96,9 @@ func HoldsSecrets(file string) bool {
 
 // startingFile says why changing a file asks even if a rule allows to change the files around it.
 func startingFile(name string) (d delicate, ok bool) {
+	if base := strings.ToLower(path.Base(name)); base == "head" || base == "commondir" { // of a repository without a work tree
+		return delicate{base, base, "git may take a directory with " + base + " for a repository, whose configuration starts programs"}, true
+	}
 	table := env.DelicateFiles()
 	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {
 		elem = strings.TrimRight(elem, ". ")

@@ -73,6 +73,7 @@ type Set struct {
 
 	mu    sync.RWMutex
 	rules [3][]*rule // by verdict
+	seen  seen       // by Covered
 }
 
 // Load reads rules. Its error joins the errors of all sources, each as FILE:LINE: and what is wrong.

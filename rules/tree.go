@@ -112,6 +112,9 @@ func (c *call) protects() bool {
 func (c *call) inTree(name string, writes bool) (why string, suggest []string) {
 	f := file{place: &place{named: name, real: name, known: true, resolved: true}, writes: writes}
 	does := map[bool]string{false: "reads", true: "may change"}[writes]
+	if c.observed && !writes && !HoldsSecrets(name) {
+		return "", nil // what a rule is about is covered where it runs
+	}
 	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
 		for _, r := range c.of(v) {
 			if r.path != nil && r.aboutFile(f) && c.hits(r, f) {

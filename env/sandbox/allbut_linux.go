@@ -120,3 +120,31 @@ func (l links) path(name string) string {
 	l[name] = real
 	return real
 }
+
+// maxLinks is how many entries of a covered directory are looked at for links.
+const maxLinks = 1000
+
+// leadingOut returns where the symbolic links in a directory and below it lead, among the first entries.
+func leadingOut(dir string, left int) (targets []string) {
+	for dirs := []string{dir}; len(dirs) > 0; dirs = dirs[1:] {
+		list, err := os.ReadDir(dirs[0])
+		if err != nil {
+			continue // it is a file, or it does not exist
+		}
+		for _, e := range list {
+			if left--; left < 0 {
+				return targets
+			}
+			name := filepath.Join(dirs[0], e.Name())
+			switch {
+			case e.IsDir():
+				dirs = append(dirs, name)
+			case e.Type()&fs.ModeSymlink != 0:
+				if target, exists := resolved(name); exists && !below(target, dir) {
+					targets = append(targets, target)
+				}
+			}
+		}
+	}
+	return targets
+}

@@ -145,6 +145,7 @@ func (b *observe) cover() []string {
 		real := links{}
 		for _, name := range b.options.Covered() {
 			covered = append(covered, real.path(name))
+			covered = append(covered, leadingOut(covered[len(covered)-1], maxLinks)...)
 		}
 	}
 	b.covered.Store(&covered)

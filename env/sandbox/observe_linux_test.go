@@ -150,16 +150,21 @@ func TestU14_CoveredFiles(t *testing.T) {
 	write(t, filepath.Join(home, "project/notes"), "notes")
 	write(t, filepath.Join(home, "project/.env"), "the key")
 	write(t, filepath.Join(home, ".config/other"), "other")
+	write(t, filepath.Join(home, "dotfiles/key"), "the key")
+	write(t, filepath.Join(home, ".aws/config"), "x")
+	if err := os.Symlink("../dotfiles/key", filepath.Join(home, ".aws/credentials")); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Link(filepath.Join(home, "project/.env"), filepath.Join(home, "project/env.txt")); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(home, "project")
 	box := observed(t, dir, sandbox.Options{Covered: func() []string {
-		return []string{filepath.Join(dir, ".env"), filepath.Join(home, ".config/tool/token"), filepath.Join(home, ".netrc")}
+		return []string{filepath.Join(dir, ".env"), filepath.Join(home, ".config/tool/token"), filepath.Join(home, ".netrc"), filepath.Join(home, ".aws")}
 	}})
 	inside := localWith(t, dir, os.Environ(), box.Launch)
 	for range 2 { // with a new ruleset, and again
-		if out, _ := ran(t, inside, "cat notes ../.config/other; cat .env env.txt 2>/dev/null; ls -A"); out != "notesother.env\nenv.txt\nnotes" {
+		if out, _ := ran(t, inside, "cat notes ../.config/other; cat .env env.txt ../.aws/credentials ../dotfiles/key 2>/dev/null; ls -A"); out != "notesother.env\nenv.txt\nnotes" {
 			t.Errorf("printed %q", out)
 		}
 	}

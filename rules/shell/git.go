@@ -136,7 +136,7 @@ func (r *read) gitFiles(repo *repository, sub string, p arguments) string {
 		if sub == "grep" && i == 0 && !p.has('e', "") {
 			continue
 		}
-		if why := r.file(name, File{}); why != "" {
+		if why := r.file(name, File{Tree: repo.GitDir == ""}); why != "" { // without a repository git diff compares whole directories
 			return why
 		}
 		_, in, found := strings.Cut(name, ":") // REVISION:PATH, or :(magic)PATH

@@ -23,6 +23,11 @@ func (r *read) goTool(args []string) string {
 		fine = r.Observed && !unknown("-json", "-changed") || len(args) == 2 && (args[1] == "GOMOD" || args[1] == "GOWORK") // which it answers itself
 	case "doc":
 		fine = r.Observed && !unknown("-all", "-src", "-u", "-short", "-c", "-cmd")
+		for _, name := range append(args[1:], ".") {
+			if strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".") { // the source in a directory
+				fine = r.file(name, File{Tree: true, Names: true}) == "" && fine
+			}
+		}
 	}
 	if fine {
 		return ""
