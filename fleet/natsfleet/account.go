@@ -115,7 +115,7 @@ func retry[T any](ctx context.Context, what string, attempt func(context.Context
 // mayPass reports whether an error may be gone when the servers have started, or have a new leader.
 func mayPass(err error) bool {
 	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
-		return api.Code == 503 && api.ErrorCode != codeNoResources || api.ErrorCode == codeNoPeers
+		return api.Code == 503 && api.ErrorCode != codeNoResources || api.ErrorCode == codeNoPeers || api.ErrorCode == codeInProcess
 	}
 	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrNoStreamResponse, errNotYet} {

@@ -99,7 +99,7 @@ func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) 
 // refused reports whether the error of a publication says that nothing was written.
 func refused(err error) bool {
 	var answer *jetstream.APIError
-	return errors.As(err, &answer) && answer.ErrorCode != codeStoreFailed || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrMaxPayload) ||
+	return errors.As(err, &answer) && answer.ErrorCode != codeStoreFailed && answer.ErrorCode != codeInProcess || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrMaxPayload) ||
 		errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed)
 }
 

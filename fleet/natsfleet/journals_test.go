@@ -81,3 +81,11 @@ func TestP7_MoreReplicas(t *testing.T) {
 		t.Errorf("the journal: %v", err)
 	}
 }
+
+// A second attempt to write a message whose first one is still under way passes, and does not say that nothing was written.
+func TestP7_AnAttemptIsUnderWay(t *testing.T) {
+	err := fmt.Errorf("publish: %w", &jetstream.APIError{Code: 409, ErrorCode: codeInProcess})
+	if !mayPass(err) || !passing(err) || refused(err) {
+		t.Errorf("it may pass: %v, %v; nothing was written: %v", mayPass(err), passing(err), refused(err))
+	}
+}

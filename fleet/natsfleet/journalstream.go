@@ -121,6 +121,7 @@ const (
 	codeNoPeers     = 10005 // too few servers are up to make a stream
 	codeNoResources = 10023 // an account's limit
 	codeStoreFailed = 10077 // such as a full disk
+	codeInProcess   = 10158 // an earlier attempt to write the same message is still under way
 )
 
 // passing reports whether an error may be gone at the next attempt. An answer of the server is final unless it says that the server is not
@@ -128,7 +129,7 @@ const (
 func passing(err error) bool {
 	var answer *jetstream.APIError
 	if errors.As(err, &answer) {
-		return answer.Code == 503 && answer.ErrorCode != codeNoResources && answer.ErrorCode != codeStoreFailed || answer.ErrorCode == codeNoPeers
+		return answer.Code == 503 && answer.ErrorCode != codeNoResources && answer.ErrorCode != codeStoreFailed || answer.ErrorCode == codeNoPeers || answer.ErrorCode == codeInProcess
 	}
 	for _, final := range []error{nats.ErrConnectionClosed, nats.ErrMaxPayload, nats.ErrPermissionViolation, nats.ErrAuthorization,
 		nats.ErrBadSubject, jetstream.ErrStreamNotFound, errGone} {
