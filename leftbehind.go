@@ -20,6 +20,9 @@ import (
 // maxDirs is how many directories are looked at for repositories that commands have left behind.
 const maxDirs = 10_000
 
+// maxGitConfig is the most bytes of a repository's configuration that are read.
+const maxGitConfig = 1 << 20
+
 // leftBehind looks for repositories that commands in the sandbox have made or configured, and that would make the user's next git command
 // run a program: the sandbox keeps its commands from doing harm, and not what they leave in the roots.
 type leftBehind struct {
@@ -127,6 +130,9 @@ func (l *leftBehind) startsProgram(dir string) string {
 		file := filepath.Join(gitDir, name)
 		if !l.changed(file) {
 			continue
+		}
+		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig { // a FIFO would block
+			return name + " is no ordinary file"
 		}
 		data, err := os.ReadFile(file)
 		if err != nil {

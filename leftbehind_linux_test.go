@@ -1,10 +1,12 @@
 package attractor
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,7 +57,11 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	git("init", "-q", "--bare", "bare.git")
 	git("-C", "bare.git", "config", "include.path", "x")
 	git("init", "-q", "pager")
+	git("init", "-q", "pipe")
 	git("-C", "pager", "config", "core.pager", "./x")
+	if err := errors.Join(os.Remove(filepath.Join(dir, "pipe/.git/config")), syscall.Mkfifo(filepath.Join(dir, "pipe/.git/config"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	hook := filepath.Join(dir, "harmless/.git/hooks/post-index-change")
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -65,7 +71,7 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	}
 	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git --no-pager config --file " + dir + "/bare.git/config --list",
 		"harmless in which git may run a program (it has the hook post-index-change)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)",
-		"pager in which git may run a program (it has core.pager)"}
+		"pager in which git may run a program (it has core.pager)", "pipe in which git may run a program (config is no ordinary file)"}
 	if len(told) != len(want) {
 		t.Fatalf("told was %q", told)
 	}

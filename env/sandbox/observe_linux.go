@@ -126,8 +126,10 @@ func (b *observe) observed(covered []string, terminal bool) (*observed, error) {
 	parts, dirs := allBut(covered)
 	o.dirs = append(dirs, proc)
 	var err error
-	o.ruleset, err = landlock.New(b.abi, b.rules(parts, terminal))
-	return o, err
+	if o.ruleset, err = landlock.New(b.abi, b.rules(parts, terminal)); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // holds reports whether a ruleset would be made again as it is.
