@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -85,7 +86,7 @@ func (c *config) servers(dir string, project *load.Project) (*load.Servers, erro
 }
 
 // openDir opens the directory of the session, unless that is on another machine, and protects its files.
-func (s *Setup) openDir(c *config) (err error) {
+func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	files, protection := s.Machine, env.DefaultProtection()
 	if s.far == nil {
 		s.observing = &observing{open: s.openObserving, warn: s.warnings.add}
@@ -97,6 +98,8 @@ func (s *Setup) openDir(c *config) (err error) {
 		if files, protection = s.Machine, s.box.Protection(); c.Here.Files != nil {
 			files = c.Here.Files(files)
 		}
+		protection.Ask = append(protection.Ask, s.hooks.guarded(s.here, s.projectHere())...)
+		protection.Ask = append(protection.Ask, s.namedByGit(ctx, c)...)
 	} else {
 		s.far.protect(&protection)
 	}
@@ -112,6 +115,27 @@ func (s *Setup) openDir(c *config) (err error) {
 		s.Options.Env = env.ReadOnly(files)
 	}
 	return nil
+}
+
+// namedByGit returns the files in the session's directories from which git takes what it runs, by the
+// configuration of their repositories and of the user: a change of one needs an approval as one in .git does.
+func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
+	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
+	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
+	for _, root := range roots {
+		tops := git.Roots(root)
+		if len(tops) == 0 {
+			tops = []string{root}
+		}
+		for _, name := range files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")) {
+			name = userfiles.RealPath(name)
+			in := func(root string) bool { return strings.HasPrefix(name, strings.TrimSuffix(root, "/")+"/") }
+			if name != tops[0] && name != os.DevNull && slices.ContainsFunc(roots, in) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // closeDir ends the processes that are left, and then the sandbox.

@@ -13,16 +13,19 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/trust"
 )
 
 // sessionHooks holds the hooks of a session and what they need.
 type sessionHooks struct {
 	*hooks.Hooks
-	own *lazyLocal // where the user's hooks run
+	list []hooks.Hook
+	own  *lazyLocal // where the user's hooks run
 }
 
 // lazyLocal is a directory of this machine, in which commands are contained and not confined. It is opened when it is first needed.
@@ -71,8 +74,8 @@ func (l *lazyLocal) killNow() error {
 	return l.local.KillNow()
 }
 
-// openHooks reads the hooks that are configured and puts them into the doors of the session.
-func (s *Setup) openHooks(c *config) error {
+// readHooks reads the hooks that are configured.
+func (s *Setup) readHooks(c *config) error {
 	if c.NoHooks {
 		return nil
 	}
@@ -84,16 +87,41 @@ func (s *Setup) openHooks(c *config) error {
 		return fail(ErrConfig, "hooks that must not fail cannot be used: %w", configured.Lost[0])
 	}
 	s.unused.Add("hooks", configured.UnusedEvents(), configured.Why)
-	if len(configured.List) == 0 {
+	if len(configured.List) > 0 {
+		s.hooks = &sessionHooks{list: configured.List}
+	}
+	return nil
+}
+
+// guarded returns the files of this machine that hooks run in a session in a directory, and the user's files that configure hooks: an edit
+// of one needs an approval, because the hook would run it without one.
+func (h *sessionHooks) guarded(here, root string) (files []string) {
+	if h == nil {
 		return nil
 	}
-	s.hooks = &sessionHooks{own: &lazyLocal{dir: s.here}}
-	o := hooks.Options{Hooks: configured.List, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here, Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
+	for i := range h.list {
+		hook, dir := &h.list[i], here
+		if hook.Origin == ext.Project {
+			dir = root
+		}
+		files = append(files, trust.Watched(root, dir, hook.Command, hook.Args...).Runs...)
+		files = append(files, userfiles.RealPath(hook.File))
+	}
+	return files
+}
+
+// openHooks puts the hooks into the doors of the session.
+func (s *Setup) openHooks(c *config) error {
+	if s.hooks == nil {
+		return nil
+	}
+	s.hooks.own = &lazyLocal{dir: s.here}
+	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here, Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}
 	conditions := &ruleCache{dirs: s.ruleDirs(c), env: s.Options.Env}
 	o.Applies = conditions.applies
-	for i := range configured.List {
-		h := &configured.List[i]
+	for i := range s.hooks.list {
+		h := &s.hooks.list[i]
 		if err := conditions.check(h.If); err != nil {
 			s.warnings.add("hook_config", fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File, h.Line, err))
 			h.If = ""

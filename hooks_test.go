@@ -461,3 +461,40 @@ func TestM9_OtherEvents(t *testing.T) {
 		t.Errorf("outputs %q, warned of %q, noted %q", w.outputs(), w.warned(), w.read("noted"))
 	}
 }
+
+// In the mode accept-edits, an edit of a file that a hook runs asks, whoever's the hook is: the hook would
+// run it without a question.
+func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
+	asked := []string{"scripts/check.sh", "scripts/lib.sh", "scripts/new.sh", "GNUmakefile", "Makefile"}
+	var turns []fakellm.Turn
+	for _, name := range append([]string{"main.go"}, asked...) {
+		turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
+	}
+	w := newWatched(t, append(turns, fakellm.Turn{Text: "done"})...)
+	home := t.TempDir()
+	put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", "cd scripts && ./check.sh"))
+	w.write("scripts/check.sh", "#!/bin/sh\n. ./lib.sh\n./new.sh\n")
+	w.write("scripts/lib.sh", "true\n")
+	w.write(".attractor/hooks.json", hookSettings(t, "SessionEnd", "", "make lint"))
+	w.write("Makefile", "lint:\n")
+	c := w.config()
+	var questions []string
+	c.TrustProject, c.Mode = true, permit.ModeAcceptEdits
+	c.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+		questions = append(questions, q.Call.Args)
+		return permit.Answer{Reason: "no"}, nil
+	}
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+	w.submit(c, "go", w.see)
+	if w.read("main.go") != "x" {
+		t.Errorf("an ordinary file: %q", w.read("main.go"))
+	}
+	if len(questions) != len(asked) {
+		t.Errorf("questions: %q", questions)
+	}
+	for _, name := range asked {
+		if w.read(name) == "x" {
+			t.Errorf("%s was changed without a question", name)
+		}
+	}
+}

@@ -1,12 +1,14 @@
 package attractor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +29,8 @@ const maxGitConfig = 1 << 20
 // run a program: the sandbox keeps its commands from doing harm, and not what they leave in the roots.
 type leftBehind struct {
 	roots []string
-	since time.Time // files that have changed since then are the session's
+	since time.Time       // files that have changed since then are the session's
+	known map[string]bool // the repositories that were there before, of which the sandbox protects what starts programs
 	warn  func(code, text string)
 
 	mu   sync.Mutex
@@ -40,7 +43,7 @@ func (s *Setup) lookForRepositories() {
 		return
 	}
 	const tick = 20 * time.Millisecond // at least that of the kernel's clock, whose time files have
-	l := &leftBehind{roots: env.ConfinementOf(s.Local).Writable, since: time.Now().Add(-tick), warn: s.warnings.add, told: map[string]bool{}}
+	l := newLeftBehind(env.ConfinementOf(s.Local).Writable, time.Now().Add(-tick), s.warnings.add)
 	s.leftBehind = l
 	show := s.Options.OnEvent
 	s.Options.OnEvent = func(ev agent.Event) {
@@ -51,6 +54,16 @@ func (s *Setup) lookForRepositories() {
 			show(ev)
 		}
 	}
+}
+
+// newLeftBehind looks which repositories are there.
+func newLeftBehind(roots []string, since time.Time, warn func(code, text string)) *leftBehind {
+	l := &leftBehind{roots: roots, since: since, known: map[string]bool{}, warn: warn, told: map[string]bool{}}
+	_ = l.walk(func(dir string) { // what it does not find is new
+		at := gitDir(dir)
+		l.known[at], l.known[from(at, small(filepath.Join(at, "commondir")))] = true, true
+	})
+	return l
 }
 
 // closeLeftBehind looks once more: commands in the background have ended now.
@@ -65,6 +78,24 @@ func (s *Setup) closeLeftBehind() error {
 func (l *leftBehind) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	err := l.walk(func(dir string) {
+		if why, config := l.startsProgram(dir); why != "" {
+			l.warnOnce(dir, fmt.Sprintf("a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
+				dir, why, shquote.Shown(config)))
+		}
+	})
+	switch {
+	case errors.Is(err, errManyDirs):
+		l.warnOnce("", "repositories that commands may have left behind were not looked for in all directories: there are more than "+strconv.Itoa(maxDirs))
+	case err != nil:
+		l.warn("repository", "repositories that commands have left behind cannot be looked for: "+err.Error())
+	}
+}
+
+var errManyDirs = errors.New("there are too many directories")
+
+// walk visits the directories in the roots that may be work trees or repositories.
+func (l *leftBehind) walk(visit func(dir string)) error {
 	left := maxDirs
 	for _, root := range l.roots {
 		err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
@@ -73,23 +104,20 @@ func (l *leftBehind) look() {
 			}
 			switch left--; {
 			case left < 0:
-				l.warnOnce("", "repositories that commands may have left behind were not looked for in all directories: there are more than "+strconv.Itoa(maxDirs))
-				return fs.SkipAll
+				return errManyDirs
 			case d.Name() == ".git": // its work tree was looked at; submodules have theirs in it
 				return nil
 			case d.Name() == "objects" && isRepository(filepath.Dir(dir)):
-				return fs.SkipDir
+				return fs.SkipDir // what a .git file leads to in it is looked at with that
 			}
-			if why := l.startsProgram(dir); why != "" {
-				l.warnOnce(dir, fmt.Sprintf("a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
-					dir, why, shquote.Shown(configOf(dir))))
-			}
+			visit(dir)
 			return nil
 		})
 		if err != nil {
-			l.warn("repository", "repositories that commands have left behind cannot be looked for: "+err.Error())
+			return err
 		}
 	}
+	return nil
 }
 
 func (l *leftBehind) warnOnce(dir, text string) {
@@ -101,37 +129,75 @@ func (l *leftBehind) warnOnce(dir, text string) {
 
 // startsSomething reports whether a setting may start a program for a user, who has a terminal and runs commands that change something.
 func startsSomething(s git.Setting) bool {
-	switch s.Section() {
-	case "pager", "alias":
+	section, key := s.Section(), s.Key()
+	switch section {
+	case "pager", "alias", "difftool", "mergetool", "sendemail":
 		return true
+	case "interactive":
+		return key == "difffilter"
+	case "submodule":
+		return strings.HasPrefix(s.Value, "!")
+	case "gc":
+		return strings.HasSuffix(key, "hook")
 	case "core":
-		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, s.Key())
+		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, key)
 	}
 	return !s.Harmless()
 }
 
-// configOf returns the configuration of the repository whose work tree, or which itself, is a directory.
-func configOf(dir string) string {
-	if info, err := os.Stat(filepath.Join(dir, ".git")); err == nil && info.IsDir() {
-		return filepath.Join(dir, ".git", "config")
+// gitDir returns the directory of the repository whose work tree, or which itself, is a directory, or "".
+func gitDir(dir string) string {
+	dotGit := filepath.Join(dir, ".git")
+	if info, err := os.Stat(dotGit); err == nil {
+		if info.IsDir() {
+			return dotGit
+		}
+		target, _ := strings.CutPrefix(small(dotGit), "gitdir:")
+		return from(dir, strings.TrimSpace(target))
 	}
-	return filepath.Join(dir, "config")
+	if isRepository(dir) {
+		return dir
+	}
+	return ""
 }
 
-// startsProgram returns why git may run a program in the repository of a directory, if it is one and the session has made or configured it.
-func (l *leftBehind) startsProgram(dir string) string {
-	gitDir := filepath.Join(dir, ".git")
-	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
-		if gitDir = dir; !isRepository(dir) { // a bare one; what a .git file leads to is found by itself
-			return ""
-		}
+// from returns a path that may be relative to a directory.
+func from(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
 	}
+	return filepath.Join(dir, name)
+}
+
+// startsProgram returns why git may run a program in the repository of a directory, if it is one and the
+// session has made or configured it, and the file of its configuration.
+func (l *leftBehind) startsProgram(dir string) (why, config string) {
+	at := gitDir(dir)
+	if at == "" {
+		return "", ""
+	}
+	if why := l.leads(at); why != "" {
+		return why, filepath.Join(at, "config")
+	}
+	to := small(filepath.Join(at, "commondir"))
+	if to == "" {
+		return "", ""
+	}
+	to = from(at, to)
+	return l.leads(to), filepath.Join(to, "config")
+}
+
+// leads returns why git may run a program because of what the directory of a repository has. Of one that was
+// there before, only what has changed counts.
+func (l *leftBehind) leads(gitDir string) string {
+	fresh := func(name string) bool { return !l.known[gitDir] || l.changed(name) }
 	for _, name := range []string{"config", "config.worktree"} {
 		file := filepath.Join(gitDir, name)
-		if !l.changed(file) {
+		info, err := os.Lstat(file)
+		if err != nil || !fresh(file) {
 			continue
 		}
-		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig { // a FIFO would block
+		if !info.Mode().IsRegular() || info.Size() > maxGitConfig { // a FIFO would block
 			return name + " is no ordinary file"
 		}
 		data, err := os.ReadFile(file)
@@ -146,18 +212,32 @@ func (l *leftBehind) startsProgram(dir string) string {
 			return "it has " + list[i].Name
 		}
 	}
-	return l.newHook(filepath.Join(gitDir, "hooks"))
+	return newHook(filepath.Join(gitDir, "hooks"), fresh)
+}
+
+// small returns the first line of a regular file of a name, or "".
+func small(name string) string {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
+		return ""
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return line
 }
 
 // newHook returns the name of a hook that the session has made, in a sentence.
-func (l *leftBehind) newHook(dir string) string {
+func newHook(dir string, fresh func(name string) bool) string {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return ""
 	}
 	for _, e := range list {
 		name := filepath.Join(dir, e.Name())
-		if filepath.Ext(name) == ".sample" || !l.changed(name) {
+		if filepath.Ext(name) == ".sample" || !fresh(name) {
 			continue
 		}
 		if info, err := os.Stat(name); err == nil && info.Mode()&0o111 != 0 && info.Mode().IsRegular() {
@@ -167,14 +247,13 @@ func (l *leftBehind) newHook(dir string) string {
 	return ""
 }
 
-// isRepository reports whether git takes a directory for a repository without a work tree.
+// isRepository reports whether git may take a directory for a repository without a work tree. HEAD may be a link that leads to nothing.
 func isRepository(dir string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return false
-		}
+	there := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
 	}
-	return true
+	return there("HEAD") && (there("objects") && there("refs") || there("commondir"))
 }
 
 // changed reports whether a file has changed since the session began, whatever its other times say.

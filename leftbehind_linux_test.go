@@ -31,8 +31,16 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	}
 	git("init", "-q", "before")
 	git("-C", "before", "config", "filter.x.clean", "./x")
+	git("init", "-q", "fixture") // in which a test keeps a repository by another name
+	git("-C", "fixture", "config", "core.fsmonitor", "./x")
+	if err := os.Rename(filepath.Join(dir, "fixture/.git"), filepath.Join(dir, "fixture/dotgit")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "fixture/dotgit/HEAD")); err != nil {
+		t.Fatal(err)
+	}
 	var told []string
-	l := &leftBehind{roots: []string{dir}, told: map[string]bool{}, warn: func(_, text string) { told = append(told, text) }}
+	l := newLeftBehind([]string{dir}, time.Time{}, func(_, text string) { told = append(told, text) })
 	old, err := changeTime(filepath.Join(dir, "before/.git/config"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +64,16 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	git("-C", "node_modules/deep/filter", "config", "core.fsmonitor", "./x")
 	git("init", "-q", "--bare", "bare.git")
 	git("-C", "bare.git", "config", "include.path", "x")
+	git("init", "-q", "common")
+	put(t, dir, "common/.git/commondir", "../elsewhere\n")
+	put(t, dir, "common/elsewhere/config", "[diff]\n\texternal = ./x\n")
+	put(t, dir, "fixture/dotgit/HEAD", "ref: refs/heads/main\n")
+	if err := os.Rename(filepath.Join(dir, "fixture/dotgit"), filepath.Join(dir, "fixture/.git")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "hidden/.git", "gitdir: ../harmless/.git/objects/ab\n")
+	put(t, dir, "harmless/.git/objects/ab/HEAD", "ref: refs/heads/main\n")
+	put(t, dir, "harmless/.git/objects/ab/config", "[interactive]\n\tdiffFilter = ./x\n")
 	git("init", "-q", "pager")
 	git("init", "-q", "pipe")
 	git("-C", "pager", "config", "core.pager", "./x")
@@ -70,7 +88,8 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 		l.look()
 	}
 	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git --no-pager config --file " + dir + "/bare.git/config --list",
-		"harmless in which git may run a program (it has the hook post-index-change)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)",
+		"common in which git may run a program (it has diff.external)", "fixture in which git may run a program (it has core.fsmonitor)",
+		"harmless in which git may run a program (it has the hook post-index-change)", "hidden in which git may run a program (it has interactive.difffilter)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)",
 		"pager in which git may run a program (it has core.pager)", "pipe in which git may run a program (config is no ordinary file)"}
 	if len(told) != len(want) {
 		t.Fatalf("told was %q", told)

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -195,4 +197,52 @@ func realTemp(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// In the mode accept-edits nobody changes, without a question, from what git takes the programs that it
+// runs, whatever the names of these files are.
+func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
+	peer.Need(t, "git")
+	asked := []string{"store.git/config", "store.git/hooks/pre-commit", "team.gitconfig", "more.gitconfig", "build/hooks/pre-push", "fixtures/old/config", "tools/mon.sh", "scripts/ph"}
+	not := []string{"main.go", "build/x.go", "fixtures/new/config"}
+	var turns []fakellm.Turn
+	for _, name := range slices.Concat(asked, not) {
+		turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
+	}
+	b := newTeam(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
+	dir := b.config.Dir
+	for _, args := range [][]string{{"init", "-q", "--separate-git-dir", "store.git"}, {"config", "include.path", "../team.gitconfig"},
+		{"config", "core.hooksPath", "build/hooks"}, {"config", "core.fsmonitor", "tools/mon.sh"}, {"init", "-q", "--bare", "fixtures/old"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "store.git/hooks"), 0o755), os.Symlink("../../scripts/ph", filepath.Join(dir, "store.git/hooks/post-commit"))); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "HEAD", "notes\n") // which git does not take for a repository's
+	put(t, dir, "team.gitconfig", "[includeIf \"onbranch:x\"]\n\tpath = more.gitconfig\n")
+	b.config.Mode = permit.ModeAcceptEdits
+	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }
+	b.open(func(_ *Setup, session *agent.Session) {
+		if _, err := session.Submit(t.Context(), "the task"); err != nil {
+			t.Error(err)
+		}
+	})
+	written := func(name string) bool {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		return err == nil && string(data) == "x"
+	}
+	for _, name := range asked {
+		if written(name) {
+			t.Errorf("%s was changed without a question", name)
+		}
+	}
+	for _, name := range not {
+		if !written(name) {
+			t.Errorf("%s was not changed: %v", name, b.results())
+		}
+	}
 }

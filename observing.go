@@ -2,6 +2,7 @@ package attractor
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -22,15 +23,45 @@ type observing struct {
 	box  *sandbox.Sandbox // nil where the level cannot be had
 }
 
+// tryTime limits the first try of the level, which looks at the directories beside those that it covers.
+// It takes milliseconds, unless a file system hangs.
+const tryTime = 10 * time.Second
+
 // sandbox returns the sandbox of such commands, or nil where the level cannot be had.
 func (o *observing) sandbox() *sandbox.Sandbox {
 	o.try.Do(func() {
 		var err error
-		if o.box, err = o.open(); err != nil {
+		if o.box, err = o.openInTime(); err != nil {
 			o.warn("observe", "commands that only read by their text run like any other: nothing keeps them from changing something here ("+err.Error()+")")
 		}
 	})
 	return o.box
+}
+
+// openInTime opens the sandbox. One that comes too late is closed.
+func (o *observing) openInTime() (*sandbox.Sandbox, error) {
+	type result struct {
+		box *sandbox.Sandbox
+		err error
+	}
+	opened, abandoned := make(chan result), make(chan struct{})
+	go func() {
+		box, err := o.open()
+		select {
+		case opened <- result{box, err}:
+		case <-abandoned:
+			if box != nil {
+				_ = box.Close() // nothing ran in it
+			}
+		}
+	}()
+	select {
+	case r := <-opened:
+		return r.box, r.err
+	case <-time.After(tryTime):
+		close(abandoned)
+		return nil, fmt.Errorf("to try it took longer than %v: a file system may hang", tryTime)
+	}
 }
 
 // checkUnasked returns an error if commands should run unasked where the level does not count.

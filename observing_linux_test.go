@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
@@ -304,4 +305,22 @@ func TestU17_NoRepositoryOfFiles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.dir, "sub/HEAD")); err == nil || asked != 1 {
 		t.Errorf("made: %v, %d questions", err == nil, asked)
 	}
+}
+
+// A file system that hangs keeps no command waiting for the level: it is given up with a warning.
+func TestU14_ALevelThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var warnings []string
+		o := &observing{open: func() (*sandbox.Sandbox, error) { <-hang; return nil, nil }, warn: func(_, text string) { warnings = append(warnings, text) }}
+		for range 2 {
+			if o.sandbox() != nil {
+				t.Error("there is a sandbox")
+			}
+		}
+		if len(warnings) != 1 || !strings.Contains(warnings[0], "a file system may hang") {
+			t.Errorf("%q", warnings)
+		}
+		close(hang)
+	})
 }

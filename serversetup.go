@@ -46,7 +46,7 @@ func StartServers(ctx context.Context, of Config, only string) (s *ServerSetup, 
 	if err := setup.openProject(c); err != nil {
 		return s, err
 	}
-	if err := setup.openDir(c); err != nil {
+	if err := setup.openDir(ctx, c); err != nil {
 		return s, err
 	}
 	s.Local, s.Secrets = setup.Local, setup.Secrets

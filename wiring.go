@@ -76,7 +76,8 @@ func capabilities() []capability {
 		{surely((*Setup).openSkills), nil},
 		{surely((*Setup).openCommands), nil},
 		{surely((*Setup).openAgents), nil},
-		{atOnce((*Setup).openDir), (*Setup).closeDir}, // with the sandbox of commands
+		{atOnce((*Setup).readHooks), nil},     // what they run, nobody changes unasked
+		{(*Setup).openDir, (*Setup).closeDir}, // with the sandbox of commands
 		{(*Setup).openServers, (*Setup).closeServers},
 		{atOnce((*Setup).openRules), nil},
 		{(*Setup).openDocuments, (*Setup).closeDocuments},

@@ -219,14 +219,35 @@ func (p protected) Chmod(ctx context.Context, name string, perm fs.FileMode) err
 	return TreeOf(p.Environment).Chmod(ctx, name, perm)
 }
 
-// Guarded implements Guard.
+// Guarded implements Guard. Besides what the protection asks about, it guards what lies in a directory that
+// git takes for a repository, whatever its name: its configuration and hooks start programs.
 func (p protected) Guarded(ctx context.Context, name string) string {
 	for _, where := range p.places(ctx, name, true) {
+		if dir := p.repository(ctx, path.Dir(where)); dir != "" {
+			return dir + " is a git repository, which can start programs"
+		}
 		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
 			return entry + " can start programs or allow them"
 		}
 	}
 	return guardedBelow(ctx, p.Environment, name)
+}
+
+// repository returns the innermost directory that a directory is or lies in, and that git takes for a
+// repository without a work tree, or "".
+func (p protected) repository(ctx context.Context, dir string) string {
+	for ; ; dir = path.Dir(dir) {
+		there := func(name string) bool {
+			_, err := p.Stat(ctx, path.Join(dir, name))
+			return err == nil
+		}
+		if there("HEAD") && (there("objects") && there("refs") || there("commondir")) {
+			return dir
+		}
+		if dir == path.Dir(dir) {
+			return ""
+		}
+	}
 }
 
 // Below implements View.

@@ -102,7 +102,7 @@ var rooms = map[string][]string{
 	"rules":                    {"env", "llm", "search", "tool", "rules/shell"},
 	"permit":                   {"env", "internal/names", "llm", "rules", "tool"},
 	"rules/shell":              {"env", "internal/git", "internal/shquote", "sanitize", "mvdan.cc/sh/v3/syntax"},
-	"trust":                    {"github.com/rogpeppe/go-internal/diff"},
+	"trust":                    {"internal/shquote", "rules/shell", "github.com/rogpeppe/go-internal/diff"},
 	"secret":                   {},
 	"secret/masked":            {"agent", "env", "journal", "llm", "secret", "tool"},
 	"env/sandbox":              {"env", "internal/git", "internal/landlock", "internal/netguard", "internal/proxy", "internal/version", "golang.org/x/sys/..."},

@@ -13,31 +13,20 @@ import (
 // maxWords limits the words of one file that may name others.
 const maxWords = 10_000
 
-// named returns the words in the commands of a file that may name other files of the project, relative to its root. It is about literal
-// words: a script that another script starts is not found, nor one whose name is computed. A file to which the command of a hook only
-// writes, such as its log, is named only if a symbolic link leads to it.
-func named(root string, f *File) (names []string) {
+// file adds the files of the project that the commands in a file name, run or read.
+func (w *watcher) file(f *File) {
 	texts, scripts := commands(f)
-	add := func(name string) {
-		if name != "" && name != f.Name && len(names) < maxWords && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	for _, script := range scripts {
-		reads, writes := divide(script)
-		texts = append(texts, reads)
-		for _, name := range targets(root, writes) {
-			if linked(root, name) {
-				add(name)
-			}
+		before := len(w.blind)
+		w.command(script, nil)
+		for i, why := range w.blind[before:] {
+			w.blind[before+i] = strings.Join(strings.Fields(script), " ") + ": " + why
 		}
 	}
 	for _, text := range texts {
-		for _, word := range words(text) {
-			add(inside(root, word))
-		}
+		w.text(text)
 	}
-	return names
+	w.named = slices.DeleteFunc(w.named, func(name string) bool { return name == f.Name })
 }
 
 // commands returns the texts of a file that are commands or parts of them. Scripts are those that are commands of hooks.
@@ -177,24 +166,21 @@ func words(command string) []string {
 	return all
 }
 
-// inside returns the path in the project that a word means, or "".
-func inside(root, word string) string {
-	for _, prefix := range []string{"$CLAUDE_PROJECT_DIR/", "${CLAUDE_PROJECT_DIR}/", "$PWD/", "${PWD}/"} {
-		word = strings.TrimPrefix(word, prefix)
+// inside returns the path in the project that a word means in a directory, or "".
+func inside(root, dir, word string) string {
+	for _, variable := range []string{"$CLAUDE_PROJECT_DIR/", "${CLAUDE_PROJECT_DIR}/", "$PWD/", "${PWD}/"} {
+		word = strings.TrimPrefix(word, variable)
 	}
 	name := filepath.FromSlash(word)
-	if filepath.IsAbs(name) {
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return ""
-		}
-		name = rel
-	}
-	if strings.ContainsRune(name, 0) || !filepath.IsLocal(name) {
+	if name == "" || strings.ContainsRune(name, 0) || strings.HasPrefix(name, "~") {
 		return ""
 	}
-	if name = filepath.ToSlash(filepath.Clean(name)); name == "." {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	name, err := filepath.Rel(root, name)
+	if err != nil || !filepath.IsLocal(name) || name == "." {
 		return ""
 	}
-	return name
+	return filepath.ToSlash(name)
 }

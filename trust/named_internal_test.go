@@ -22,7 +22,11 @@ func FuzzFiles(f *testing.F) {
 			{Name: "config.toml", Kind: Settings}, {Name: "x.md", Kind: Agents}} {
 			file.Data = data
 			s.Files = append(s.Files, file)
-			for _, name := range named("/project", &file) {
+			left := maxParsed
+			w := newWatcher("/project", "/project", &left)
+			w.read = func(string) []byte { return data }
+			w.file(&file)
+			for _, name := range append(w.named, w.running...) {
 				if !filepath.IsLocal(name) || name == "." {
 					t.Errorf("%s names %q", file.Name, name)
 				}

@@ -73,16 +73,37 @@ func Scan(root string) (*Snapshot, error) {
 	for _, p := range Places() {
 		s.place(p)
 	}
-	for _, f := range slices.Clone(s.Files) {
-		for _, name := range named(abs, &f) {
-			s.script(name)
-		}
-	}
+	s.started()
 	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.Problems, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
 	})
 	return s.Snapshot, nil
+}
+
+// started reads the files that the commands in the files read so far start.
+func (s *scan) started() {
+	left := maxParsed
+	for _, f := range slices.Clone(s.Files) {
+		w := newWatcher(s.Root, s.Root, &left)
+		w.read = s.content
+		w.file(&f)
+		for _, name := range w.named {
+			s.script(name)
+		}
+		for _, why := range w.blind {
+			s.Unwatched = append(s.Unwatched, Problem{f.Name, why})
+		}
+	}
+}
+
+// content reads a file that a command runs, and returns what is in it.
+func (s *scan) content(name string) []byte {
+	s.script(name)
+	if i := slices.IndexFunc(s.Files, func(f File) bool { return f.Name == name }); i >= 0 {
+		return s.Files[i].Data
+	}
+	return nil
 }
 
 // scan holds the state of Scan.

@@ -21,6 +21,9 @@ type Snapshot struct {
 	Files []File
 	// Problems lists what could not be read, or must not be. A project that has problems cannot be trusted.
 	Problems []Problem
+	// Unwatched says which files have hooks that may run more than is among the Files. Each reason begins
+	// with the hook's command.
+	Unwatched []Problem
 }
 
 // File is a file of a project, or a symbolic link to a directory.
@@ -51,7 +54,7 @@ const (
 	Script   Kind = "script"   // a file that a hook or a server names
 )
 
-// Problem is a file that could not be read, or must not be.
+// Problem is what is wrong with a file.
 type Problem struct {
 	Name   string // relative to the root
 	Reason string

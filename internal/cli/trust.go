@@ -149,6 +149,11 @@ func showProject(t terminal, p *load.Project) {
 				fmt.Fprintf(t.out, "    %s: %s%s\n", render.OneLine(e.What), render.OneLine(e.Text), hasNoEffect(e))
 			}
 		}
+		for _, u := range p.Unwatched {
+			if u.Name == f.Name {
+				fmt.Fprintf(t.out, "    not watched for changes: %s\n", render.OneLine(u.Reason))
+			}
+		}
 	}
 	if slices.ContainsFunc(p.Files, func(f trust.File) bool { return f.Kind == trust.Servers }) {
 		fmt.Fprintln(t.out, "  Servers are started with each session. They run as you, and in a sandbox only if the session has one (attractor run --sandbox).")

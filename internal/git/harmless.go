@@ -183,7 +183,7 @@ func (f Files) Starts(ctx context.Context, repo *Repository) (settings []Setting
 	if why := f.leadsOut(ctx, repo); why != "" {
 		return nil, why
 	}
-	for _, name := range []string{repo.CommonDir + "/config", repo.CommonDir + "/config.worktree", repo.GitDir + "/config.worktree"} {
+	for _, name := range repo.ConfigFiles() {
 		data, err := f.Read(ctx, name)
 		if missing(err) {
 			continue

@@ -1,0 +1,58 @@
+package trust
+
+import "strings"
+
+// isShellProgram reports whether a program is a shell.
+func isShellProgram(program string) bool {
+	switch program {
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish":
+		return true
+	}
+	return false
+}
+
+// interpreted reports whether a program runs the file that is its first argument.
+func interpreted(program string) bool {
+	switch program {
+	case "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php",
+		"lua", "Rscript", "osascript", "pwsh", "python", "python2", "python3", "pypy3", "tclsh", "babashka", "bb", "java":
+		return true
+	}
+	return isShellProgram(program) || strings.HasPrefix(program, "python3.")
+}
+
+// runnerOf returns the files of a task runner, in the directory in which it starts, and what else it runs.
+func runnerOf(program string) (files []string, more string, ok bool) {
+	const rules, packages, code = "what its rules start", "programs of packages", "code of the project"
+	switch program {
+	case "make", "gmake":
+		return []string{"GNUmakefile", "makefile", "Makefile"}, rules, true
+	case "just":
+		return []string{"justfile", "Justfile", ".justfile"}, rules, true
+	case "task":
+		return []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml"}, rules, true
+	case "rake":
+		return []string{"Rakefile", "rakefile", "Rakefile.rb"}, rules, true
+	case "mise", "ninja", "bazel", "pre-commit", "lefthook":
+		return []string{"mise.toml", ".mise.toml", "build.ninja", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"}, rules, true
+	case "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "deno":
+		return []string{"package.json", ".npmrc", "deno.json", "deno.jsonc"}, packages, true
+	case "composer":
+		return []string{"composer.json"}, packages, true
+	case "bundle":
+		return []string{"Gemfile"}, packages, true
+	case "cargo":
+		return []string{"Cargo.toml", "build.rs", ".cargo/config.toml"}, code, true
+	case "go", "mage", "dotnet":
+		return nil, code + ", unless it only formats or checks", true
+	case "gradle", "gradlew":
+		return []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}, code, true
+	case "mvn", "mvnw":
+		return []string{"pom.xml"}, code, true
+	case "tox", "nox", "pytest", "uv", "uvx", "poetry", "pdm", "hatch", "pipenv":
+		return []string{"pyproject.toml", "tox.ini", "noxfile.py", "conftest.py"}, code, true
+	case "eslint", "prettier", "vitest", "jest", "rubocop", "stylelint":
+		return nil, "its configuration, which may be code", true
+	}
+	return nil, "", false
+}

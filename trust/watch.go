@@ -1,0 +1,427 @@
+package trust
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/rules/shell"
+)
+
+// The limits of what a watcher follows. Beyond them it says that it does not see everything.
+const (
+	maxWatched  = 200       // files of a command
+	maxFollowed = 64        // scripts of a command
+	maxListed   = 5_000     // entries of a directory that are compared with a pattern
+	maxParsed   = 512 << 10 // bytes of scripts, of all commands of a project
+)
+
+// Watch says what is known of the files that a command runs or reads. Paths are absolute and have no links.
+type Watch struct {
+	// Runs holds the files that it runs, or may run: programs, scripts and those that scripts start, and the
+	// files of task runners. They need not exist.
+	Runs []string
+	// Blind says why it may run more, one sentence each.
+	Blind []string
+}
+
+// Watched returns what is known, without running it, of a command that starts in dir, in the project root.
+// The command is a script for the shell, or, with arguments, a program. root and dir have no links.
+func Watched(root, dir, command string, args ...string) Watch {
+	left := maxParsed
+	w := newWatcher(root, dir, &left)
+	w.read = func(name string) []byte { return readInside(root, name) }
+	w.command(command, args)
+	watch := Watch{Blind: w.blind}
+	for _, name := range w.running {
+		watch.Runs = append(watch.Runs, filepath.Join(root, filepath.FromSlash(name)))
+	}
+	return watch
+}
+
+// watcher finds the files of a project that commands run or read, as the shell would find them: it knows
+// cd, variables that are set once, patterns and the files of task runners, and it follows scripts of
+// shells into those that they start.
+type watcher struct {
+	root, dir, home string // of the project, where the commands start, and of the user
+	left            *int   // bytes of scripts that may still be parsed
+	// read returns the content of a file of the project, or nil if it has none.
+	read func(name string) []byte
+
+	// Relative to the root, with slashes:
+	named   []string // files that are named, by a program or otherwise
+	running []string // those that are run, and directories of which any file may be
+
+	followed []string // what has been looked into, by absolute paths
+	places   []string // directories in which relative names may mean something, besides that of a command
+	blind    []string
+}
+
+// newWatcher returns a watcher for commands that start in dir.
+func newWatcher(root, dir string, left *int) *watcher {
+	home, _ := os.UserHomeDir() // without one, ~ is unclear
+	return &watcher{root: root, dir: dir, home: home, left: left}
+}
+
+// readInside returns the content of a file of a project, or nil.
+func readInside(root, name string) []byte {
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		return nil
+	}
+	defer in.Close() // it was only read
+	f, err := readFile(in, name, maxFile)
+	if err != nil {
+		return nil
+	}
+	return f.Data
+}
+
+// command adds the files of a command.
+func (w *watcher) command(command string, args []string) {
+	if args != nil {
+		var words []string
+		for _, word := range append([]string{command}, args...) {
+			for _, name := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} { // as hooks replace it
+				word = strings.ReplaceAll(word, name, w.root)
+			}
+			words = append(words, shquote.Words(word))
+		}
+		command = strings.Join(words, " ")
+	}
+	w.script(command, w.dir, true)
+}
+
+// text adds the files that the words of a text name.
+func (w *watcher) text(text string) {
+	for _, word := range words(text) {
+		w.names(w.dir, word)
+	}
+}
+
+// names adds the file that a word means in a directory.
+func (w *watcher) names(dir, word string) { w.add(&w.named, dir, word) }
+
+// runs adds a file that is run, or a directory of which any file may be.
+func (w *watcher) runs(dir, word string) {
+	w.names(dir, word)
+	w.add(&w.running, dir, word)
+}
+
+func (w *watcher) add(to *[]string, dir, word string) {
+	name := inside(w.root, dir, word)
+	if name == "" || slices.Contains(*to, name) {
+		return
+	}
+	if len(*to) >= maxWatched {
+		w.cannot("it names more than %d files", maxWatched)
+		return
+	}
+	*to = append(*to, name)
+}
+
+// cannot notes why more files may count.
+func (w *watcher) cannot(format string, args ...any) {
+	if why := fmt.Sprintf(format, args...); !slices.Contains(w.blind, why) && len(w.blind) < maxProblems {
+		w.blind = append(w.blind, why)
+	}
+}
+
+// script adds the files of a script. Of a hook's own command all words count; of a script that it starts,
+// what that runs. own is the directory of the script.
+func (w *watcher) script(script, own string, whole bool) {
+	if *w.left -= len(script); *w.left < 0 {
+		w.cannot("the scripts of all hooks have more than %d bytes", maxParsed)
+		return
+	}
+	known, items := shell.Literals(script)
+	if whole {
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			w.text(known[name])
+		}
+	}
+	for _, item := range items {
+		w.pattern(w.dir, item)
+		w.pattern(own, item)
+	}
+	known["CLAUDE_PROJECT_DIR"], known["PWD"], known["HOME"] = w.root, w.dir, w.home
+	filled, err := shell.Fill(script, func(name string) (shell.Value, bool) {
+		value, ok := known[name]
+		return shell.Value{Words: []string{value}, Text: value}, ok
+	})
+	if err != nil {
+		filled = script
+	}
+	parsed := shell.Parse(filled, shell.Place{Dir: w.dir, Home: w.home})
+	if whole && (len(parsed.Commands) == 0 || strings.Contains(script, "<<")) {
+		w.text(filled)
+	}
+	if parsed.Unclear != "" {
+		w.cannot("%s", parsed.Unclear)
+	}
+	for i := range parsed.Commands {
+		w.simple(&parsed.Commands[i], own, whole)
+	}
+}
+
+// simple adds the files of one command.
+func (w *watcher) simple(c *shell.Command, own string, whole bool) {
+	dirs := []string{c.Dir}
+	switch {
+	case c.Dir == "": // after a cd to a place that is not known
+		dirs = append(append([]string{w.root, w.dir}, w.places...), w.above(own)...)
+	case c.Dir == w.dir: // a script may have been started elsewhere
+		dirs = append(append(dirs, w.places...), w.above(own)...)
+	}
+	if c.Hidden {
+		w.cannot("it runs a script that is computed: %s", c.Text)
+	}
+	if slices.Contains(c.Vars, "PATH") || slices.Contains(c.Vars, "CDPATH") {
+		w.cannot("it sets PATH or CDPATH")
+	}
+	for _, name := range c.Reads {
+		w.names(w.root, name)
+	}
+	for _, name := range c.Writes {
+		w.target(w.root, name)
+	}
+	if whole {
+		w.mentioned(c, dirs[0])
+	}
+	for i, word := range c.Words {
+		if slices.Contains(c.Globs, i) && (i == 0 || interpreted(path.Base(c.Words[0]))) {
+			w.pattern(dirs[0], word)
+		}
+	}
+	w.program(c, dirs, own)
+}
+
+// above returns the directories from one up to the root.
+func (w *watcher) above(dir string) (dirs []string) {
+	for ; inside(w.root, w.root, dir) != ""; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	return append(dirs, w.root)
+}
+
+// mentioned adds the files that any word of a command names.
+func (w *watcher) mentioned(c *shell.Command, dir string) {
+	program := c.Words[0]
+	for i, word := range c.Words {
+		if (program == "tee" || program == "touch") && i > 0 && !strings.HasPrefix(word, "-") {
+			w.target(dir, word)
+			continue
+		}
+		for _, part := range words(word) {
+			w.names(dir, part)
+		}
+	}
+}
+
+// target adds a file to which a command only writes, if a symbolic link leads to it: it may be another one.
+func (w *watcher) target(dir, word string) {
+	if name := inside(w.root, dir, word); name != "" && linked(w.root, name) {
+		w.names(dir, word)
+	}
+}
+
+// pattern adds the files that match a pattern, which may be a name, and the directory in which others may.
+func (w *watcher) pattern(dir, pattern string) {
+	at := strings.IndexAny(pattern, "*?[")
+	if at < 0 {
+		w.runs(dir, pattern)
+		return
+	}
+	in := path.Dir(pattern[:at] + "x")
+	w.add(&w.running, dir, in)
+	if strings.Contains(pattern[at:], "/") {
+		w.cannot("the files that match %s in other directories", pattern)
+		return
+	}
+	parent := filepath.Join(dir, in)
+	if inside(w.root, w.root, parent) == "" && parent != w.root {
+		return
+	}
+	list, err := os.Open(parent)
+	if err != nil {
+		return // nothing matches
+	}
+	defer list.Close() // it was only read
+	found, _ := list.Readdirnames(maxListed)
+	slices.Sort(found)
+	for _, name := range found {
+		if ok, _ := path.Match(path.Base(pattern), name); ok {
+			w.names(parent, name)
+		}
+	}
+}
+
+// program adds what a command runs: its program, the script of an interpreter, the file of a task runner.
+func (w *watcher) program(c *shell.Command, dirs []string, own string) {
+	program := c.Words[0]
+	name := path.Base(program)
+	switch {
+	case name == "cd", name == "pushd":
+		w.goes(c.Words, own)
+	case program == ".", name == "source":
+		w.operand(c.Words[1:], dirs, own, "it")
+	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
+		w.starts(program, dirs, own)
+	case strings.ContainsAny(program, "$`{"):
+		w.cannot("it runs a program that is computed: %s", program)
+	}
+	switch {
+	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
+	case isShellProgram(name):
+		args := slices.DeleteFunc(slices.Clone(c.Words[1:]), func(word string) bool { return strings.HasPrefix(word, "-e") })
+		w.operand(args, dirs, own, "what "+name+" reads")
+	case interpreted(name):
+		w.operand(c.Words[1:], dirs, own, "what "+name+" runs")
+	}
+	if name == "xargs" || name == "find" && slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) || name == "run-parts" {
+		w.cannot("%s may run files that it finds", name)
+	}
+	if files, more, ok := runnerOf(name); ok {
+		for i, word := range c.Words {
+			if value, ok := directoryOption(c.Words, i); ok {
+				dirs = []string{filepath.Join(dirs[0], value)}
+			} else if strings.HasPrefix(word, "-f") && (name == "make" || name == "gmake" || name == "just") && i+1 < len(c.Words) {
+				w.starts(c.Words[i+1], dirs, own)
+			}
+		}
+		for _, file := range files {
+			w.runs(dirs[0], file)
+		}
+		w.cannot("%s may run %s", name, more)
+	}
+}
+
+// directoryOption returns the directory that a word of make and its like names as the one to work in.
+func directoryOption(words []string, i int) (dir string, ok bool) {
+	for _, option := range []string{"-C", "--directory", "--prefix", "--cwd", "--working-directory"} {
+		value, has := strings.CutPrefix(words[i], option)
+		switch {
+		case !has:
+		case value == "" && i+1 < len(words):
+			return words[i+1], true
+		case value != "":
+			return strings.TrimPrefix(value, "="), true
+		}
+	}
+	return "", false
+}
+
+// goes notes where cd leads that is not known, as far as it can be told.
+func (w *watcher) goes(words []string, own string) {
+	for _, word := range words[1:] {
+		if end := tail(word); end != "" {
+			for _, dir := range append(w.above(own), w.dir) {
+				w.places = append(w.places, filepath.Join(dir, end))
+			}
+		}
+		if words[0] == "pushd" {
+			w.places = append(w.places, filepath.Join(w.dir, word), filepath.Join(own, word))
+		}
+	}
+}
+
+// operand adds the file that is the first argument of an interpreter. what begins a sentence about one that
+// has none.
+func (w *watcher) operand(args, dirs []string, own, what string) {
+	for i := 0; i < len(args); i++ {
+		switch word := args[i]; {
+		case word == "-o" || word == "-O":
+			i++
+		case word == "run", word == "--":
+		case word == "-", isCode(word):
+			w.cannot("%s may load files of the project", what)
+			return
+		case !strings.HasPrefix(word, "-"):
+			w.starts(word, dirs, own)
+			return
+		}
+	}
+	w.cannot("%s may load files of the project", what)
+}
+
+// isCode reports whether an option of an interpreter has code or a module behind it.
+func isCode(option string) bool {
+	return slices.ContainsFunc([]string{"-c", "-m", "-e", "-r", "-M", "--eval", "--require", "--import"}, func(o string) bool {
+		return strings.HasPrefix(option, o)
+	})
+}
+
+// starts adds a file that is run, and follows it if it is a script of a shell. A word that is not literal
+// counts by its end.
+func (w *watcher) starts(word string, dirs []string, own string) {
+	if strings.ContainsAny(word, "$`{") {
+		end := tail(word)
+		w.cannot("it runs a file that is computed: %s", word)
+		if word = end; word == "" {
+			return
+		}
+		dirs = append(slices.Clone(dirs), w.above(own)...)
+	}
+	for _, dir := range dirs {
+		w.runs(dir, word)
+		w.follow(dir, word)
+	}
+}
+
+// follow looks into a file that is run.
+func (w *watcher) follow(dir, word string) {
+	file := word
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	if slices.Contains(w.followed, file) {
+		return
+	}
+	if len(w.followed) >= maxFollowed {
+		w.cannot("it runs more than %d scripts", maxFollowed)
+		return
+	}
+	w.followed = append(w.followed, file)
+	name := inside(w.root, dir, word)
+	var data []byte
+	if name != "" {
+		data = w.read(name)
+	} else {
+		data = readInside(filepath.Dir(file), filepath.Base(file))
+	}
+	switch {
+	case data == nil:
+	case isShell(file, data):
+		w.script(string(data), filepath.Dir(file), false)
+	case name != "":
+		w.cannot("%s may load or start others", name)
+	}
+}
+
+// isShell reports whether a file is a script for a shell.
+func isShell(name string, data []byte) bool {
+	line, _, _ := strings.Cut(string(data[:min(len(data), 200)]), "\n")
+	if command, ok := strings.CutPrefix(line, "#!"); ok {
+		fields := strings.Fields(command)
+		return slices.ContainsFunc(fields, func(f string) bool { return strings.HasSuffix(path.Base(f), "sh") })
+	}
+	ext := path.Ext(name)
+	return strings.HasSuffix(ext, "sh") || ext == "" && isText(data)
+}
+
+// tail returns the literal end of a word that begins with something computed, such as lib.sh of
+// "$(dirname "$0")"/lib.sh, or "".
+func tail(word string) string {
+	if !strings.ContainsAny(word, "$`") {
+		return ""
+	}
+	word = strings.NewReplacer(`"`, "", `'`, "").Replace(word)
+	at := strings.LastIndexFunc(word, func(r rune) bool { return strings.ContainsRune("$`)} ", r) })
+	_, end, _ := strings.Cut(word[at+1:], "/")
+	return end
+}
