@@ -262,7 +262,7 @@ func (s *Session) startWrite(what string, call func(context.Context) error, afte
 	if s.inOrder != nil { // the log of a replay returns at once
 		return guard.Done(run()), nil
 	}
-	return guard.StartOn(&s.crew, what, run), nil
+	return guard.Start(what, run), nil
 }
 
 // endWrite waits for a call of the journal and returns its error as one of the session.

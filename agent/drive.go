@@ -190,8 +190,6 @@ func (s *Session) work(ctx context.Context, f func(run context.Context) error) (
 	if err := s.startActivity(work); err != nil {
 		return false, err
 	}
-	s.crew.Open()
-	defer s.crew.Close()
 	defer s.tieToLife(work)()
 	defer work.endAfter(0, false)
 	s.watchTime()

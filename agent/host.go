@@ -59,11 +59,6 @@ func host[T any](ctx context.Context, s *Session, what string, patience time.Dur
 	return await(guard.Start(what, f), what, patience, ctx.Done(), s.life.Done())
 }
 
-// hostOnCrew is host for code that is called in each round and leaves its goroutine as it was.
-func hostOnCrew[T any](ctx context.Context, s *Session, what string, patience time.Duration, f func() (T, error)) (T, error) {
-	return await(guard.StartOn(&s.crew, what, f), what, patience, ctx.Done(), s.life.Done())
-}
-
 // await returns a result, or an [ErrStuck] if there is none within patience after one of the two channels was closed.
 func await[T any](done <-chan guard.Result[T], what string, patience time.Duration, ended, closed <-chan struct{}) (T, error) {
 	select {

@@ -209,7 +209,7 @@ func (s *Session) repeats(f *Fault) bool {
 // ctx is abandoned after the grace time, together with the memo that it may still write to.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	s.crashed = nil
-	resp, err := hostOnCrew(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
+	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
 		return a.read(ctx, s.client.Stream(ctx, req))
 	})
 	switch {

@@ -1,10 +1,11 @@
 package agent
 
 import (
+	"bytes"
+	"encoding/json"
 	"iter"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/jsonscan"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -28,24 +29,24 @@ type Opening struct {
 // It is fast for most sessions, of which it decodes neither the system prompt nor the tools. If other records come before the first input,
 // it folds them.
 func ReadOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
-	if o, ok := scanOpening(records); ok {
+	if o, ok := readOpening(records); ok {
 		return o, nil
 	}
 	return foldOpening(records)
 }
 
-// scanOpening reads a session that begins with a header and an input, or has only a header. Ok is false for any other.
-func scanOpening(records iter.Seq2[journal.Record, error]) (o Opening, ok bool) {
+// readOpening reads a session that begins with a header and an input, or has only a header. Ok is false for any other.
+func readOpening(records iter.Seq2[journal.Record, error]) (o Opening, ok bool) {
 	for line, err := range records {
 		switch {
 		case err != nil:
 			return o, false
 		case !ok:
-			if ok = o.scanHeader(line); !ok {
+			if ok = o.readHeader(line); !ok {
 				return o, false
 			}
 		default:
-			ok = o.scanTask(line)
+			ok = o.readTask(line)
 			return o, ok
 		}
 	}
@@ -74,49 +75,48 @@ func foldOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error
 	return o, nil
 }
 
-// scanHeader reads the beginning of a header that has the form in which a session writes it.
-func (o *Opening) scanHeader(line journal.Record) bool {
+// readHeader reads a header up to the system prompt and the tools, which are long.
+func (o *Opening) readHeader(line journal.Record) bool {
 	var h headerRecord
-	s := jsonscan.New(line.Data)
-	s.Open()
-	scanPlace(&s)
-	jsonscan.IntField(&s, "version", &h.Version)
-	jsonscan.StringField(&s, "id", &h.ID)
-	jsonscan.StringField(&s, "parent", &h.Parent)
-	jsonscan.StringField(&s, "fork_of", &h.ForkOf)
-	jsonscan.StringField(&s, "profile", &h.Profile)
-	jsonscan.StringField(&s, "dialect", &h.Dialect)
-	jsonscan.StringField(&s, "provider", &h.Provider)
-	jsonscan.StringField(&s, "model", &h.Model)
-	jsonscan.StringField(&s, "dir", &h.Dir)
-	jsonscan.StringField(&s, "effort", &h.Effort)
-	if !s.Field("system") || !s.OK() || line.Kind != h.kind() || h.Version > version {
+	if line.Kind != h.kind() {
 		return false
 	}
-	o.set(&h.Header, line.Time)
-	return true
+	fields := map[string]any{"version": &h.Version, "id": &h.ID, "parent": &h.Parent, "fork_of": &h.ForkOf, "provider": &h.Provider, "model": &h.Model, "dir": &h.Dir}
+	dec := json.NewDecoder(bytes.NewReader(line.Data))
+	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
+		return false
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		key, _ := name.(string)
+		if key == "system" {
+			o.set(&h.Header, line.Time)
+			return h.Version <= version
+		}
+		to, known := fields[key]
+		if !known {
+			to = new(json.RawMessage)
+		}
+		if dec.Decode(to) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 func (o *Opening) set(h *Header, created time.Time) {
 	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: h.Dir, Provider: h.Provider, Model: h.Model, Created: created}
 }
 
-// scanTask reads an input that begins the session.
-func (o *Opening) scanTask(line journal.Record) bool {
+// readTask reads an input that begins the session.
+func (o *Opening) readTask(line journal.Record) bool {
 	var in inputRecord
-	if line.Kind != in.kind() {
+	if line.Kind != in.kind() || json.Unmarshal(line.Data, &in) != nil {
 		return false
 	}
-	s := jsonscan.New(line.Data)
-	s.Open()
-	scanPlace(&s)
-	jsonscan.StringField(&s, "text", &in.Text)
-	s.DecodeField("more", &in.More)
-	jsonscan.StringField(&s, "key", &in.Key)
-	jsonscan.StringField(&s, "context", &in.Context)
-	s.Close()
-	if s.End() {
-		o.Task = in.Text
-	}
-	return s.End()
+	o.Task = in.Text
+	return true
 }

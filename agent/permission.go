@@ -78,7 +78,7 @@ func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Author
 	if hook == nil { // only the environment is asked, on a goroutine of its own and no longer than until ctx ends
 		return decide()
 	}
-	d, err := hostOnCrew(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace,
+	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace,
 		func() (decision, error) { return decide(), nil })
 	s.warnOfStuck(err)
 	d.err = err

@@ -10,11 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/git"
-	"github.com/attractor-go/attractor/internal/jsonscan"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -47,42 +45,14 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 }
 
 // written returns a header as it reads after it was written, so that requests before and after a resume are equal. It shares the memory of
-// what is equal. In most headers only the parameters and the policy can change, so the long prompt and tools are not encoded.
+// what is equal.
 func written(h headerRecord) (headerRecord, error) {
-	if !h.textsAreStable() {
-		return rewritten(h)
-	}
-	type small struct {
-		Params Params `json:"params,omitzero"`
-		Policy Policy `json:"policy,omitzero"`
-	}
-	same, err := throughJSON(small{h.Params, h.Policy})
-	h.Params, h.Policy = same.Params, same.Policy
-	h.Tools = slices.Clip(h.Tools)
-	return h, err
-}
-
-// textsAreStable reports whether the texts and tools of a header read as they are after they were written.
-func (h *headerRecord) textsAreStable() bool {
-	for _, text := range []string{h.ID, h.Parent, h.ForkOf, h.Profile, h.Dialect, h.Provider, h.Model, h.Dir, h.Effort, h.System, h.Containment} {
-		if !utf8.ValidString(text) {
-			return false
-		}
-	}
-	const within = 4 // objects and arrays of a journal's line, down to the parameters
-	return !slices.ContainsFunc(h.Tools, func(t llm.ToolDefinition) bool {
-		return t.Grammar != nil || !utf8.ValidString(t.Name) || !utf8.ValidString(t.Description) || t.Parameters != nil && !jsonscan.Compact(t.Parameters, within)
-	})
-}
-
-// rewritten does what written does, for any header.
-func rewritten(h headerRecord) (headerRecord, error) {
 	same, err := throughJSON(h)
 	if err != nil {
 		return h, err
 	}
 	for _, p := range [][2]*string{{&same.ID, &h.ID}, {&same.Profile, &h.Profile}, {&same.Dialect, &h.Dialect}, {&same.Provider, &h.Provider},
-		{&same.Model, &h.Model}, {&same.Dir, &h.Dir}, {&same.Parent, &h.Parent}} {
+		{&same.Model, &h.Model}, {&same.Dir, &h.Dir}, {&same.Parent, &h.Parent}, {&same.System, &h.System}} {
 		if mine, other := p[0], p[1]; *mine == *other { // as it is unless it was not UTF-8
 			*mine = *other
 		}
@@ -115,7 +85,7 @@ func shareTools(mine, others []llm.ToolDefinition) {
 		if o := others[at].Description; o == def.Description {
 			mine[i].Description = o
 		}
-		if o := others[at].Parameters; bytes.Equal(o, def.Parameters) {
+		if o := others[at].Parameters; len(o) > 0 && bytes.Equal(o, def.Parameters) {
 			mine[i].Parameters = o
 		}
 	}

@@ -3,14 +3,11 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -305,73 +302,23 @@ type place struct {
 	Resumed int64 `json:"resumed,omitempty"` // of SESSION_START, in the first record after a resume
 }
 
-// append appends the place's JSON.
-func (p place) append(b *bytes.Buffer) {
-	b.Write(strconv.AppendInt(append(b.AvailableBuffer(), `{"seq":`...), p.Seq, 10))
-	if p.Resumed != 0 {
-		b.Write(strconv.AppendInt(append(b.AvailableBuffer(), `,"resumed":`...), p.Resumed, 10))
-	}
-	b.WriteByte('}')
-}
-
 // encodeRecord returns a record's body, which begins with its place. It does not escape HTML characters, because texts for the model must come
 // back byte for byte.
 func encodeRecord(rec record, at place) ([]byte, error) {
-	b := encoding.Get().(*bytes.Buffer)
-	b.Reset()
-	at.append(b)
-	begin := b.Len()
-	if err := appendRecord(b, rec); err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := errors.Join(enc.Encode(at), enc.Encode(rec)); err != nil {
 		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
 	}
-	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if len(line) == begin+len("{}") {
-		line = line[:begin]
-	} else { // two objects become one in place, because a record may be large: the comma takes the place of }{
-		line[begin-1] = ','
-		copy(line[1:], line[:begin])
-		line = line[1:]
+	first, body, _ := bytes.Cut(bytes.TrimSuffix(b.Bytes(), []byte("\n")), []byte("\n"))
+	if len(body) == len("{}") {
+		return first, nil
 	}
-	if b.Cap() > mostEncoding { // the record keeps the buffer
-		return line, nil
-	}
-	line = bytes.Clone(line)
-	encoding.Put(b)
-	return line, nil
+	first[len(first)-1] = ',' // two objects become one in place, because a record may be large
+	copy(b.Bytes()[len(first):], body[1:])
+	return b.Bytes()[:len(first)+len(body)-1], nil
 }
-
-// appendRecord appends a record's JSON. A newline may follow.
-func appendRecord(b *bytes.Buffer, rec record) error {
-	if text, ok := writeRecord(b.AvailableBuffer(), rec); ok {
-		_, err := b.Write(text)
-		return err
-	}
-	return appendPlainly(b, rec)
-}
-
-// appendPlainly appends a record's JSON and a newline with encoding/json. The texts of an answer that was cut off may be the longest of all.
-func appendPlainly(b *bytes.Buffer, rec record) error {
-	fault, ok := rec.(faultRecord)
-	if !ok || len(fault.Discarded) == 0 {
-		return pieces.Encode(b, rec)
-	}
-	fault.Discarded = slices.Clone(fault.Discarded)
-	var long []*string
-	for i := range fault.Discarded {
-		long = append(long, &fault.Discarded[i])
-	}
-	size, err := pieces.Size(fault, long...)
-	if err != nil {
-		return err
-	}
-	b.Grow(size)
-	return pieces.Encode(b, fault, long...)
-}
-
-// encoding holds buffers of encodeRecord, of at most mostEncoding bytes.
-var encoding = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-const mostEncoding = 64 << 10
 
 func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
@@ -383,11 +330,19 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// placeOf returns the place in a record's body.
-func placeOf(data []byte) place {
-	var at place
-	if json.Unmarshal(data, &at) != nil {
-		return place{}
+// placeOf returns the place at the beginning of a record's body.
+func placeOf(data []byte) (at place) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	members := map[string]*int64{"seq": &at.Seq, "resumed": &at.Resumed}
+	_, err := dec.Token()
+	for err == nil && dec.More() {
+		name, _ := dec.Token()
+		key, _ := name.(string)
+		to, known := members[key]
+		if !known {
+			break
+		}
+		err = dec.Decode(to)
 	}
 	return at
 }
@@ -395,9 +350,6 @@ func placeOf(data []byte) place {
 // decodeRecord returns the record of a journal line and its place. An unknown kind is an error, since skipping it would resume a different
 // session.
 func decodeRecord(line journal.Record) (record, place, error) {
-	if rec, at, ok := scanRecord(line.Kind, line.Data); ok {
-		return rec, at, nil
-	}
 	decode := decoderOf(line.Kind)
 	if decode == nil {
 		return nil, place{}, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)

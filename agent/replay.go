@@ -66,8 +66,6 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 		return err
 	}
 	r.session = s
-	s.crew.Open()
-	defer s.crew.Close()
 	err = errors.Join(r.play(ctx, s), s.outputs.Close())
 	if d := r.diverged(); d != nil {
 		return d

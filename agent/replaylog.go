@@ -1,15 +1,12 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
-	"slices"
 
-	"github.com/attractor-go/attractor/internal/jsonscan"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -69,37 +66,7 @@ var notCompared = []string{"seq", "resumed", "latency", "duration", "delay", "re
 
 // equal reports whether two records are equal but for the members that may differ.
 func equal(a, b journal.Record) bool {
-	return sameMembers(a, b) || string(comparable(a)) == string(comparable(b))
-}
-
-// sameMembers reports whether two records have the same members in the same order, byte for byte, apart from those that may differ.
-func sameMembers(a, b journal.Record) bool {
-	x, y := jsonscan.New(a.Data), jsonscan.New(b.Data)
-	x.Open()
-	y.Open()
-	for a.Kind == b.Kind {
-		name, value, more := comparedMember(&x)
-		name2, value2, more2 := comparedMember(&y)
-		if !more && !more2 {
-			x.Close()
-			y.Close()
-			return x.End() && y.End()
-		}
-		if !bytes.Equal(name, name2) || !bytes.Equal(value, value2) {
-			return false
-		}
-	}
-	return false
-}
-
-// comparedMember reads members up to the next that may not differ.
-func comparedMember(s *jsonscan.Scanner) (name, value []byte, ok bool) {
-	for {
-		name, value, ok = s.Member()
-		if !ok || !slices.Contains(notCompared, string(name[1:len(name)-1])) {
-			return name, value, ok
-		}
-	}
+	return a.Kind == b.Kind && string(comparable(a)) == string(comparable(b))
 }
 
 // comparable returns the canonical JSON of a record without the members that may differ.

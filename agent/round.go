@@ -123,7 +123,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 
 // prepare returns a call with its tool, its validated arguments and its Access.
 func (s *Session) prepare(ctx context.Context, registry *tool.Registry, call llm.ToolCall) *tool.Prepared {
-	p, err := hostOnCrew(ctx, s, "the Access of the tool "+call.Name, s.grace, func() (*tool.Prepared, error) {
+	p, err := host(ctx, s, "the Access of the tool "+call.Name, s.grace, func() (*tool.Prepared, error) {
 		p := registry.Prepare(call)
 		p.Access = p.Access.In(s.dir)
 		return p, nil
@@ -177,7 +177,7 @@ func (r *round) startReady() {
 // start does work on a new goroutine. The function that work returns runs on the loop's goroutine.
 func (r *round) start(work func() (note func())) {
 	r.working++
-	r.s.crew.Go(func() { r.notes <- work() })
+	go func() { r.notes <- work() }()
 }
 
 // refuse gives calls that have not begun the result that they were not run.
@@ -274,11 +274,11 @@ func (r *round) execute(c *call) *tool.Outcome {
 		begin = func(context.Context) error { return r.begin(c) }
 	}
 	finished := make(chan *tool.Outcome, 1)
-	s.crew.Go(func() {
+	go func() {
 		in := s.toolCall()
 		in.Live, in.Session = live.write, &toolSession{Session: s, call: c}
 		finished <- p.Run(r.ctx, in, s.chain, begin)
-	})
+	}()
 	var o *tool.Outcome
 	select {
 	case o = <-finished:

@@ -11,7 +11,6 @@ import (
 	"unique"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -72,7 +71,6 @@ type Session struct {
 	processes *tool.ProcessTable
 	memo      *llm.Memo             // nil at rest
 	crashed   error                 // set if the provider panicked in the last attempt
-	crew      guard.Crew            // open while an activity runs
 	system    unique.Handle[string] // the system prompt, which sessions with the same one share in memory
 	closers   []io.Closer
 	closed    sync.WaitGroup // until the session is closed; smaller than a channel

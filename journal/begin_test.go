@@ -105,7 +105,7 @@ func TestK6_BeginReusesBuffers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}); allocs > 30 {
+	}); allocs > 60 {
 		t.Errorf("%v allocations", allocs)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-
-	"github.com/attractor-go/attractor/internal/jsonscan"
 )
 
 // deepest holds the depth that encoding/json can read. In its line, a body is one level deeper than by itself.
@@ -101,7 +99,7 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	}
 	if r.Data != nil {
 		b.WriteString(`,"d":`)
-		if err := appendCompact(b, r.Data); err != nil {
+		if err := json.Compact(b, r.Data); err != nil {
 			return fmt.Errorf("its data is not JSON: %w", err)
 		}
 	}
@@ -114,47 +112,24 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	return nil
 }
 
-// appendCompact appends JSON without white space, so without line breaks. Most data has none.
-func appendCompact(b *bytes.Buffer, data []byte) error {
-	if jsonscan.Compact(data, 0) {
-		b.Write(data)
-		return nil
-	}
-	return json.Compact(b, data)
-}
-
 // brackets returns a cheap upper bound of the depth of data.
 func brackets(data []byte) int {
 	return bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("["))
 }
 
-// decodeLine decodes a line without checking its checksum. The data may be a part of the text.
-func decodeLine(text []byte) (line, error) {
-	if l, ok := scanLine(text); ok {
-		return l, nil
-	}
-	var l line
-	err := json.Unmarshal(text, &l)
-	return l, err
-}
+// dataBegin stands before the data, which is the last member. No string in front of it has a quote that is not escaped.
+const dataBegin = `,"d":`
 
-// scanLine decodes a line of the form that encodeLine writes. The data is a part of the text. Ok is false for any other line, which
-// encoding/json may be able to decode.
-func scanLine(text []byte) (l line, ok bool) {
-	s := jsonscan.New(bytes.TrimSuffix(text, []byte("\n")))
-	s.Open()
-	if s.Field("c") {
-		s.Raw()
+// decodeLine decodes a line without checking its checksum. The data may be a part of the text.
+func decodeLine(text []byte) (l line, err error) {
+	head, data, has := bytes.Cut(bytes.TrimSuffix(text, []byte("\n")), []byte(dataBegin))
+	data, closed := bytes.CutSuffix(data, []byte("}"))
+	if !has || !closed || brackets(data) >= deepest || !json.Valid(data) { // it is not of the form that encodeLine writes
+		err = json.Unmarshal(text, &l)
+		return l, err
 	}
-	jsonscan.IntField(&s, "n", &l.N)
-	if s.Field("t") {
-		ok = l.Time.UnmarshalJSON(s.Raw()) == nil
+	if err = json.Unmarshal(append(bytes.Clone(head), '}'), &l); err == nil {
+		l.Data = data
 	}
-	jsonscan.StringField(&s, "k", &l.Kind)
-	s.BoolField("more", &l.More)
-	if s.Field("d") {
-		l.Data = s.Raw()
-	}
-	s.Close()
-	return l, ok && s.End()
+	return l, err
 }

@@ -3,10 +3,10 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"sync"
-
-	"github.com/attractor-go/attractor/internal/jsonscan"
 )
 
 // compiled holds a tool's schema, parsed once for all registries that have the tool: it takes more memory than a session.
@@ -40,95 +40,51 @@ func (t *Tool) compile() (*compiled, error) {
 
 // parse returns the parsed schema.
 func (c *compiled) parse() (*schema, error) {
-	c.parsed.Do(func() {
-		if c.schema, c.err = parametersOf(c.raw, c.strict); c.err == nil {
-			c.schema.plain = c.plain
-		}
-	})
+	c.parsed.Do(func() { c.schema, c.err = parametersOf(c.raw, c.strict) })
 	return c.schema, c.err
 }
 
 // isPlain reports whether a text is the schema of an object and uses nothing but common keywords that cannot be wrong together. It may
-// refuse any schema, but every schema that it accepts can be parsed and resolved. It reads the compact form that New makes, and refuses
-// others.
+// refuse any schema, but every schema that it accepts can be parsed and resolved.
 func isPlain(raw []byte) bool {
-	of, ok := membersOf(raw)
-	at := slices.IndexFunc(of, func(m member) bool { return string(m.name) == `"type"` })
-	return ok && at >= 0 && string(of[at].value) == `"object"` && plainSchema(raw, 0)
-}
-
-// member is a member of an object, as it is written.
-type member struct{ name, value []byte }
-
-// mostPlain limits the members of an object, and deepestPlain the nesting of a plain schema.
-const mostPlain, deepestPlain = 100, 20
-
-// membersOf returns the members of an object. Ok is false for other values, and if names may be equal.
-func membersOf(raw []byte) (all []member, ok bool) {
-	s := jsonscan.New(raw)
-	s.Open()
-	for {
-		name, value, more := s.Member()
-		if !more {
-			break
-		}
-		twice := slices.ContainsFunc(all, func(m member) bool { return bytes.Equal(m.name, name) })
-		if twice || bytes.IndexByte(name, '\\') >= 0 || len(all) == mostPlain {
-			return nil, false
-		}
-		all = append(all, member{name, value})
+	var s plainSchema
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&s) != nil || string(s.Type) != `"object"` || !s.fits() {
+		return false
 	}
-	s.Close()
-	return all, s.End()
+	_, err := dec.Token()
+	return errors.Is(err, io.EOF)
 }
 
-// plainSchema reports whether all keywords of a schema are plain.
-func plainSchema(raw []byte, depth int) bool {
-	all, ok := membersOf(raw)
-	return ok && depth <= deepestPlain && !slices.ContainsFunc(all, func(m member) bool { return !m.plainKeyword(depth) })
+// plainSchema is a schema with common keywords.
+type plainSchema struct {
+	Type             json.RawMessage         `json:"type"`
+	Title            string                  `json:"title"`
+	Description      string                  `json:"description"`
+	Required         []string                `json:"required"`
+	Enum             []string                `json:"enum"`
+	Minimum          *float64                `json:"minimum"`
+	Maximum          *float64                `json:"maximum"`
+	ExclusiveMinimum *float64                `json:"exclusiveMinimum"`
+	ExclusiveMaximum *float64                `json:"exclusiveMaximum"`
+	Default          json.RawMessage         `json:"default"`
+	Items            *plainSchema            `json:"items"`
+	Properties       map[string]*plainSchema `json:"properties"`
+	Additional       json.RawMessage         `json:"additionalProperties"`
 }
 
-// plainKeyword reports whether a member of a schema is plain.
-func (m member) plainKeyword(depth int) bool {
-	switch string(m.name) {
-	case `"type"`:
-		return isString(m.value) || plainStrings(m.value)
-	case `"description"`, `"title"`:
-		return isString(m.value)
-	case `"required"`, `"enum"`:
-		return plainStrings(m.value)
-	case `"minimum"`, `"maximum"`, `"exclusiveMinimum"`, `"exclusiveMaximum"`:
-		return isNumber(m.value)
-	case `"default"`:
-		return isString(m.value) || isBool(m.value) || isNumber(m.value)
-	case `"items"`:
-		return plainSchema(m.value, depth+1)
-	case `"additionalProperties"`:
-		return isBool(m.value) || plainSchema(m.value, depth+1)
-	case `"properties"`:
-		properties, ok := membersOf(m.value)
-		return ok && !slices.ContainsFunc(properties, func(p member) bool { return !plainSchema(p.value, depth+1) })
+// fits reports whether the keywords with several forms have a common one.
+func (s *plainSchema) fits() bool {
+	if s == nil {
+		return true
 	}
-	return false
-}
-
-func isString(value []byte) bool { return value[0] == '"' }
-
-func isBool(value []byte) bool { return string(value) == "true" || string(value) == "false" }
-
-func isNumber(value []byte) bool {
-	s := jsonscan.New(value)
-	s.Float64()
-	return s.End()
-}
-
-// plainStrings reports whether a value is an array of strings.
-func plainStrings(value []byte) bool {
-	s := jsonscan.New(value)
-	for s.OpenArray(); s.Next(); {
-		if element := s.Raw(); len(element) == 0 || !isString(element) {
+	for _, property := range s.Properties {
+		if property == nil || !property.fits() {
 			return false
 		}
 	}
-	return s.End()
+	isText := func(value []byte) bool { return len(value) == 0 || value[0] == '"' }
+	isBool := func(value []byte) bool { return len(value) == 0 || string(value) == "true" || string(value) == "false" }
+	return isText(s.Type) && (isText(s.Default) || isBool(s.Default)) && isBool(s.Additional) && s.Items.fits()
 }

@@ -23,7 +23,6 @@ type schema struct {
 	resolved *jsonschema.Resolved
 	noun     string // what messages call a property
 	strict   bool   // fields that the schema does not name would be lost
-	plain    bool   // see isPlain
 }
 
 // parametersOf returns the schema of a tool's parameters.
@@ -83,9 +82,6 @@ func (s *schema) validate(text string) validation {
 		}
 		text = string(mended)
 	}
-	if s.plain && surelyFits(value, s.doc) {
-		return validation{args: text, unknown: m.unknown}
-	}
 	floats, err := withFloats(value)
 	if err == nil {
 		err = s.resolved.Validate(floats)
@@ -99,9 +95,6 @@ func (s *schema) validate(text string) validation {
 // decodeJSON decodes one JSON value and keeps its numbers as they are written. A field that an object has twice is an error, because
 // either value could be meant.
 func decodeJSON(text string) (any, error) {
-	if object, ok := decodeFlat(text); ok {
-		return object, nil
-	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	value, err := decodeValue(dec, 0)

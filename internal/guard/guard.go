@@ -43,12 +43,9 @@ type Result[T any] struct {
 }
 
 // Start runs f on its own goroutine and returns a channel that gets its result. The error is a *[Panic] if f did not return.
-func Start[T any](what string, f func() (T, error)) <-chan Result[T] { return StartOn(nil, what, f) }
-
-// StartOn is Start with the goroutines of a crew.
-func StartOn[T any](crew *Crew, what string, f func() (T, error)) <-chan Result[T] {
+func Start[T any](what string, f func() (T, error)) <-chan Result[T] {
 	done := make(chan Result[T], 1)
-	crew.Go(func() {
+	go func() {
 		var r Result[T]
 		returned := false
 		defer func() {
@@ -59,7 +56,7 @@ func StartOn[T any](crew *Crew, what string, f func() (T, error)) <-chan Result[
 		}()
 		r.Value, r.Err = f()
 		returned = true
-	})
+	}()
 	return done
 }
 
