@@ -75,7 +75,7 @@ func (p *Policy) numbers() map[string]float64 {
 func (o *Options) checkLimits() error {
 	limits := o.numbers()
 	maps.Copy(limits, map[string]float64{"Request.MaxTokens": float64(o.Request.MaxTokens), "Grace": float64(o.Grace),
-		"Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap), "MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents),
+		"Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap), "MaxJournal": float64(o.MaxJournal),
 		"KeepOutputs": float64(o.KeepOutputs), "Diffs": float64(o.Diffs)})
 	if o.Subagents != nil {
 		if err := o.Subagents.check(); err != nil {

@@ -1,20 +1,19 @@
 package agent
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"hash/maphash"
-	"io"
 	"iter"
+	"slices"
 )
 
-// cursor yields the session's events as [Session.Events] documents. A cursor holds up nobody and nothing is kept for it: an unread cursor
-// retains only the event in progress.
+// cursor yields the session's events as [Session.Events] documents. A cursor holds up nobody and nothing is kept for it.
 func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		defer s.wakeAtEnd(ctx)()
-		for c := (cursor{stream: s}); ; {
-			if ev := c.next(ctx); ev == nil || !yield(ev) {
+		c := cursor{stream: s, at: s.began()}
+		for {
+			if ev := c.next(ctx); ev == nil || !c.pass(ctx, ev, yield) {
 				return
 			}
 		}
@@ -37,6 +36,13 @@ func (s *eventStream) newest() int64 {
 	return s.seq
 }
 
+// began returns the number of the last event of an earlier process.
+func (s *eventStream) began() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first
+}
+
 // A cursor is a position in the log.
 type cursor struct {
 	stream *eventStream
@@ -44,34 +50,16 @@ type cursor struct {
 	seen   map[streamKey]int64 // how many bytes of the open runs were taken
 }
 
-// next waits for an event and returns it. Nil means that there will be none.
+// next waits for an event and returns it. Nil means that there will be none. If the log has dropped events that the cursor has not taken, the
+// event is a [Gap].
 func (c *cursor) next(ctx context.Context) Event {
-	ev := c.wait(ctx)
-	if short, ok := ev.(*shortEvent); ok {
-		return c.stream.whole(short)
-	}
-	return ev
-}
-
-// nextUpTo returns the next event if there is one with a number of at most last. It does not wait.
-func (c *cursor) nextUpTo(last int64) Event {
-	c.stream.mu.Lock()
-	ev := c.take(&c.stream.log)
-	c.stream.mu.Unlock()
-	switch short, ok := ev.(*shortEvent); {
-	case ev == nil || ev.Head().Seq > last:
-		return nil
-	case ok:
-		return c.stream.whole(short)
-	}
-	return ev
-}
-
-func (c *cursor) wait(ctx context.Context) Event {
 	s := c.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for ctx.Err() == nil {
+		if gap := c.fallenBehind(); gap != nil {
+			return gap
+		}
 		if ev := c.take(&s.log); ev != nil {
 			return ev
 		}
@@ -81,6 +69,66 @@ func (c *cursor) wait(ctx context.Context) Event {
 		s.changed.Wait()
 	}
 	return nil
+}
+
+// nextUpTo returns the next event if there is one with a number of at most last. It does not wait.
+func (c *cursor) nextUpTo(last int64) Event {
+	c.stream.mu.Lock()
+	defer c.stream.mu.Unlock()
+	if gap := c.fallenBehind(); gap != nil {
+		return gap
+	}
+	if ev := c.take(&c.stream.log); ev != nil && ev.Head().Seq <= last {
+		return ev
+	}
+	return nil
+}
+
+// fallenBehind returns the numbers of the dropped events that the cursor has not taken, nil if there are none, and moves it behind them.
+func (c *cursor) fallenBehind() *Gap {
+	s := c.stream
+	if c.at >= s.log.gone {
+		return nil
+	}
+	gap := &Gap{First: c.at + 1, Last: s.log.gone}
+	gap.EventHeader = EventHeader{Kind: gap.kind(), SessionID: s.session, Seq: c.at + 1, Time: s.now().UTC()}
+	c.at, c.seen = s.log.gone, nil
+	return gap
+}
+
+// pass yields an event and, after a gap, the facts in it that the journal has. It reports whether the consumer wants more.
+func (c *cursor) pass(ctx context.Context, ev Event, yield func(Event) bool) bool {
+	gap, ok := ev.(*Gap)
+	if !yield(ev) {
+		return false
+	}
+	if !ok || c.stream.earlier == nil {
+		return true
+	}
+	var round []Event // of which a call's start comes with its end, and a text's beginning with its end
+	flush := func() bool {
+		slices.SortStableFunc(round, func(a, b Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
+		for _, ev := range round {
+			if !yield(ev) {
+				return false
+			}
+		}
+		round = round[:0]
+		return true
+	}
+	for ev := range c.stream.earlier(ctx) {
+		seq := ev.Head().Seq
+		if seq > gap.Last {
+			break
+		}
+		if _, begins := ev.(*StepStart); begins && !flush() {
+			return false
+		}
+		if seq >= gap.First {
+			round = append(round, ev)
+		}
+	}
+	return flush()
 }
 
 // take returns the event with the lowest number above the cursor's, nil if there is none yet. A run with unseen text always has a higher
@@ -137,61 +185,23 @@ func (c *cursor) fact(ev Event) Event {
 	return ev
 }
 
-// whole returns a call's end with its whole output, if that can still be had.
-func (s *eventStream) whole(short *shortEvent) Event {
-	if ev := short.whole(); ev != nil {
-		return ev
+// journaled returns the session's facts as its journal has them.
+func (s *Session) journaled(ctx context.Context) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		var p Projection
+		for line, err := range s.journal.Records(ctx, 1) {
+			if err != nil {
+				return // the gap says what is missing
+			}
+			events, err := p.Add(line)
+			if err != nil {
+				return
+			}
+			for _, ev := range events {
+				if !yield(ev) {
+					return
+				}
+			}
+		}
 	}
-	if short.end == nil || s.outputs == nil {
-		return short.Event
-	}
-	f, err := s.outputs.Open(short.end.OutputRef)
-	if err != nil { // the store is closed: the event says that its output is not complete
-		return short.Event
-	}
-	text, err := reread(f, short.end)
-	if err = errors.Join(err, f.Close()); err != nil || maphash.String(s.log.seed, text) != short.hash {
-		return short.Event
-	}
-	end := *short.end
-	end.Output, end.OutputComplete = text, short.complete
-	return &end
-}
-
-var errOtherForm = errors.New("the store has the output in another form")
-
-// reread returns an event's output from the store. The store has only what the tool printed; the text that was added below it comes from
-// the end of what the model saw. The caller compares the hash.
-func reread(f io.ReadSeeker, end *ToolCallEnd) (string, error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return "", err
-	}
-	added := end.OutputBytes - size
-	if added < 0 || added > int64(len(end.Output)) {
-		return "", errOtherForm
-	}
-	below := end.Output[int64(len(end.Output))-added:]
-	if end.OutputBytes <= eventOutput {
-		text, err := readAt(f, 0, size)
-		return validText(text) + below, err
-	}
-	if added > eventOutput/2 || size < eventOutput/2 {
-		return "", errOtherForm
-	}
-	head, err := readAt(f, 0, eventOutput/2)
-	if err != nil {
-		return "", err
-	}
-	tail, err := readAt(f, size-(eventOutput/2-added), eventOutput/2-added)
-	return validText(head) + validText(tail+below), err
-}
-
-func readAt(f io.ReadSeeker, from, n int64) (string, error) {
-	if _, err := f.Seek(from, io.SeekStart); err != nil {
-		return "", err
-	}
-	data := make([]byte, n)
-	_, err := io.ReadFull(f, data)
-	return string(data), err
 }

@@ -64,8 +64,6 @@ func ends(fact Event, agents string, key streamKey) bool {
 func innermost(ev Event) (inner Event, agents string) {
 	for {
 		switch e := ev.(type) {
-		case *shortEvent:
-			ev = e.Event
 		case *SubagentEvent:
 			if agents != "" {
 				agents += "/"

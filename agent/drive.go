@@ -285,6 +285,7 @@ func (s *Session) markIdle(turn bool) {
 	if turn && s.state.Input == nil {
 		s.memo = nil
 		s.state.shrink()
+		s.events.rest()
 	}
 }
 

@@ -58,6 +58,7 @@ const (
 	KindInputRequested      Kind = "INPUT_REQUESTED"
 	KindSubagentEvent       Kind = "SUBAGENT_EVENT"
 	KindNoteWritten         Kind = "NOTE"
+	KindGap                 Kind = "GAP"
 	KindPlanUpdated         Kind = "PLAN"
 	KindWarning             Kind = "WARNING"
 	KindError               Kind = "ERROR"
@@ -267,6 +268,14 @@ type SubagentEvent struct {
 	Event   Event  `json:"event"`
 }
 
+// Gap says that a cursor has fallen behind: the events with these numbers are not kept in memory any more. Those facts of them that the journal
+// has follow, with texts in one piece and outputs as the model saw them. OnEvent gets no Gap.
+type Gap struct {
+	EventHeader
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
 // NoteWritten reports a note of a capability; see [Session.Note]. A note with the todo list is a [PlanUpdated] instead.
 type NoteWritten struct {
 	EventHeader
@@ -358,6 +367,7 @@ func (*Compaction) kind() Kind          { return KindCompaction }
 func (*InputRequested) kind() Kind      { return KindInputRequested }
 func (*SubagentEvent) kind() Kind       { return KindSubagentEvent }
 func (*NoteWritten) kind() Kind         { return KindNoteWritten }
+func (*Gap) kind() Kind                 { return KindGap }
 func (*PlanUpdated) kind() Kind         { return KindPlanUpdated }
 func (*Warning) kind() Kind             { return KindWarning }
 func (*Error) kind() Kind               { return KindError }
@@ -411,6 +421,8 @@ func newEvent(kind Kind) Event {
 		return new(SubagentEvent)
 	case KindNoteWritten:
 		return new(NoteWritten)
+	case KindGap:
+		return new(Gap)
 	case KindPlanUpdated:
 		return new(PlanUpdated)
 	case KindWarning:

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/tool"
 )
 
 func newPlayer(on func(Event)) *eventPlayer {
@@ -29,9 +27,6 @@ func (c *cursor) readAll() []Event {
 		c.stream.mu.Unlock()
 		if ev == nil {
 			return all
-		}
-		if short, ok := ev.(*shortEvent); ok {
-			ev = c.stream.whole(short)
 		}
 		all = append(all, ev)
 	}
@@ -190,108 +185,18 @@ func TestB_CursorWaits(t *testing.T) {
 	})
 }
 
-// endLong commits the result of a call whose output was shortened for the model, with the given output in the store.
-func endLong(t *testing.T, p *eventPlayer, stored, output, seen string, total int) {
-	t.Helper()
-	p.call()
-	id := p.calls[0]
-	p.calls = nil
-	ref, w, err := p.stream.outputs.Create(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, stored); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	full, cut := headAndTail(output)
-	p.commit(resultRecord{CallID: id, Content: llm.TextParts(seen), full: full, cut: cut, OutputRef: ref, Bytes: int64(total)})
-}
-
-// A late cursor gets a long output from the store, or the part that the model saw.
-func TestB_CursorReadsStoredOutputs(t *testing.T) {
-	long := strings.Repeat("a line of output\n", 10_000)
-	huge := strings.Repeat("0123456789abcdé\n", 600_000)
-	const exit = "Exit code: 1"
-	tests := []struct {
-		name                 string
-		stored, output, seen string
-		whole                bool
-	}{
-		{"as it is", long, long, "a line [...] output\n", true},
-		{"with something below", long, long + exit, "a line [...] output\n" + exit, true},
-		{"with invalid bytes", long + "\xff", long + "\uFFFD", "a line [...] output\n\uFFFD", true},
-		{"more than an event holds", huge, huge, "0123 [...] abcdé\n", true},
-		{"more than an event holds, with something below", huge, huge + exit, "0123 [...] abcdé\n" + exit, true},
-		{"as a terminal would show it", "\x1b[1m" + long, long, "a line [...] output\n", false},
-		{"something else", strings.ToUpper(long), long, "a line [...] output\n", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var live []Event
-			p := newPlayer(func(ev Event) { live = append(live, ev) })
-			outputs := tool.NewOutputs(t.TempDir())
-			p.stream.outputs = outputs
-			total := len(tt.output)
-			if tt.name == "with invalid bytes" {
-				total = len(tt.stored)
-			}
-			endLong(t, p, tt.stored, tt.output, tt.seen, total)
-			read := func() *ToolCallEnd {
-				events := (&cursor{stream: p.stream}).readAll()
-				return events[len(events)-1].(*ToolCallEnd)
-			}
-			want := *live[1].(*ToolCallEnd)
-			if got := read(); got != live[1] {
-				t.Error("the event is in memory, and the cursor got another one")
-			}
-			live = nil
-			runtime.GC()
-			short := want
-			short.Output, short.OutputComplete = tt.seen, false
-			if !tt.whole {
-				want = short
-			}
-			if got := read(); !equalEnds(got, &want) {
-				t.Errorf("got %d bytes, complete %t: %.40q; want %d, %t", len(got.Output), got.OutputComplete, got.Output, len(want.Output),
-					want.OutputComplete)
-			}
-			if err := outputs.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if got := read(); !equalEnds(got, &short) {
-				t.Errorf("without a store: %d bytes, complete %t", len(got.Output), got.OutputComplete)
-			}
-		})
-	}
-}
-
-// equalEnds compares two events without printing megabytes.
-func equalEnds(a, b *ToolCallEnd) bool {
-	x, y := *a, *b
-	return fmt.Sprint(x) == fmt.Sprint(y)
-}
-
 // The log shares strings with the history.
 func TestB_LogSharesWithTheHistory(t *testing.T) {
 	p := newPlayer(nil)
-	p.think(10)
-	p.think(10)
 	p.text(10)
 	p.text(10)
-	parts := llm.Parts{llm.Thinking{Text: strings.Clone(p.thoughts[0])}, llm.Text{Text: strings.Clone(p.texts[0])}}
+	parts := llm.Parts{llm.Text{Text: strings.Clone(p.texts[0])}}
 	p.commit(answerRecord{Message: llm.Message{Parts: parts}})
 	result := resultRecord{CallID: "a", Content: llm.TextParts(strings.Repeat("x", 100_000))}
 	p.commit(result)
-	cut := resultRecord{CallID: "b", Content: llm.TextParts("what the model sees"), full: strings.Repeat("y", 100_000)}
-	p.commit(cut)
 	held := map[Kind]string{}
 	for _, ev := range (&cursor{stream: p.stream}).readAll() {
 		switch e := ev.(type) {
-		case *ThinkingDelta:
-			held[e.Kind] = e.Text
 		case *AssistantTextDelta:
 			held[e.Kind] = e.Text
 		case *AssistantTextEnd:
@@ -300,36 +205,32 @@ func TestB_LogSharesWithTheHistory(t *testing.T) {
 			held[Kind(e.CallID)] = e.Output
 		}
 	}
-	same := func(name Kind, want string) {
-		t.Helper()
+	for name, want := range map[Kind]string{"ASSISTANT_TEXT_DELTA": parts[0].(llm.Text).Text, "ASSISTANT_TEXT_END": parts[0].(llm.Text).Text,
+		"a": result.Content[0].(llm.Text).Text} {
 		if got := held[name]; got != want || unsafe.StringData(got) != unsafe.StringData(want) {
 			t.Errorf("%s has %d bytes of its own, want the %d of the history", name, len(got), len(want))
 		}
 	}
-	same("THINKING_DELTA", parts[0].(llm.Thinking).Text)
-	same("ASSISTANT_TEXT_DELTA", parts[1].(llm.Text).Text)
-	same("ASSISTANT_TEXT_END", parts[1].(llm.Text).Text)
-	same("a", result.Content[0].(llm.Text).Text)
-	runtime.GC() // nothing refers to the event with the whole output any more
-	for _, ev := range (&cursor{stream: p.stream}).readAll() {
-		if e, ok := ev.(*ToolCallEnd); ok && e.CallID == "b" {
-			held["b"] = e.Output
-		}
-	}
-	same("b", cut.Content[0].(llm.Text).Text)
 }
 
-// Events of subagents' calls have no record, so their long outputs are cut.
-func TestB_LogCutsSubagentsOutputs(t *testing.T) {
+// A cursor that has fallen behind gets one event with the numbers that it missed, and then what is kept. Nothing else comes of it.
+func TestI9_CursorsThatFallBehind(t *testing.T) {
 	p := newPlayer(nil)
-	p.stream.emit(&SubagentEvent{AgentID: "agent-1", Event: &SubagentEvent{AgentID: "agent-1", Event: &ToolCallEnd{CallID: "a",
-		Output: strings.Repeat("é", 1<<20), OutputBytes: 2 << 20, OutputComplete: true}}})
-	runtime.GC()
-	inner, agents := innermost((&cursor{stream: p.stream}).readAll()[0])
-	end, ok := inner.(*ToolCallEnd)
-	if !ok || agents != "agent-1/agent-1" || end.OutputComplete || end.OutputBytes != 2<<20 || len(end.Output) > 2*liveKept+60 ||
-		!strings.Contains(end.Output, fmt.Sprintf("é\n[... %d bytes left out ...]\né", 2<<20-2*liveKept)) {
-		t.Errorf("%s: %d bytes, complete %t", agents, len(end.Output), end.OutputComplete)
+	c := &cursor{stream: p.stream}
+	for range keptEvents + 500 {
+		p.stream.emit(&Warning{Code: "x"})
+	}
+	if gap, ok := c.nextUpTo(1 << 40).(*Gap); !ok || gap.First != 1 || gap.Last != 500 || gap.Kind != KindGap {
+		t.Errorf("the first event is %+v", gap)
+	}
+	for n := range int64(keptEvents) {
+		if ev := c.nextUpTo(1 << 40); ev == nil || ev.Head().Seq != 501+n {
+			t.Fatalf("event %d is %+v", 501+n, ev)
+		}
+	}
+	p.stream.emit(&ToolCallEnd{Output: strings.Repeat("x", keptBytes+1)}, &Warning{Code: "x"})
+	if n := len(p.stream.log.events); n != 1 || p.stream.log.size > keptBytes {
+		t.Errorf("%d events with %d bytes are kept", n, p.stream.log.size)
 	}
 }
 

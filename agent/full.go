@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -9,26 +8,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ErrFull means that the session's journal, or the log of events for its cursors, has reached its limit. The error's text says what to do.
-var ErrFull = errors.New("agent: a log of the session is full")
+// ErrFull means that the session's journal has reached its limit. The error's text says what to do.
+var ErrFull = errors.New("agent: the journal of the session is full")
 
 // All sizes are in bytes.
 const (
-	defaultLog = 1 << 30 // of a log, unless the host says otherwise
-	lineRoom   = 96      // a journal line beside its body and kind
-	eventRoom  = 256     // an event beside its texts
-	planRoom   = 64      // an entry of a todo list beside its texts
+	defaultJournal = 1 << 30 // unless the host says otherwise
+	lineRoom       = 96      // a journal line beside its body and kind
+	eventRoom      = 256     // an event beside its texts
+	planRoom       = 64      // an entry of a todo list beside its texts
 )
 
 // reserved returns the part of a journal's limit that is reserved for records that end calls, inputs and the session.
 func reserved(limit int64) int64 { return min(64<<10, limit/4) }
-
-// limits holds the most bytes of a session's logs.
-type limits struct{ journal, events int64 }
-
-func limitsOf(o Options) limits {
-	return limits{cmp.Or(o.MaxJournal, defaultLog), cmp.Or(o.MaxEvents, defaultLog)}
-}
 
 // fullError is an [ErrFull] with its own text.
 type fullError struct{ text string }
@@ -44,12 +36,7 @@ func isFull(err error) bool {
 
 func (s *Session) journalFull(wanted string) error {
 	return &fullError{fmt.Sprintf("the journal has %d bytes, the limit is %d (Options.MaxJournal), and there is no room for %s: resume the session with a "+
-		"higher limit, or go on in a new one", s.state.size, s.limits.journal, wanted)}
-}
-
-func eventsFull(size, limit int64) error {
-	return &fullError{fmt.Sprintf("the events that are kept for cursors take %d bytes of memory, and the limit is %d (Options.MaxEvents): resume the "+
-		"session, which begins them anew, or raise the limit", size, limit)}
+		"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
 }
 
 // endForFullLog ends the running activity, and then the session, because a log is full. It takes no lock.
@@ -70,7 +57,7 @@ func (s *Session) fullErr() error {
 // checkRoom returns an error if the journal has no room for the lines of these records. Records that end something always have room, since the
 // journal has to say how the session ended. It is called with the write lock.
 func (s *Session) checkRoom(size int64, records []record) error {
-	limit := s.limits.journal
+	limit := s.maxJournal
 	if s.state.size+size <= limit-reserved(limit) || s.onlyEnds(records) {
 		return nil
 	}
@@ -105,7 +92,7 @@ func (s *Session) onlyEnds(records []record) bool {
 func (s *Session) checkRoundRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit := s.limits.journal
+	limit := s.maxJournal
 	if s.journal == nil || s.state.size <= limit-reserved(limit)-min(16<<20, limit/8) {
 		return nil
 	}

@@ -3,11 +3,14 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
@@ -140,26 +143,40 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// The events for cursors have a size limit, too. The next process starts the count again.
-func TestI9_EventLimit(t *testing.T) {
+// Events fill nothing: at rest most are dropped, and a cursor gets the facts from the journal, whatever came between them.
+func TestI9_FactsBehindTheLog(t *testing.T) {
+	const rounds = 60
 	log := new(journal.Memory)
-	tools := []tool.Tool{printTool(2_000)}
-	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxEvents: 200_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
-	result, err := h.Submit(context.Background(), "go")
-	checkFull(t, h, result, err, "MaxEvents")
-	seen := 0
-	for range h.Events(context.Background()) {
-		seen++
+	steps := make([]llmtest.Step, 0, rounds+1)
+	for i := range rounds {
+		steps = append(steps, llmtest.Calls(llm.ToolCall{ID: fmt.Sprint("c", i), Name: "print", Args: "{}"}))
 	}
-	if seen < 100 {
-		t.Errorf("a cursor has %d events", seen)
+	h := open(t, setup{tools: []tool.Tool{printTool(2_000)}, steps: append(steps, llmtest.Text("done")),
+		options: agent.Options{Journal: log, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	if _, err := h.Submit(context.Background(), "go"); err != nil {
+		t.Fatal(err)
 	}
-	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{}); err != nil {
-		t.Error(err)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
 	}
-	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, Limits: agent.Limits{MaxEvents: 200_000}}})
-	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
-		t.Errorf("Continue = %+v, %v", result, err)
+	facts := func(list []agent.Event) (all []string) {
+		for _, ev := range list {
+			switch ev.(type) {
+			case *agent.ToolCallStart, *agent.ToolCallEnd, *agent.StepEnd, *agent.UserInput, *agent.ProcessingEnd, *agent.SessionEnd:
+				all = append(all, fmt.Sprint(ev.Head().Seq, " ", ev.Head().Kind))
+			}
+		}
+		return all
+	}
+	var seen []agent.Event
+	for ev := range h.Events(context.Background()) {
+		seen = append(seen, ev)
+	}
+	if gap, ok := seen[0].(*agent.Gap); !ok || gap.First != 1 || gap.Last < 100 {
+		t.Errorf("the first event is %+v", seen[0])
+	}
+	if diff := gocmp.Diff(facts(h.events), facts(seen)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -190,7 +207,7 @@ func TestI9_KilledWhenFull(t *testing.T) {
 
 // New refuses negative size limits.
 func TestI9_NegativeLimits(t *testing.T) {
-	for _, o := range []agent.Options{{Limits: agent.Limits{MaxJournal: -1}}, {Limits: agent.Limits{MaxEvents: -1}}} {
+	for _, o := range []agent.Options{{Limits: agent.Limits{MaxJournal: -1}}} {
 		o.Client, o.Env = &llm.Client{}, newReader(t).env
 		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "negative") {
 			t.Errorf("New = %v", err)

@@ -239,7 +239,7 @@ func (s *Session) warnOfTorn() {
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
-		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs}
+		maxJournal: cmp.Or(o.MaxJournal, defaultJournal), grace: graceOf(o), diffs: o.Diffs, outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs}
 	s.beforeInput, s.beforeCompact = o.BeforeInput, o.BeforeCompact
 	life := context.Background()
 	if o.parent != nil {
@@ -269,8 +269,10 @@ func newSession(o Options) *Session {
 		id = newID()
 	}
 	s.events = newEventStream(id, s.now, logged(o.Logger, o.OnEvent))
-	s.events.outputs, s.events.broke, s.events.grace = s.outputs.DirOutputs, s.breakDown, s.grace
-	s.events.limit, s.events.full = s.limits.events, s.endForFullLog
+	s.events.broke, s.events.grace = s.breakDown, s.grace
+	if s.journal != nil {
+		s.events.earlier = s.journaled
+	}
 	return s
 }
 

@@ -126,10 +126,9 @@ type Limits struct {
 	KeepOutputs int64
 	// Diffs is how many bytes of unified diffs of a call's changes TOOL_CALL_END and the journal get: none unless set.
 	Diffs int
-	// MaxJournal limits the journal, MaxEvents the log of events that cursors read, both in bytes: 1 GiB each unless set. A session that
-	// reaches one ends in order with the reason [ReasonLogFull], and Submit returns an [ErrFull]. Its journal can be read, forked, and resumed
-	// with a higher limit. A resumed session begins a new log of events.
-	MaxJournal, MaxEvents int64
+	// MaxJournal limits the journal, in bytes: 1 GiB unless set. A session that reaches it ends in order with the reason [ReasonLogFull], and
+	// Submit returns an [ErrFull]. Its journal can be read, forked, and resumed with a higher limit.
+	MaxJournal int64
 }
 
 // Questions says how the model's questions are answered.

@@ -2,13 +2,15 @@ package agent_test
 
 import (
 	"context"
+	"iter"
 	"os"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -83,38 +85,33 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 	t.Error("the call has no end")
 }
 
-// A late cursor gets a long output from the store, or the model's part of it when the session has ended.
-func TestB_LateCursorHasTheWholeOutput(t *testing.T) {
+// OnEvent gets a long output whole, and so does a cursor as long as it is kept. A cursor that comes when the session is at rest gets what the
+// model saw, from the journal.
+func TestB_LateCursorHasTheOutput(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
-	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Clone(whole)), nil })
-	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Text("done")}})
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
+	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Text("done")},
+		options: agent.Options{Journal: new(journal.Memory)}})
 	if _, err := h.Submit(t.Context(), "go"); err != nil {
 		t.Fatal(err)
-	}
-	for i, ev := range h.events { // the host keeps what the cursor must not find in memory
-		if end, ok := ev.(*agent.ToolCallEnd); ok {
-			kept := *end
-			h.events[i] = &kept
-		}
-	}
-	runtime.GC()
-	end := func() *agent.ToolCallEnd {
-		for ev := range h.Events(t.Context()) {
-			if end, ok := ev.(*agent.ToolCallEnd); ok {
-				return end
-			}
-		}
-		return nil
-	}
-	if e := end(); e == nil || e.Output != whole || !e.OutputComplete {
-		t.Errorf("while the session lives: %d of %d bytes, complete %t", len(e.Output), len(whole), e.OutputComplete)
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	runtime.GC()
+	end := func(events iter.Seq[agent.Event]) *agent.ToolCallEnd {
+		for ev := range events {
+			if end, ok := ev.(*agent.ToolCallEnd); ok {
+				return end
+			}
+		}
+		t.Fatal("the call has no end")
+		return nil
+	}
+	if e := end(slices.Values(h.events)); e.Output != whole || !e.OutputComplete {
+		t.Errorf("OnEvent: %d of %d bytes, complete %t", len(e.Output), len(whole), e.OutputComplete)
+	}
 	seen := h.History()[2].Message.Parts[0].(llm.ToolResult).Content.Text()
-	if e := end(); e == nil || e.Output != seen || e.OutputComplete || e.OutputBytes != int64(len(whole)) {
-		t.Errorf("after its end: %d bytes, complete %t; the model saw %d", len(e.Output), e.OutputComplete, len(seen))
+	if e := end(h.Events(t.Context())); e.Output != seen || e.OutputComplete || e.OutputBytes != int64(len(whole)) {
+		t.Errorf("a cursor: %d bytes, complete %t; the model saw %d", len(e.Output), e.OutputComplete, len(seen))
 	}
 }

@@ -126,7 +126,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 		client = &llm.Client{Providers: r.providers(h.Provider)}
 	}
 	s := newSession(Options{Client: client, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
-		Limits: Limits{MaxJournal: math.MaxInt64, MaxEvents: math.MaxInt64}, Subagents: &Subagents{}, Questions: &Questions{}})
+		Limits: Limits{MaxJournal: math.MaxInt64}, Subagents: &Subagents{}, Questions: &Questions{}})
 	var err error
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err

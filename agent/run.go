@@ -48,14 +48,14 @@ func (s *eventStream) yieldWhile(ctx context.Context, from int64, yield func(Eve
 	defer s.wakeAtEnd(ctx)()
 	c := cursor{stream: s, at: from}
 	for ev := c.next(ctx); ev != nil; ev = c.next(ctx) {
-		if !yield(ev) {
+		if !c.pass(ctx, ev, yield) {
 			return false
 		}
 	}
 	<-ctx.Done() // or SESSION_END came before it
 	last := s.newest()
 	for ev := c.nextUpTo(last); ev != nil; ev = c.nextUpTo(last) {
-		if !yield(ev) {
+		if !c.pass(context.WithoutCancel(ctx), ev, yield) {
 			return false
 		}
 	}

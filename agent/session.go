@@ -88,7 +88,7 @@ type Session struct {
 	returned    atomic.Bool           // New or Resume has returned the session
 	severed     atomic.Bool           // nothing may be written or emitted any more
 	full        atomic.Pointer[error] // set when a log has reached its limit
-	limits      limits
+	maxJournal  int64                 // in bytes
 
 	shutting    atomic.Bool // shutdown has begun; no sync.Once, because those who wait for that stop the clock of testing/synctest
 	interrupted atomic.Bool // Interrupt was called since the last step

@@ -1,13 +1,14 @@
 package agent
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // An eventStream numbers events and delivers them to the host's OnEvent, in order and one at a time, and to any number of cursors.
@@ -15,13 +16,14 @@ type eventStream struct {
 	session string
 	now     func() time.Time
 	on      func(Event)
-	outputs tool.Outputs // where cursors read long outputs; may be nil
-	unread  bool         // there are no cursors, so that the log keeps no events
-	direct  func(Event)  // gets each event as it is added, in place of on; may be nil
+	earlier func(ctx context.Context) iter.Seq[Event] // the facts in the journal, for cursors that have fallen behind; may be nil
+	unread  bool                                      // there are no cursors, so that the log keeps no events
+	direct  func(Event)                               // gets each event as it is added, in place of on; may be nil
 
 	mu      sync.Mutex
 	changed sync.Cond
 	seq     int64
+	first   int64 // the number of the last event of an earlier process
 	log     eventLog
 	pending []Event // for on; those before next have been delivered
 	next    int
@@ -35,9 +37,6 @@ type eventStream struct {
 	arrived  int        // how many calls of add were ever held
 	admitted int        // how many of those have their numbers
 	overdue  int        // the value of hurries for which writing has taken too long
-
-	limit int64       // of the log, in bytes
-	full  func(error) // called when the log is larger; may be nil
 
 	broke   func(error)   // called when on panics; may be nil
 	grace   time.Duration // for one call of on, while hurried
@@ -54,7 +53,16 @@ func newEventStream(session string, now func() time.Time, on func(Event)) *event
 }
 
 // setSeq sets the number of the last event of a session that is resumed.
-func (s *eventStream) setSeq(seq int64) { s.seq, s.done = seq, seq }
+func (s *eventStream) setSeq(seq int64) { s.seq, s.done, s.first = seq, seq, seq }
+
+// rest drops what is not needed while the session is at rest, because the journal has it.
+func (s *eventStream) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.earlier != nil {
+		s.log.trim(restBytes)
+	}
+}
 
 // openTexts returns what has arrived of the first n texts of the model that have begun and not ended.
 func (s *eventStream) openTexts(n int) []string {
@@ -106,7 +114,7 @@ func (s *eventStream) releaseHeld(written ...recorded) {
 	defer s.mu.Unlock()
 	for _, r := range append(written, s.held...) {
 		for _, ev := range r.events {
-			s.pair(ev, r.rec)
+			s.pair(ev)
 		}
 	}
 	s.holding, s.held, s.admitted = false, nil, s.arrived
@@ -138,14 +146,14 @@ func (s *eventStream) add(events ...Event) {
 		return
 	}
 	for _, ev := range events {
-		s.pair(ev, nil)
+		s.pair(ev)
 	}
 	s.changed.Broadcast()
 }
 
 // pair enters an event and makes starts and ends match: a text without deltas gets its start and one delta, and the end of an empty text,
 // or of a step that began in another process, is left out.
-func (s *eventStream) pair(ev Event, rec record) {
+func (s *eventStream) pair(ev Event) {
 	switch e := ev.(type) {
 	case *StepStart:
 		if s.step {
@@ -164,13 +172,13 @@ func (s *eventStream) pair(ev Event, rec record) {
 		if e.Text == "" {
 			return
 		}
-		s.enter(&AssistantTextStart{Block: e.Block}, nil)
-		s.enter(&AssistantTextDelta{Block: e.Block, Text: e.Text}, nil)
+		s.enter(&AssistantTextStart{Block: e.Block})
+		s.enter(&AssistantTextDelta{Block: e.Block, Text: e.Text})
 	}
-	s.enter(ev, rec)
+	s.enter(ev)
 }
 
-func (s *eventStream) enter(ev Event, rec record) {
+func (s *eventStream) enter(ev Event) {
 	if s.ended {
 		return
 	}
@@ -179,10 +187,7 @@ func (s *eventStream) enter(ev Event, rec record) {
 	if s.unread {
 		s.log.pass(ev)
 	} else {
-		s.log.add(ev, rec)
-	}
-	if s.full != nil && s.log.size > s.limit {
-		s.full(eventsFull(s.log.size, s.limit))
+		s.log.add(ev)
 	}
 	_, s.ended = ev.(*SessionEnd)
 	if s.direct != nil {
