@@ -115,7 +115,7 @@ func (c *child) now() tool.AgentStatus {
 func (c *child) hasEnded() bool {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
-	return c.session.ending != ""
+	return c.session.ending.reason != ""
 }
 
 func (c *child) gone() error { return fmt.Errorf("agent %s has ended; spawn another one", c.id) }
@@ -182,5 +182,5 @@ func (c *child) rest(status string, result *Result) bool {
 func (s *Session) steered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ending == "" && s.state.Queued(LaneSteering) != nil
+	return s.ending.reason == "" && s.state.Queued(LaneSteering) != nil
 }

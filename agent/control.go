@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -89,16 +88,6 @@ func (s *Session) commitDurably(ctx context.Context, rec record) error {
 	return s.sync(ctx)
 }
 
-// open returns an error if the session is ending or has ended.
-func (s *Session) open() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending != "" {
-		return s.closedError()
-	}
-	return nil
-}
-
 // Interrupt ends the open input and keeps the session: the model's stream is cut, commands are ended with all that they started, and open
 // calls get error results. It returns at once; Submit returns when all of that is done. An input that nobody works on ends with the next
 // steps of Advance. In an idle session Interrupt does nothing.
@@ -125,163 +114,16 @@ func (s *Session) Close() error {
 	return s.closing()
 }
 
-// closing waits until OnEvent has all events, within its bound, and returns the error that Close returns.
-func (s *Session) closing() error {
-	s.events.hurry()
-	s.events.flush()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Join(s.failure, s.events.undelivered())
-}
-
-// requestEnd asks whatever runs to end, and starts the shutdown of the session if nothing does.
-func (s *Session) requestEnd() {
-	s.endLife(errAbort) // before the lock, whose holder may be waiting for code that does not return
-	s.events.hurry()
-	s.mu.Lock()
-	running := s.working.Load()
-	first := s.ending == ""
-	left := first && running == nil && s.state.Input != nil && s.state.Input != s.inherited // between two steps
-	switch {
-	case left:
-		s.ending, s.why = ReasonAborted, ErrAborted
-		s.working.Store(&activity{ctx: s.life, cancel: func(error) {}})
-	case first && running != nil:
-		s.ending = ReasonAborted
-	case first:
-		s.ending = ReasonClosed
-	}
-	s.mu.Unlock()
-	s.events.hurry()
-	switch {
-	case running != nil:
-		running.cancel(errAbort) // endActivity does the rest
-	case left:
-		go s.endOpenInput()
-	case first:
-		go s.shutdown()
-	}
-}
-
-// endOpenInput ends the input that Advance has left open, as a step that works on it would, and then the session.
-func (s *Session) endOpenInput() {
-	ended := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, s.loop(s.life) })
-	s.endActivity(s.working.Load(), hostError(ended.Err))
-}
-
-// shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once; later calls wait for that.
-func (s *Session) shutdown() {
-	if s.shutting.Swap(true) {
-		s.closed.Wait()
-		return
-	}
-	defer s.closed.Done()
-	s.endLife(errAbort)
-	err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
-	err = errors.Join(err, s.writeEnd(), s.outputs.Close())
-	s.events.flush()
-	closing := s.closeOthers()
-	s.mu.Lock()
-	s.blameOwner()
-	if s.failure == nil && err != nil {
-		s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
-	}
-	s.failure = errors.Join(s.failure, closing)
-	s.mu.Unlock()
-	s.events.flush()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failure == nil {
-		s.failure = s.brokenErr() // by the last events
-	}
-}
-
-// closeOthers closes Options.Closers and returns their errors.
-func (s *Session) closeOthers() error {
-	var errs []error
-	for i, c := range slices.Backward(s.closers) {
-		name := fmt.Sprintf("Options.Closers[%d]", i)
-		err := s.hostErr(s.life, name+".Close", journalPatience*s.grace, c.Close)
-		if err != nil && !errors.Is(err, ErrStuck) && !isHostError(err) { // which name it
-			err = fmt.Errorf("agent: %s: %w", name, err)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// writeEnd writes the session's end, unless it ends for a failure or is given away, and closes the journal.
-func (s *Session) writeEnd() error {
-	var err, failure error
-	if s.givenAway() != nil {
-		if !s.severed.Load() {
-			if s.lockWrites(context.Background()) == nil { // a write that is under way comes to its end, and so do its events
-				s.unlockWrites()
-			}
-			err = s.sync(context.Background())
-		}
-		s.events.endSilently()
-	} else if failure = s.emitFailure(); failure == nil {
-		if err = s.commit(endRecord{Session: true, Reason: s.reason()}); err == nil {
-			err = s.sync(context.Background())
-		}
-	}
-	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped if the record has made one
-	if s.journal != nil {
-		closed := s.write(context.Background(), "Close", func(context.Context) error { return s.journal.Close() }, func(error) {})
-		if closed != nil && closed != failure && closed != s.givenAway() {
-			err = errors.Join(err, closed)
-		}
-	}
-	s.stopJournal()
-	return err
-}
-
-// reason returns why the session ends.
-func (s *Session) reason() Reason {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ending
-}
-
-// emitFailure returns the failure that ends the session, and emits its event.
-func (s *Session) emitFailure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failure == nil {
-		s.failure = s.brokenErr()
-	}
-	s.addFailureEvents()
-	return s.failure
-}
-
-// addFailureEvents emits the events of a failure that could not become a record, and those that end an open input.
-func (s *Session) addFailureEvents() {
-	if s.failure == nil {
-		return
-	}
-	s.events.add(failedStep(&s.state)...) // a model call that waited for its next attempt; dropped if it has ended
-	kind := "journal"
-	if isHostError(s.failure) {
-		kind = "host"
-	}
-	s.events.add(&Error{ErrorKind: kind, Text: s.failure.Error()})
-	if in := s.state.Input; in != nil {
-		s.events.add(&ProcessingEnd{Reason: ReasonFailed, Finish: in.Finish, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
-			State: StatusClosed})
-	}
-}
-
 // Status returns the session's status.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.asking > 0 || s.working.Load() == nil && s.ending == "" && s.state.awaiting() != nil:
+	case s.asking > 0 || s.working.Load() == nil && s.ending.reason == "" && s.state.awaiting() != nil:
 		return StatusAwaiting
 	case s.working.Load() != nil:
 		return StatusProcessing
-	case s.ending != "":
+	case s.ending.reason != "":
 		return StatusClosed
 	case s.state.Input != nil:
 		return StatusProcessing
@@ -295,8 +137,11 @@ func (s *Session) Status() Status {
 // A cursor gets all facts, in order, but joins deltas: it gets all that it has not seen of a text, a thought or live output in one delta,
 // which has the number of the last piece. A text that has ended is thus its start, one delta and its end. Long live output is cut to its
 // first and last 32 KiB, around a line that says how many bytes are left out. Once a call has ended its live output is skipped, because
-// TOOL_CALL_END has the output: the whole while that is in memory or in the session's output store, otherwise what the model saw, with
-// OutputComplete false.
+// TOOL_CALL_END has the output.
+//
+// The newest 10,000 events are kept, at most 64 MiB of them, and with a journal 64 KiB while the session is at rest. A cursor that has fallen
+// behind gets a [Gap], and then the facts in it as the journal has them: texts in one piece, outputs as the model saw them, with OutputComplete
+// false.
 func (s *Session) Events(ctx context.Context) iter.Seq[Event] { return s.events.cursor(ctx) }
 
 // History returns the turns so far. The session shares their parts, so they must not be changed.

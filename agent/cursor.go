@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -92,7 +93,8 @@ func (c *cursor) fallenBehind() *Gap {
 	}
 	gap := &Gap{First: c.at + 1, Last: s.log.gone}
 	gap.EventHeader = EventHeader{Kind: gap.kind(), SessionID: s.session, Seq: c.at + 1, Time: s.now().UTC()}
-	c.at, c.seen = s.log.gone, nil
+	c.at = s.log.gone
+	maps.DeleteFunc(c.seen, func(key streamKey, _ int64) bool { return s.log.find(key) == nil })
 	return gap
 }
 

@@ -227,68 +227,6 @@ func (s *Session) timeLeft() (left time.Duration, limited bool) {
 	return max(limit-worked, 0), true
 }
 
-// startActivity makes work the activity that runs, or returns why it cannot.
-func (s *Session) startActivity(work *activity) error {
-	if s.working.Load() != nil { // it may hold the write lock for long
-		return ErrBusy
-	}
-	if err := s.lockWrites(work.ctx); err != nil {
-		return err
-	}
-	defer s.unlockWrites()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.ending != "":
-		return s.closedError()
-	case s.working.Load() != nil:
-		return ErrBusy
-	}
-	s.working.Store(work)
-	s.events.unhurry()
-	s.state.gather()
-	return nil
-}
-
-// tieToLife ends an activity with the session, and bounds the wait for OnEvent once the activity is to end. The function that it returns
-// undoes both.
-func (s *Session) tieToLife(work *activity) func() {
-	untie := func() bool { return true }
-	if s.agentID != "" { // the parent may end its life
-		untie = context.AfterFunc(s.life, func() { work.cancel(context.Cause(s.life)) })
-	} else if s.life.Err() != nil { // before the activity began; afterwards endLife ends it
-		work.cancel(context.Cause(s.life))
-	}
-	waiting := context.AfterFunc(work.ctx, s.events.hurry)
-	return func() {
-		untie()
-		waiting()
-	}
-}
-
-// lifeOf returns the context of the session's life, and the function that ends it together with the running activity. An AfterFunc for each
-// activity would do the same, but a context keeps the memory for its functions, also while the session is at rest.
-func (s *Session) lifeOf(parent context.Context) (context.Context, context.CancelCauseFunc) {
-	life, end := context.WithCancelCause(parent)
-	return life, func(cause error) {
-		end(cause)
-		if work := s.working.Load(); work != nil {
-			work.cancel(context.Cause(life))
-		}
-	}
-}
-
-// markIdle marks the session as idle. With the write lock it also drops the encoded history, which the next input encodes again, so that a session
-// at rest holds its history once. It is called with the lock.
-func (s *Session) markIdle(turn bool) {
-	s.working.Store(nil)
-	if turn && s.state.Input == nil {
-		s.memo = nil
-		s.state.shrink()
-		s.events.rest()
-	}
-}
-
 // beginInput commits the input of a Submit, nil for the open one. It first ends an open input as interrupted.
 func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 	if input == nil {
@@ -383,29 +321,6 @@ func (s *Session) goIdle(ctx context.Context, before totals) (*Result, error) {
 	return s.result(s.state.Last, before), s.inputFailure(s.state.Last)
 }
 
-// inputFailure returns the failure that ended an input, and sets why the session ends if that ends it, too. It is called with the lock held.
-func (s *Session) inputFailure(in *Input) error {
-	switch in.Reason {
-	case ReasonFailed:
-		err := s.faultError(in)
-		if s.state.Policy.closes(in.Fault) {
-			s.ending, s.why = ReasonFailed, err
-		}
-		return err
-	case ReasonAborted:
-		if s.why = ErrAborted; s.life.Err() != nil {
-			s.ending = ReasonAborted // Session.end may still be waiting for the lock
-		}
-		return ErrAborted
-	case ReasonLogFull:
-		if s.why = s.fullErr(); s.why != nil { // nil if the log was full in an earlier process
-			s.ending = ReasonLogFull
-		}
-		return s.why
-	}
-	return nil
-}
-
 // inputs returns the open input and the one that ended last.
 func (s *Session) inputs() (open, last *Input) {
 	s.mu.Lock()
@@ -435,34 +350,4 @@ func (s *Session) partialResult(before totals) *Result {
 		in.Reason = "" // the input goes on elsewhere
 	}
 	return s.result(&in, before)
-}
-
-// endActivity ends an activity, if it still runs, and the session if that is to end. A failure of the session, such as that of its journal,
-// always ends it.
-func (s *Session) endActivity(work *activity, failure error) {
-	turn := s.tryLockWrites()
-	s.mu.Lock()
-	if s.working.Load() == work {
-		s.markIdle(turn)
-	}
-	if failure != nil && !errors.Is(s.failure, failure) {
-		s.ending, s.failure, s.why = ReasonFailed, failure, failure
-	}
-	if why := s.givenAway(); why != nil && s.ending != ReasonClosed {
-		if s.ending, s.why = ReasonClosed, why; errors.Is(why, ErrReleased) && errors.Is(s.failure, ErrReleased) {
-			s.failure = nil
-		}
-	}
-	if isFull(failure) { // there was no room for the input: the session ends in order all the same
-		s.ending, s.failure = ReasonLogFull, nil
-	}
-	over := s.ending != "" && s.working.Load() == nil // otherwise the activity that runs ends it
-	s.mu.Unlock()
-	if turn {
-		s.unlockWrites()
-	}
-	if over {
-		s.shutdown()
-	}
-	s.events.flush()
 }

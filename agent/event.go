@@ -269,7 +269,7 @@ type SubagentEvent struct {
 }
 
 // Gap says that a cursor has fallen behind: the events with these numbers are not kept in memory any more. Those facts of them that the journal
-// has follow, with texts in one piece and outputs as the model saw them. OnEvent gets no Gap.
+// has follow, with texts in one piece, also if a part was seen, and outputs as the model saw them. OnEvent gets no Gap.
 type Gap struct {
 	EventHeader
 	First int64 `json:"first"`

@@ -37,8 +37,11 @@ func (l *eventLog) add(ev Event) {
 	l.trim(keptBytes)
 }
 
-// trim drops the oldest events beyond keptEvents and beyond a number of bytes, but for the newest.
+// trim drops the oldest events beyond keptEvents and beyond a number of bytes, but for the newest, and not one at a time.
 func (l *eventLog) trim(most int64) {
+	if len(l.events) <= keptEvents+keptEvents/10 && l.size <= most {
+		return
+	}
 	drop := 0
 	for len(l.events)-drop > keptEvents || l.size > most && len(l.events)-drop > 1 {
 		l.gone = l.events[drop].Head().Seq
@@ -98,6 +101,9 @@ func (l *eventLog) endStreamed(fact Event, agents string) {
 		}
 		text := r.joined(fact)
 		seq := r.newest.Head().Seq
+		if seq <= l.gone {
+			return true
+		}
 		joined := retext(r.newest, text)
 		l.events = slices.Insert(l.events, l.after(seq), joined)
 		l.size += sizeOfEvent(joined)

@@ -217,15 +217,15 @@ func TestB_LogSharesWithTheHistory(t *testing.T) {
 func TestI9_CursorsThatFallBehind(t *testing.T) {
 	p := newPlayer(nil)
 	c := &cursor{stream: p.stream}
-	for range keptEvents + 500 {
+	for range keptEvents + keptEvents/10 + 1 {
 		p.stream.emit(&Warning{Code: "x"})
 	}
-	if gap, ok := c.nextUpTo(1 << 40).(*Gap); !ok || gap.First != 1 || gap.Last != 500 || gap.Kind != KindGap {
+	if gap, ok := c.nextUpTo(1 << 40).(*Gap); !ok || gap.First != 1 || gap.Last != keptEvents/10+1 || gap.Kind != KindGap {
 		t.Errorf("the first event is %+v", gap)
 	}
 	for n := range int64(keptEvents) {
-		if ev := c.nextUpTo(1 << 40); ev == nil || ev.Head().Seq != 501+n {
-			t.Fatalf("event %d is %+v", 501+n, ev)
+		if ev := c.nextUpTo(1 << 40); ev == nil || ev.Head().Seq != keptEvents/10+2+n {
+			t.Fatalf("event %d is %+v", keptEvents/10+2+n, ev)
 		}
 	}
 	p.stream.emit(&ToolCallEnd{Output: strings.Repeat("x", keptBytes+1)}, &Warning{Code: "x"})

@@ -39,21 +39,6 @@ func (s *Session) journalFull(wanted string) error {
 		"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
 }
 
-// endForFullLog ends the running activity, and then the session, because a log is full. It takes no lock.
-func (s *Session) endForFullLog(err error) {
-	if s.full.CompareAndSwap(nil, &err) {
-		s.endLife(err)
-	}
-}
-
-// fullErr returns the error of a full log, nil if none is full.
-func (s *Session) fullErr() error {
-	if err := s.full.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
 // checkRoom returns an error if the journal has no room for the lines of these records. Records that end something always have room, since the
 // journal has to say how the session ended. It is called with the write lock.
 func (s *Session) checkRoom(size int64, records []record) error {

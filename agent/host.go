@@ -99,37 +99,6 @@ func isHostError(err error) bool {
 	return errors.As(err, &e)
 }
 
-// breakDown ends what is running, and then the session, because code of the host is broken. Only the first failure counts. It takes no lock.
-func (s *Session) breakDown(err error) {
-	if s.broken.CompareAndSwap(nil, &err) {
-		s.endLife(err)
-		if s.returned.Load() {
-			go s.endBroken(err)
-		}
-	}
-}
-
-// endBroken ends a session that is given up. If an activity runs, that ends it.
-func (s *Session) endBroken(err error) {
-	s.mu.Lock()
-	idle := s.ending == "" && s.working.Load() == nil
-	if idle {
-		s.ending, s.failure, s.why = ReasonFailed, err, err
-	}
-	s.mu.Unlock()
-	if idle {
-		s.shutdown()
-	}
-}
-
-// brokenErr returns why the session was given up, nil if it was not.
-func (s *Session) brokenErr() error {
-	if err := s.broken.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
 // running returns the context of the running activity, or of the session's life if none runs.
 func (s *Session) running() context.Context {
 	if now := s.working.Load(); now != nil {

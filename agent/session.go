@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,13 +98,11 @@ type Session struct {
 	stopJournal context.CancelFunc
 
 	mu      sync.Mutex
-	state   State  // changed with both locks held, read with either
-	asking  int    // how many questions the host is answering
-	ending  Reason // why the session ends, empty while it goes on
-	failure error  // for Close to return, such as that of the journal
-	why     error  // wrapped by ErrClosed
-	durable int64  // how many records a sync has covered
-	resumed int64  // the number of SESSION_START until a record has it; 0 in a new session
+	state   State // changed with both locks held, read with either
+	asking  int   // how many questions the host is answering
+	ending  ending
+	durable int64 // how many records a sync has covered
+	resumed int64 // the number of SESSION_START until a record has it; 0 in a new session
 }
 
 // An activity is an input that runs, or a compaction of an idle session.
@@ -135,20 +132,3 @@ func (a *activity) endAfter(left time.Duration, limited bool) {
 
 // ID returns the session's id.
 func (s *Session) ID() string { return s.events.session }
-
-// closedError returns the error for calls of a session that has ended. It is called with the lock held.
-func (s *Session) closedError() error {
-	if s.why == nil {
-		return ErrClosed
-	}
-	return &closedError{s.why}
-}
-
-// closedError is an [ErrClosed] with its cause.
-type closedError struct{ why error }
-
-func (e *closedError) Error() string {
-	return ErrClosed.Error() + ": " + strings.TrimPrefix(e.why.Error(), "agent: ")
-}
-
-func (e *closedError) Unwrap() []error { return []error{ErrClosed, e.why} }
