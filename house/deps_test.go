@@ -77,7 +77,7 @@ var allowed = map[string][]string{
 	"agent":               {"internal/picture", "instructions", "sanitize", "internal/git", "internal/guard", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"command"},
 	"command":             {root, "internal/cli"},
-	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", "internal/dialog", root, "internal/names", "internal/protocol", "internal/render", "internal/settings", "internal/shquote", "internal/tty", "internal/userfiles", "internal/version", "journal", "load", "sessions", "undo", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"internal/cli":        {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...", "env/sandbox", "ext/hooks", "instructions", "internal/chat", "internal/debuglog", root, "internal/names", "internal/protocol", "internal/render", "internal/settings", "internal/shquote", "internal/tty", "internal/userfiles", "internal/version", "journal", "load", "sessions", "undo", "llm/...", "mcp", "permit", "profile/...", "rules", "tool/...", "trust", "web", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
@@ -121,12 +121,11 @@ var rooms = map[string][]string{
 	"sessions":                 {"agent", "internal/fault", "internal/shquote", "internal/userfiles", "journal"},
 	"undo":                     {"agent", "checkpoint", "env", "internal/fault", "internal/names", "internal/shquote", "internal/userfiles", "journal", "sessions"},
 	"internal/settings":        {"agent", "env", "env/sandbox", "internal/jsonlines", "internal/names", "internal/userfiles", "llm/providers", "permit", "profile/profiles"},
-	"internal/chat":            {"agent", "internal/dialog", "check", "checkpoint", root, "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "sessions", "undo", "permit", "sanitize", "tool"},
+	"internal/chat":            {"agent", "check", "checkpoint", root, "internal/names", "internal/protocol", "internal/render", "internal/tty", "journal", "llm/...", "sessions", "undo", "permit", "sanitize", "tool"},
 	"internal/debuglog":        {"agent", "env", "llm", "secret", "tool"},
-	"internal/dialog":          {"internal/render", "permit", "tool"},
 	"internal/protocol":        {root, "agent", "internal/fault", "internal/names", "internal/userfiles", "llm", "permit", "tool", "tool/coding"},
 	"internal/tty":             {"sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...", "golang.org/x/term"},
-	"internal/render":          {"sanitize", "agent", "llm", "mcp", "permit", "tool", "github.com/clipperhouse/displaywidth"},
+	"internal/render":          {"sanitize", "agent", "llm", "mcp", "permit", "tool", "github.com/clipperhouse/displaywidth", "github.com/yuin/goldmark/..."},
 	"cmd/attractor-env":        {"env/remote/serve", "internal/landlock", "golang.org/x/sys/..."},
 }
 

@@ -20,7 +20,7 @@ type group struct {
 // groups are the parts of the picture, from the top down. Small packages that anybody may import, and those for tests, are not in it.
 func groups() []group {
 	return []group{
-		{"hosts", []string{"command", "cmd/attractor", "internal/cli", "internal/chat", "internal/tty", "internal/render", "internal/dialog", "internal/protocol", "acp", "web"}},
+		{"hosts", []string{"command", "cmd/attractor", "internal/cli", "internal/chat", "internal/tty", "internal/render", "internal/protocol", "acp", "web"}},
 		{"wiring", []string{"", "internal/debuglog"}},
 		{"files of users", []string{"load", "internal/settings"}},
 		{"extensions", []string{"mcp", "ext", "ext/hooks", "lsp"}},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
@@ -37,7 +36,7 @@ type Options struct {
 	// Plain writes lines only: nothing is drawn again, and the terminal itself edits what is typed.
 	Plain bool
 	// Keep keeps rules that a person has allowed for later sessions.
-	Keep dialog.Keep
+	Keep render.Keep
 	// History is the file of what was typed. Empty keeps it in memory only.
 	History string
 	// Signals gets the signals that end the conversation. SIGINT counts as Ctrl-C.

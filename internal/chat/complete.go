@@ -3,9 +3,6 @@ package chat
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,9 +14,8 @@ import (
 
 // The limits of completion.
 const (
-	maxShown   = 8
-	maxFiles   = 10_000 // of a directory
-	promptTime = 2 * time.Second
+	maxShown     = 8
+	completeTime = 2 * time.Second
 )
 
 // complete completes the word in front of the cursor: the name of a command, or of a file after @.
@@ -88,74 +84,50 @@ func (p *program) completePrompt(word string) {
 		return
 	}
 	servers := p.current.setup.Servers
-	var found []string
-	p.background(func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, promptTime)
-		defer cancel()
+	p.completeLater(word, " ", func(ctx context.Context) (found []string) {
 		for _, prompt := range servers.Prompts(ctx) {
 			found = append(found, "/"+prompt.Name)
 		}
-		return nil
-	}, func(error) {
-		if now, first := p.editor.Word(); first && now == word && p.question == nil {
-			p.completeFrom(word, found, " ")
-			p.dirty = true
-		}
+		return found
 	})
 }
 
-// completeFile completes the name of a file after @. Another machine is asked for its files.
+// completeFile completes the name of a file after @, where the files of the session are.
 func (p *program) completeFile(word string) {
 	dir, base := path.Split(word[1:])
 	if !filepath.IsLocal(filepath.FromSlash(dir + ".")) {
 		p.completeFrom(word, nil, "")
 		return
 	}
-	if local := p.current.setup.Local; local != nil {
-		p.completeFrom(word, matching(dir, base, namesIn(filepath.Join(local.WorkDir(), filepath.FromSlash(dir)))), "")
-		return
-	}
 	machine := p.current.setup.Machine
-	var names []string
-	p.background(func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, promptTime)
-		defer cancel()
+	p.completeLater(word, "", func(ctx context.Context) []string {
+		var names []string
 		list, _ := machine.ReadDir(ctx, cmp.Or(dir, ".")) // nothing begins with the word if there is none
 		for _, info := range list {
-			names = append(names, shownName(info.Name, info.IsDir()))
+			name := info.Name
+			if info.IsDir() {
+				name += "/"
+			}
+			names = append(names, name)
 		}
-		return nil
-	}, func(error) {
-		if now, _ := p.editor.Word(); now == word && p.question == nil {
-			p.completeFrom(word, matching(dir, base, names), "")
-			p.dirty = true
-		}
+		return matching(dir, base, names)
 	})
 }
 
-// namesIn returns the names in a directory of this machine.
-func namesIn(dir string) (names []string) {
-	f, err := os.Open(dir)
-	if err != nil {
+// completeLater completes a word from what find returns, if it is still in front of the cursor then.
+func (p *program) completeLater(word, after string, find func(ctx context.Context) []string) {
+	var found []string
+	p.background(func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, completeTime)
+		defer cancel()
+		found = find(ctx)
 		return nil
-	}
-	defer f.Close() // it was only read
-	entries, err := f.ReadDir(maxFiles)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil
-	}
-	for _, e := range entries {
-		names = append(names, shownName(e.Name(), e.IsDir()))
-	}
-	return names
-}
-
-// shownName returns a name with a slash if it is that of a directory.
-func shownName(name string, isDir bool) string {
-	if isDir {
-		return name + "/"
-	}
-	return name
+	}, func(error) {
+		if now, _ := p.editor.Word(); now == word && p.question == nil {
+			p.completeFrom(word, found, after)
+			p.dirty = true
+		}
+	})
 }
 
 // matching returns the names in a directory that begin with base, after an @. Hidden ones are left out unless base asks for them.

@@ -54,7 +54,7 @@ func (f *rich) draw(above string, p *program) {
 	width := f.width - 1
 	var rows []string
 	if rest := p.rest(); rest != "" {
-		rows = append(rows, lastRows(rest, width, partialRows)...)
+		rows = append(rows, p.Style.Tail(rest, partialRows)...)
 	}
 	if p.task != nil && p.question == nil {
 		rows = append(rows, f.running(p))
@@ -78,17 +78,6 @@ func (p *program) rest() string {
 		return p.partial
 	}
 	return p.partial + p.current.view.Rest()
-}
-
-// lastRows returns the last rows of a text that is not finished.
-func lastRows(text string, width, most int) []string {
-	var e tty.Editor
-	if from := len(text) - width*most*4; from > 0 {
-		text = strings.ToValidUTF8(text[from:], "")
-	}
-	e.Insert(text)
-	rows, _, _ := e.Rows("", width, most)
-	return rows
 }
 
 // running returns the line that says what runs.

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // enterShown acts on a line that the person has sent: a command, or a message to the model. It returns false if the line has to stay in the input.
@@ -151,7 +152,7 @@ func (p *program) failedTurn(c *conversation, err error) {
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		p.note("Check the API key in the environment, or choose another model: /model")
 	case errors.Is(err, agent.ErrClosed):
-		p.note("The session has ended. /resume " + shortID(c.session.ID()) + " opens it again, /clear begins a new one.")
+		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) + " opens it again, /clear begins a new one.")
 	case errors.As(err, new(*llm.Error)):
 		p.note("What you write next goes on from here.")
 	}
@@ -275,14 +276,6 @@ func commandName(text string) (name string, ok bool) {
 		name = name[:i]
 	}
 	return name, ok && name != ""
-}
-
-// shortID returns the beginning of a UUID, which usually identifies a session.
-func shortID(id string) string {
-	if len(id) > 8 && strings.Count(id, "-") == 4 {
-		return id[:8]
-	}
-	return id
 }
 
 func oneLine(text string) string { return render.OneLine(text) }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
@@ -103,13 +102,6 @@ func (w worker) Interrupt() {
 	})
 }
 
-const (
-	// withdrawnFor is how long a person takes to see that a question is gone. What they type until then was meant for it.
-	withdrawnFor = 700 * time.Millisecond
-	// forgottenAfter is how long after a question was withdrawn nobody is about to answer it any more.
-	forgottenAfter = 5 * time.Second
-)
-
 // withdraw closes a question that needs no answer any more. What the person was typing as an answer to a question of the model stays.
 func (p *program) withdraw(q *question, why error) {
 	if p.question != q {
@@ -121,10 +113,10 @@ func (p *program) withdraw(q *question, why error) {
 		return
 	}
 	p.withdrawn, p.doubtful = time.Now(), true
-	if q.label == dialog.AnswerLabel && typed != "" && p.editor.Empty() {
+	if q.label == render.AnswerLabel && typed != "" && p.editor.Empty() {
 		p.editor.Set(typed)
 	}
 }
 
 // tooSoon reports whether what was typed at a time may have been meant for a question that had just been withdrawn.
-func (p *program) tooSoon(at time.Time) bool { return at.Sub(p.withdrawn) < withdrawnFor }
+func (p *program) tooSoon(at time.Time) bool { return at.Sub(p.withdrawn) < render.WithdrawnFor }

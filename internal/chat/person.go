@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -31,20 +31,20 @@ type reply struct {
 // errEnded means that the conversation is over.
 var errEnded = errors.New("the conversation has ended")
 
-// person implements [dialog.Editor] for other goroutines.
+// person implements [render.Editor] for other goroutines.
 type person struct{ *program }
 
 // approve asks about a tool call.
 func (p *program) approve(ctx context.Context, q permit.Question) (permit.Answer, error) {
-	return dialog.Approve(ctx, person{p}, p.Keep, q)
+	return render.Approve(ctx, person{p}, p.Keep, q)
 }
 
 // reply puts a question of the model to the person.
 func (p *program) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
-	return dialog.Reply(ctx, person{p}, q)
+	return render.Reply(ctx, person{p}, q)
 }
 
-// Take implements [dialog.Person].
+// Take implements [render.Person].
 func (p person) Take(ctx context.Context) (release func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -60,19 +60,19 @@ func (p person) Take(ctx context.Context) (release func(), err error) {
 	return func() { <-p.turn }, nil
 }
 
-// Say implements [dialog.Person].
+// Say implements [render.Person].
 func (p person) Say(text string) { p.post(func() { p.say(text) }) }
 
-// Discard implements [dialog.Person]: what was typed before a line is asked for is no answer to it.
+// Discard implements [render.Person]: what was typed before a line is asked for is no answer to it.
 func (p person) Discard() {}
 
-// ReadLine implements [dialog.Person].
+// ReadLine implements [render.Person].
 func (p person) ReadLine(ctx context.Context, label string) (string, error) {
 	answer, err := p.ask(ctx, &question{label: label}, "")
 	return strings.TrimSpace(answer.line), err
 }
 
-// Edit implements [dialog.Editor].
+// Edit implements [render.Editor].
 func (p person) Edit(ctx context.Context, label, text string) (changed string, ok bool, err error) {
 	answer, err := p.ask(ctx, &question{label: label, edits: true}, text)
 	return answer.line, err == nil && !answer.gone, err
@@ -107,8 +107,8 @@ func (p *program) openQuestion(ctx context.Context, q *question, text string) {
 		p.hint = "Enter runs it as changed, Esc goes back to the question"
 	}
 	q.asked = time.Now() // before the question is on the screen, where somebody may answer at once
-	if p.doubtful && q.asked.Sub(p.withdrawn) < forgottenAfter {
-		q.asked = q.asked.Add(withdrawnFor)
+	if p.doubtful && q.asked.Sub(p.withdrawn) < render.ForgottenAfter {
+		q.asked = q.asked.Add(render.WithdrawnFor)
 	}
 	p.doubtful = false
 	q.unread = p.front.discard()

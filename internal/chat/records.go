@@ -166,10 +166,4 @@ func purposeOf(kind string) string {
 func (s spending) plus(o spending) spending { return spending{s.usage.Add(o.usage), s.usd + o.usd} }
 
 // String returns the tokens and, if the prices are known, the money.
-func (s spending) String() string {
-	text := render.Tokens(s.usage)
-	if s.usd > 0 {
-		text += fmt.Sprintf(" · $%.4f", s.usd)
-	}
-	return text
-}
+func (s spending) String() string { return render.Spent(s.usage, s.usd) }

@@ -36,7 +36,7 @@ func withSession(t *testing.T) (*program, *conversation) {
 	p := &program{ctx: t.Context(), posts: make(chan func()), ended: make(chan struct{})}
 	p.history, _ = tty.OpenHistory("") // which reads no file
 	p.front = blank{p}
-	return p, &conversation{session: session, setup: &attractor.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive(nil)}
+	return p, &conversation{session: session, setup: &attractor.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive()}
 }
 
 // What a resumed session shows of its last answer has no secret, although the history has the answer as the model wrote it.

@@ -77,7 +77,7 @@ func (p *program) begin(ctx context.Context, c attractor.Config, style render.St
 	if err != nil {
 		return nil, err
 	}
-	made := &conversation{config: c, setup: setup, view: render.NewSession(style), live: render.NewLive(setup.Options.Client.Models)}
+	made := &conversation{config: c, setup: setup, view: render.NewSession(style), live: render.NewLive()}
 	setup.Options.Questions = &agent.Questions{Answer: reply}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
 	setup.OnMode = func(permit.Mode) { p.modeChanged() }
@@ -234,11 +234,11 @@ func (p *program) kill() {
 		_ = p.current.setup.KillNow() // nobody can be told
 	}
 	_ = p.front.close()
-	os.Exit(exitCode(p.signal))
+	os.Exit(ExitCode(p.signal))
 }
 
-// exitCode returns the exit code that shells expect after a signal.
-func exitCode(sig os.Signal) int {
+// ExitCode returns the exit code that shells expect after a signal.
+func ExitCode(sig os.Signal) int {
 	const afterSignal = 128
 	if s, ok := sig.(syscall.Signal); ok {
 		return afterSignal + int(s)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -82,7 +83,7 @@ func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 				typed <- tty.Piece{Data: []byte("y\r"), Time: time.Now()}
 				synctest.Wait()
 				if !c.counts {
-					time.Sleep(withdrawnFor)
+					time.Sleep(render.WithdrawnFor)
 					typed <- tty.Piece{Data: []byte("n\r"), Time: time.Now()}
 				}
 				if answer := <-second; (answer.Verdict == tool.Allow) != c.counts {

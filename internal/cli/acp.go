@@ -71,27 +71,16 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 	if err := f.check(); err != nil {
 		return err
 	}
-	config, err := f.config(given)
-	if err != nil {
-		return err
-	}
-	if config.Dir = dir; dir != "" && len(config.EnvCommand) == 0 {
-		return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of each session")
-	}
-	if err := t.program.configure(&config); err != nil {
-		return err
-	}
-	if err := config.Check(ctx); err != nil {
-		return hostError(err)
-	}
-	log, err := openDebug(f.debug, t)
+	config, log, err := f.open(ctx, t, given, func(c *attractor.Config) error {
+		if c.Dir = dir; dir != "" && len(c.EnvCommand) == 0 {
+			return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of each session")
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	defer closeDebug(log, t)
-	if log != nil {
-		config.Debug = log
-	}
 	if in, _ := bothTerminals(t); in != nil {
 		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
@@ -263,28 +263,12 @@ func plainHostError(err error) error {
 	return err
 }
 
-// maskedError is an error whose text has no secrets.
-type maskedError struct {
-	error
-	text string
-}
-
-// Error implements error.
-func (e *maskedError) Error() string { return e.text }
-
-// Unwrap returns the error as it was.
-func (e *maskedError) Unwrap() error { return e.error }
-
 // cleanError masks the secrets in an error of a prompt, which may have the output of a command or of a server.
 func cleanError(secrets *secret.Masker, err error) error {
-	if err == nil {
-		return nil
-	}
-	text := secrets.String(err.Error())
 	if refused := (*acp.Error)(nil); errors.As(err, &refused) {
-		return acp.Errorf(refused.Code, "%s", text)
+		return acp.Errorf(refused.Code, "%s", secrets.String(err.Error()))
 	}
-	return &maskedError{err, text}
+	return secrets.Error(err)
 }
 
 // listed limits the sessions on a page of a list.
@@ -331,15 +315,7 @@ func parseCursor(cursor string) (at int64, id string, err error) {
 
 // sameDir reports whether two names are those of one directory.
 func sameDir(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
+	return filepath.Clean(a) == filepath.Clean(b) || userfiles.SameFile(a, b)
 }
 
 // remove removes a session.

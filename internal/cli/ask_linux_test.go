@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -65,9 +65,9 @@ func TestL11_TypedBeforeTheQuestion(t *testing.T) {
 	p.write("y\ny\ny\ny")
 	p.expect("y\ny\ny\ny") // the terminal's echo
 	close(think)
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("\n") // ends the last of the lines that were typed too early, if the terminal still has it
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("n not this\n")
 	if screen, code := p.wait(); code != 0 || h.made() != "" {
 		t.Errorf("exit code %d, files %q, want none:\n%s", code, h.made(), screen)
@@ -102,7 +102,7 @@ func TestL3_Answers(t *testing.T) {
 			cmd.Env = append(cmd.Env, "NO_COLOR=1", "TERM=dumb")
 			p := startOnTerminal(t, cmd)
 			for _, line := range c.typed {
-				p.expect(dialog.AskLabel)
+				p.expect(render.AskLabel)
 				p.write(line)
 			}
 			screen, code := p.wait()
@@ -121,13 +121,13 @@ func TestL11_PastedLines(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a"), touch("b")), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a and b"))
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("see below:\ny\na\ny\n")
 	p.expect("Please type one of the letters")
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("y\ny\ny\n")
 	p.expect("echo > b")
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("n\n")
 	if screen, code := p.wait(); code != 0 || h.made() != "a" || strings.Count(screen, "The agent wants to run:") != 2 {
 		t.Errorf("exit code %d, files %q:\n%s", code, h.made(), screen)
@@ -139,7 +139,7 @@ func TestL11_TheTerminalGoesAway(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a"))
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("y") // without Enter
 	p.expect("y")
 	if err := p.ours.Close(); err != nil {
@@ -161,7 +161,7 @@ func TestL3_AllowedAndKept(t *testing.T) {
 	}{{"once", "y\n", 2}, {"always", "a\n", 1}, {"asked again, and kept", "p\n", 1}, {"kept", "n\n", 0}} {
 		p := startOnTerminal(t, askingRun(t, h, "make files"))
 		questions := 0
-		for p.next(dialog.AskLabel) != "" {
+		for p.next(render.AskLabel) != "" {
 			questions++
 			p.write(c.answer)
 		}
@@ -211,7 +211,7 @@ func TestL11_InterruptAtAQuestion(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a"))
-	p.expect(dialog.AskLabel)
+	p.expect(render.AskLabel)
 	p.write("\x03")
 	if screen, code := p.wait(); code != 130 || h.made() != "" {
 		t.Errorf("exit code %d, files %q:\n%s", code, h.made(), screen)
@@ -226,12 +226,12 @@ func TestL3_PipesAndATerminal(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("make a"), &stdout, &stderr
 	p := startOnTerminal(t, cmd)
-	if above := p.expect(dialog.AskLabel); !strings.Contains(above, "echo > a") {
+	if above := p.expect(render.AskLabel); !strings.Contains(above, "echo > a") {
 		t.Errorf("the terminal shows %q", above)
 	}
 	p.write("y\n")
 	screen, code := p.wait()
-	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(), dialog.AskLabel) {
+	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(), render.AskLabel) {
 		t.Errorf("exit code %d, files %q\n%s\n%s\n%s", code, h.made(), screen, &stdout, &stderr)
 	}
 }
@@ -247,7 +247,7 @@ func TestL11_LongCommandsAreShownWhole(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": script})), say("Done."))
 	h := newHome(t, url)
 	p := startOnTerminal(t, askingRun(t, h, "make a"))
-	above := p.expect(dialog.AskLabel)
+	above := p.expect(render.AskLabel)
 	p.write("n\n")
 	if _, code := p.wait(); code != 0 || h.made() != "" {
 		t.Errorf("exit code %d, files %q", code, h.made())
@@ -267,7 +267,7 @@ func TestL11_LongCommandsAreShownWhole(t *testing.T) {
 type labels chan struct{}
 
 func (l labels) Write(p []byte) (int, error) {
-	if bytes.HasSuffix(p, []byte(dialog.AskLabel)) {
+	if bytes.HasSuffix(p, []byte(render.AskLabel)) {
 		l <- struct{}{}
 	}
 	return len(p), nil

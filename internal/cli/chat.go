@@ -94,30 +94,14 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err := errors.Join(f.checkIDs(flags.Changed), f.startFlags.check(f.noJournal), f.sessionFlags.check(), f.viewFlag.check(f.noJournal)); err != nil {
 		return err
 	}
-	config, err := f.sessionFlags.config(flags.Changed)
-	if err != nil {
-		return err
-	}
-	if err := f.startFlags.config(&config); err != nil {
-		return err
-	}
-	if err := t.program.configure(&config); err != nil {
-		return err
-	}
-	images, err := f.pictures()
-	if err != nil {
-		return err
-	}
-	if err := config.Check(ctx); err != nil {
-		return hostError(err)
-	}
-	log, err := openDebug(f.debug, t)
+	config, log, err := f.open(ctx, t, flags.Changed, f.startFlags.config)
 	if err != nil {
 		return err
 	}
 	defer closeDebug(log, t)
-	if log != nil {
-		config.Debug = log
+	images, err := f.pictures()
+	if err != nil {
+		return err
 	}
 	config.Interactive = true
 	signals := make(chan os.Signal, 2)
@@ -141,7 +125,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n", sessions.ShortID(ended.Session), f.serverFlag(flags.Changed))
 	}
 	if ended.Signal != nil {
-		return &exitError{code: signalCode(ended.Signal), err: errors.New("stopped by a signal")}
+		return &exitError{code: chat.ExitCode(ended.Signal), err: errors.New("stopped by a signal")}
 	}
 	return nil
 }

@@ -12,11 +12,12 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// console is a [dialog.Person] on a terminal, who is asked one question at a time. A line answers a question only if the person typed it while the question
+// console is a [render.Person] on a terminal, who is asked one question at a time. A line answers a question only if the person typed it while the question
 // was on the screen.
 type console struct {
 	in   io.Reader
@@ -33,13 +34,6 @@ type console struct {
 	// still be their answer to it.
 	withdrawn, doubtful time.Time
 }
-
-const (
-	// withdrawnFor is how long a person takes to see that another question is asked. What they type until then was meant for the one before.
-	withdrawnFor = 700 * time.Millisecond
-	// forgottenAfter is how long after a question was withdrawn nobody is about to answer it any more.
-	forgottenAfter = 5 * time.Second
-)
 
 // typed holds a line that a person has typed.
 type typed struct {
@@ -97,6 +91,17 @@ func (c *console) Take(ctx context.Context) (release func(), err error) {
 	return func() { <-c.turn }, nil
 }
 
+// ask returns the line with which a person answers a question that is not about a tool call.
+func (c *console) ask(ctx context.Context, label string) (string, error) {
+	release, err := c.Take(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	c.Discard()
+	return c.ReadLine(ctx, label)
+}
+
 // Say shows a text.
 func (c *console) Say(text string) { fmt.Fprint(c.out, text) }
 
@@ -114,8 +119,8 @@ var errNobody = errors.New("nobody answered")
 // ReadLine writes a label and returns the next line, or an error when the context ends first. A line that may have been meant for a question
 // that was withdrawn before does not count.
 func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
-	if time.Since(c.withdrawn) < forgottenAfter {
-		c.doubtful = time.Now().Add(withdrawnFor)
+	if time.Since(c.withdrawn) < render.ForgottenAfter {
+		c.doubtful = time.Now().Add(render.WithdrawnFor)
 	}
 	c.withdrawn = time.Time{}
 	for {

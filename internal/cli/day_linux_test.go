@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/dialog"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -130,7 +130,7 @@ func TestL3_TenOrdinarySessions(t *testing.T) {
 			cmd.Env = append(cmd.Env, append(env, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "TERM=xterm-256color")...)
 			p := startOnTerminal(t, cmd)
 			questions, rules := 0, map[string]bool{}
-			for from := 0; p.next(dialog.AskLabel) != ""; from = p.seen {
+			for from := 0; p.next(render.AskLabel) != ""; from = p.seen {
 				p.mu.Lock()
 				about, allow := asked(p.screen[from:p.seen])
 				p.mu.Unlock()

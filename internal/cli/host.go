@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/journal"
@@ -47,6 +48,28 @@ func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config,
 	}
 	c.Store, err = sessionStore()
 	return c, err
+}
+
+// open returns the configuration that the flags choose and that more adds to, once it is checked, and the log of --debug, which the caller closes.
+func (f *sessionFlags) open(ctx context.Context, t terminal, given func(flag string) bool, more func(*attractor.Config) error) (attractor.Config, *debuglog.Log, error) {
+	config, err := f.config(given)
+	if err != nil {
+		return config, nil, err
+	}
+	if err := more(&config); err != nil {
+		return config, nil, err
+	}
+	if err := t.program.configure(&config); err != nil {
+		return config, nil, err
+	}
+	if err := config.Check(ctx); err != nil {
+		return config, nil, hostError(err)
+	}
+	log, err := openDebug(f.debug, t)
+	if log != nil {
+		config.Debug = log
+	}
+	return config, log, err
 }
 
 // serverFlag returns --base-url as it was given, with a space in front, or "". A session does not keep the URL, so the command that continues it

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -164,7 +162,7 @@ refused, and one that may read a file which such a rule denies, as in a session 
 	f.register(cmd)
 	limits.register(cmd.Flags())
 	boxed.register(cmd.Flags())
-	listVar(cmd.Flags(), &ruleFiles, "rules", "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 
@@ -196,27 +194,16 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 // runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
 func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall, allowed tool.Authorize, secrets *secret.Masker,
 	print func(terminal, *tool.Outcome) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := make(chan os.Signal, 1)
-	notifyOfEnd(signals)
-	defer signal.Stop(signals)
-	var stopped atomic.Int32
-	go func() {
-		select {
-		case sig := <-signals:
-			stopped.Store(int32(signalCode(sig)))
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, stop := untilSignal(ctx)
+	defer stop()
 	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed, masked.Tools(secrets, masked.Options{}))
 	if err := print(t, outcome); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	switch code := int(stopped.Load()); {
-	case code != 0:
-		return &exitError{code: code}
+	var stopped *exitError
+	switch {
+	case errors.As(context.Cause(ctx), &stopped):
+		return &exitError{code: stopped.code}
 	case outcome.IsError:
 		return &exitError{code: exitFailed}
 	}

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -99,14 +97,14 @@ func (w *throughLine) Write(text []byte) (int, error) {
 	return w.file.Write(text)
 }
 
-// start begins to draw the line. models knows prices.
-func (l *liveLine) start(models llm.Lookup) {
+// start begins to draw the line.
+func (l *liveLine) start() {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state = render.NewLive(models)
+	l.state = render.NewLive()
 	l.quit, l.done = make(chan struct{}), make(chan struct{})
 	go l.run(l.quit, l.done)
 }
@@ -235,7 +233,10 @@ func (l *liveLine) draw(above string) error {
 	var live []string
 	if l.state != nil {
 		if text := l.state.Line(l.style, time.Now(), l.frame); text != "" {
-			live = append(l.ending(), text)
+			if l.rest != "" {
+				live = l.style.Tail(l.rest, maxEnding)
+			}
+			live = append(live, text)
 		}
 	}
 	if len(live) == 0 && above == "" && !l.drawn {
@@ -245,24 +246,8 @@ func (l *liveLine) draw(above string) error {
 	return l.screen.Draw(above, live, max(len(live)-1, 0), 0)
 }
 
-// maxEnding limits the lines of an answer that are shown before they are finished, and maxEndingBytes what is looked at for them.
-const (
-	maxEnding      = 6
-	maxEndingBytes = 4 << 10
-)
-
-// ending returns the last lines of what is not finished.
-func (l *liveLine) ending() []string {
-	text := l.rest
-	if text == "" {
-		return nil
-	}
-	if cut := len(text) - maxEndingBytes; cut > 0 {
-		text = strings.ToValidUTF8(text[cut:], "")
-	}
-	lines := l.style.Wrap(text)
-	return lines[max(len(lines)-maxEnding, 0):]
-}
+// maxEnding limits the lines of an answer that are shown before they are finished.
+const maxEnding = 6
 
 // erase removes the line from the screen.
 func (l *liveLine) erase() {

@@ -46,7 +46,7 @@ func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 		}
 		drawn := func() int { return len(spinner.FindAllString(shown(), -1)) }
 		w := &throughLine{l, file}
-		l.start(nil)
+		l.start()
 		l.event(&agent.UserInput{EventHeader: agent.EventHeader{Time: time.Now()}})
 		time.Sleep(10*time.Second + liveTick/2)
 		if n := drawn(); n < 10 || n > 12 {

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 )
 
-// The exit codes. After a signal, signalCode returns it.
+// The exit codes. After a signal, [chat.ExitCode] returns it.
 const (
 	exitFailed = 1 // the session or the tool call failed
 	exitUsage  = 2 // the command line, or a file that it names, is wrong

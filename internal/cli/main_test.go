@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/await"
+	"github.com/attractor-go/attractor/internal/chat"
 	"github.com/attractor-go/attractor/internal/orphans"
 	"github.com/attractor-go/attractor/internal/parallel"
 	"github.com/attractor-go/attractor/internal/peer"
@@ -392,7 +393,7 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != signalCode(syscall.SIGTERM) {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != chat.ExitCode(syscall.SIGTERM) {
 		t.Errorf("ended with %v, want exit code 143", err)
 	}
 	if left := running(t, sleep); len(left) > 0 {

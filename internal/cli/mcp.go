@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -61,7 +59,7 @@ type mcpFlags struct {
 func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "use the servers of the project of this `directory`")
-	listVar(flags, &f.files, "mcp", "also use the servers in this `file`; can be repeated")
+	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
 	cmd.ValidArgsFunction = f.completeServers
 	fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
@@ -91,18 +89,8 @@ func (f *mcpFlags) config() (c attractor.Config, err error) {
 
 // with opens the servers, or the only one with a name, and calls use when all of them have started or failed. A signal ends that.
 func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(context.Context, *attractor.ServerSetup) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	signals := make(chan os.Signal, 1)
-	notifyOfEnd(signals)
-	defer signal.Stop(signals)
-	go func() {
-		select {
-		case sig := <-signals:
-			cancel(&exitError{code: signalCode(sig), err: errors.New("stopped by a signal")})
-		case <-ctx.Done():
-		}
-	}()
+	ctx, stop := untilSignal(ctx)
+	defer stop()
 	config, err := f.config()
 	if err != nil {
 		return err
@@ -356,7 +344,7 @@ refused. Nobody answers questions of the server.`,
 		},
 	}
 	f.register(cmd, "print a JSON object with the text and the structured content of the result")
-	listVar(cmd.Flags(), &ruleFiles, "rules", "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 

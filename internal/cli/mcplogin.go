@@ -94,13 +94,7 @@ func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens
 	if c := openConsole(t); c != nil {
 		defer c.Close() // it was only read
 		o.Paste = func(ctx context.Context) (string, error) {
-			release, err := c.Take(ctx)
-			if err != nil {
-				return "", err
-			}
-			defer release()
-			c.Discard()
-			return c.ReadLine(ctx, "Waiting for the browser. If it runs on another machine, paste the URL at which it ended: ")
+			return c.ask(ctx, "Waiting for the browser. If it runs on another machine, paste the URL at which it ended: ")
 		}
 	}
 	if err := mcp.LogIn(ctx, s, o); err != nil {

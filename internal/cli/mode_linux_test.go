@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/permit"
@@ -31,7 +31,7 @@ func TestN8_ModesOfRun(t *testing.T) {
 			h := newHome(t, url)
 			p := startOnTerminal(t, askingRun(t, h, "--mode", "plan", "make a"))
 			for _, line := range c.typed {
-				p.expect(dialog.AskLabel)
+				p.expect(render.AskLabel)
 				p.write(line)
 			}
 			screen, code := p.wait()

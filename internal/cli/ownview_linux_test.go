@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/render"
 )
 
 // steered is the page of a session that a command of a test has, over HTTP.
@@ -487,7 +489,7 @@ func TestN5_ChatAndPage(t *testing.T) {
 		select {
 		case request = <-asked:
 			sent = true
-		case <-time.After(withdrawnFor):
+		case <-time.After(render.WithdrawnFor):
 		}
 	}
 	if got := lastUser(request); !strings.Contains(got, "half a message") {

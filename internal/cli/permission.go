@@ -7,7 +7,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -63,12 +63,12 @@ func (p *permission) questions() *agent.Questions {
 
 // approve asks a person about a tool call.
 func (c *console) approve(ctx context.Context, q permit.Question) (permit.Answer, error) {
-	return dialog.Approve(ctx, c, keepRules, q)
+	return render.Approve(ctx, c, keepRules, q)
 }
 
 // reply puts a question of the model to a person.
 func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
-	return dialog.Reply(ctx, c, q)
+	return render.Reply(ctx, c, q)
 }
 
 // keepRules keeps rules for later sessions of the user.

@@ -5,7 +5,6 @@ package cli
 import (
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/refdocs"
-	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -59,41 +57,6 @@ func TestQ4_ExitCodes(t *testing.T) {
 	look(Command())
 	if found < 10 {
 		t.Errorf("only %d exit codes in the helps", found)
-	}
-}
-
-// docs/reference/environment.md has each variable that the code names, and no other one. Those of settings are in docs/configuration.md.
-func TestQ4_Environment(t *testing.T) {
-	src, err := refdocs.Load("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile("../../docs/reference/environment.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []string
-	for row := range strings.Lines(string(data)) {
-		if cells := strings.Split(row, "|"); len(cells) > 2 {
-			for _, m := range regexp.MustCompile("`([A-Z][A-Z0-9_]+)`").FindAllStringSubmatch(cells[1], -1) {
-				documented = append(documented, m[1])
-			}
-		}
-	}
-	var chosen []string
-	for _, s := range settings.All() {
-		chosen = append(chosen, s.Variable())
-	}
-	variables := src.Variables()
-	for _, name := range variables {
-		if !slices.Contains(documented, name) && !slices.Contains(chosen, name) {
-			t.Errorf("environment.md does not describe %s", name)
-		}
-	}
-	for _, name := range documented {
-		if !slices.Contains(variables, name) {
-			t.Errorf("environment.md describes %s, which the code does not name", name)
-		}
 	}
 }
 

@@ -83,7 +83,7 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVar(&f.dir, "dir", ".", "decide as in this `directory`")
-	listVar(cmd.Flags(), &f.files, "rules", "also use the rules in this `file`; can be repeated")
+	cmd.Flags().StringArrayVar(&f.files, "rules", nil, "also use the rules in this `file`; can be repeated")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a line of JSON")
 	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "decide as if the project were trusted")
 	fromSettings(cmd, "rules")
@@ -190,9 +190,7 @@ func (c *checker) decide(ctx context.Context, q rules.Query) (tool.Verdict, erro
 	}
 	d := c.set.Decide(ctx, c.env, req)
 	if c.json {
-		enc := json.NewEncoder(inForm(c.out, sanitize.JSON))
-		enc.SetEscapeHTML(false)
-		return d.Verdict, enc.Encode(struct {
+		return d.Verdict, writeLine(inForm(c.out, sanitize.JSON), struct {
 			Decision string `json:"decision"`
 			Rule     string `json:"rule"`
 			Reason   string `json:"reason"`

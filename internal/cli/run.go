@@ -142,33 +142,6 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 		"which is the default, but with --view and without a terminal it is "+unwatchedTimeout.String())
 }
 
-// choose returns the configuration that the flags choose, and the images of the prompt.
-func (f *runFlags) choose(ctx context.Context, program Program, prompt string, given func(flag string) bool) (config attractor.Config, images []llm.Part, err error) {
-	if err := f.check(); err != nil {
-		return config, nil, err
-	}
-	if config, err = f.sessionFlags.config(given); err != nil {
-		return config, nil, err
-	}
-	if err := f.startFlags.config(&config); err != nil {
-		return config, nil, err
-	}
-	if f.mcpWait > 0 && (!f.view || given("mcp-wait")) {
-		config.MCPWait = f.mcpWait
-	}
-	if err := program.configure(&config); err != nil {
-		return config, nil, err
-	}
-	if err := config.Check(ctx); err != nil {
-		return config, nil, hostError(err)
-	}
-	if prompt == "" && len(f.images) > 0 {
-		return config, nil, fail(exitUsage, "--image needs a prompt to go with")
-	}
-	images, err = f.pictures()
-	return config, images, err
-}
-
 // unwatchedTimeout is the answer timeout of a page that may not be open.
 const unwatchedTimeout = 10 * time.Minute
 
@@ -196,17 +169,25 @@ func (f *runFlags) client(ctx context.Context, perm *permission, config *attract
 
 // run runs a session on the prompt.
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
-	config, images, err := f.choose(ctx, t.program, prompt, given)
-	if err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
-	log, err := openDebug(f.debug, t)
+	config, log, err := f.open(ctx, t, given, func(c *attractor.Config) error {
+		if f.mcpWait > 0 && (!f.view || given("mcp-wait")) {
+			c.MCPWait = f.mcpWait
+		}
+		return f.startFlags.config(c)
+	})
 	if err != nil {
 		return err
 	}
 	defer closeDebug(log, t)
-	if log != nil {
-		config.Debug = log
+	if prompt == "" && len(f.images) > 0 {
+		return fail(exitUsage, "--image needs a prompt to go with")
+	}
+	images, err := f.pictures()
+	if err != nil {
+		return err
 	}
 	t, live := withLiveLine(t, !f.json, os.Getenv)
 	perm, err := f.permission(t, &config, f.input == inputJSON, f.view)
@@ -286,7 +267,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 			fmt.Fprintln(r.err, "This session in a browser: "+url)
 		}
 	}
-	r.live.start(r.Options.Client.Models)
+	r.live.start()
 	defer r.live.stop()
 	session, err := r.Start(ctx)
 	if err != nil {

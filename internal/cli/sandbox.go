@@ -18,8 +18,8 @@ type sandboxFlags struct {
 func (f *sandboxFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.level, "sandbox", string(sandbox.Off), "confine commands to this `level`: "+strings.Join(sandbox.Levels(), ", "))
 	flags.BoolVar(&f.Network, "network", false, "let commands in the sandbox use the network")
-	listVar(flags, &f.AllowHosts, "allow-host", "let commands in the sandbox reach this `host` by HTTP and HTTPS, such as example.com, *.example.com or example.com:8443; can be repeated")
-	listVar(flags, &f.AllowSockets, "allow-socket", "let commands in the sandbox connect to the Unix socket with this `path`; can be repeated")
+	flags.StringArrayVar(&f.AllowHosts, "allow-host", nil, "let commands in the sandbox reach this `host` by HTTP and HTTPS, such as example.com, *.example.com or example.com:8443; can be repeated")
+	flags.StringArrayVar(&f.AllowSockets, "allow-socket", nil, "let commands in the sandbox connect to the Unix socket with this `path`; can be repeated")
 }
 
 // options returns the options of the sandbox.

@@ -184,7 +184,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	row("parent", h.Parent)
 	row("fork of", h.ForkOf)
 	row("checks", checksWord(state))
-	row("usage", spent(state.Usage, state.Cost))
+	row("usage", render.Spent(state.Usage, state.Cost))
 	for _, c := range state.Children {
 		row("subagent "+c.ID, fmt.Sprintf("%s · %s · session %s", c.Status, render.Shorten(c.Task, 60), c.Session))
 	}
@@ -230,14 +230,6 @@ func stateWord(s *agent.State, writer string) string {
 		return "no input yet"
 	}
 	return "idle; last input: " + string(s.Last.Reason)
-}
-
-func spent(u llm.Usage, cost float64) string {
-	text := render.Tokens(u)
-	if cost > 0 {
-		text += fmt.Sprintf(" · $%.4f", cost)
-	}
-	return text
 }
 
 // describeTurn returns the parts of a turn as one text.
@@ -286,7 +278,7 @@ func exportSession(ctx context.Context, t terminal, r journal.Reader) error {
 	}
 	var b strings.Builder
 	h := state.Header
-	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, state.Dir(), state.Model, state.Provider, spent(state.Usage, state.Cost))
+	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, state.Dir(), state.Model, state.Provider, render.Spent(state.Usage, state.Cost))
 	for _, turn := range state.Turns {
 		fmt.Fprintf(&b, "\n## %d · %s\n\n", turn.Number, turn.Kind)
 		for _, part := range turn.Message.Parts {

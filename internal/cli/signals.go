@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/chat"
 )
 
 // notifyOfEnd relays the signals that end a session, which come from terminals and service managers. SIGHUP stays ignored if it was
@@ -25,13 +28,22 @@ func notifyOfEnd(signals chan<- os.Signal) {
 	}
 }
 
-// signalCode returns the exit code that shells expect after a signal.
-func signalCode(sig os.Signal) int {
-	const afterSignal = 128
-	if s, ok := sig.(syscall.Signal); ok {
-		return afterSignal + int(s)
+// untilSignal returns a context that a signal which ends sessions cancels, with the exit code as its cause. The caller calls stop.
+func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	notifyOfEnd(signals)
+	go func() {
+		select {
+		case sig := <-signals:
+			cancel(&exitError{code: chat.ExitCode(sig), err: errors.New("stopped by a signal")})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
 	}
-	return exitFailed
 }
 
 // stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what runs and exits at a second one. It never
@@ -75,10 +87,10 @@ func (e *stopper) handle(sig os.Signal) {
 	defer e.mu.Unlock()
 	switch {
 	case e.code == 0:
-		e.code = signalCode(sig)
+		e.code = chat.ExitCode(sig)
 		e.saying.Go(func() { fmt.Fprintln(e.out, "\nattractor: stopping; a second signal stops at once") })
 		e.end()
-	case sig == syscall.SIGHUP && e.code == signalCode(sig):
+	case sig == syscall.SIGHUP && e.code == chat.ExitCode(sig):
 		// A terminal that goes away sends it to the leader of its session and to the process group in front.
 	default:
 		if e.kill != nil {
@@ -126,7 +138,7 @@ func (e *stopper) stop() int {
 		}
 		close(e.quit)
 		<-e.done
-		if e.code == signalCode(syscall.SIGHUP) {
+		if e.code == chat.ExitCode(syscall.SIGHUP) {
 			signal.Ignore(syscall.SIGHUP) // the one that a terminal sends beside the first
 		}
 		signal.Stop(e.signals)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/dialog"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -50,10 +50,10 @@ func runOnTerminal(t *testing.T, cmd *exec.Cmd) (screen string, code int) {
 	t.Helper()
 	p := startOnTerminal(t, cmd)
 	for {
-		switch p.next(dialog.AskLabel, dialog.AnswerLabel) {
-		case dialog.AskLabel:
+		switch p.next(render.AskLabel, render.AnswerLabel) {
+		case render.AskLabel:
 			p.write("y\n")
-		case dialog.AnswerLabel:
+		case render.AnswerLabel:
 			p.write("1\n")
 		default:
 			return p.wait()

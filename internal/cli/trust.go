@@ -208,19 +208,13 @@ func askTrust(ctx context.Context, t terminal, store *trust.Store, p *load.Proje
 		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass --trust-project to attractor run")
 	}
 	defer c.Close() // nothing of what was written waits
-	release, err := c.Take(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if p.Empty() {
 		fmt.Fprintln(c.out, "\nIf you trust it, your MCP servers without a cwd start in its directory, until it has such a file.")
 	} else {
 		fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
 	}
 	for range 3 {
-		c.Discard()
-		line, err := c.ReadLine(ctx, trustLabel)
+		line, err := c.ask(ctx, trustLabel)
 		switch strings.ToLower(line) {
 		case "y", "yes":
 			if err := store.Grant(p.Snapshot); err != nil {

@@ -224,13 +224,7 @@ func confirmed(ctx context.Context, t terminal, question string) (bool, error) {
 		return false, fail(exitUsage, "there is no terminal to ask on; pass --yes to go on without a question, or --dry-run to only see what would be done")
 	}
 	defer c.Close() // nothing is written to it
-	release, err := c.Take(ctx)
-	if err != nil {
-		return false, fail(exitFailed, "%w", err)
-	}
-	defer release()
-	c.Discard()
-	line, err := c.ReadLine(ctx, question)
+	line, err := c.ask(ctx, question)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errNobody) {
 		return false, fail(exitFailed, "%w", err)
 	}

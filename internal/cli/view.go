@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -76,14 +76,14 @@ func (v *view) show(ev agent.Event) {
 		warn(v.warnings, w.Text)
 	}
 	if v.failure() == nil {
-		v.fail(writeEvent(v.events, ev))
+		v.fail(writeLine(v.events, ev))
 	}
 }
 
 // showOwn shows an event of the host to a program. A person is asked instead.
 func (v *view) showOwn(ev attractor.Event) {
 	if v.events != nil && v.failure() == nil {
-		v.fail(pieces.Encode(v.events, ev))
+		v.fail(writeLine(v.events, ev))
 	}
 }
 
@@ -108,22 +108,11 @@ func (v *view) fail(err error) {
 	}
 }
 
-// writeEvent writes an event as a line of JSON.
-func writeEvent(w io.Writer, ev agent.Event) error {
-	// These events can have the text of a whole answer. Encode changes the value for a moment, while others may read the event, so it
-	// gets a copy.
-	switch e := ev.(type) {
-	case *agent.AssistantTextEnd:
-		c := *e
-		return pieces.Encode(w, &c, &c.Text)
-	case *agent.AssistantTextDelta:
-		c := *e
-		return pieces.Encode(w, &c, &c.Text)
-	case *agent.ThinkingDelta:
-		c := *e
-		return pieces.Encode(w, &c, &c.Text)
-	}
-	return pieces.Encode(w, ev)
+// writeLine writes a value as a line of JSON.
+func writeLine(w io.Writer, value any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(value)
 }
 
 // keepClear makes the view write around the line on which a person types.

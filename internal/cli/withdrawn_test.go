@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -50,7 +51,7 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 					if c.counts {
 						return
 					}
-					time.Sleep(withdrawnFor)
+					time.Sleep(render.WithdrawnFor)
 					if _, err := io.WriteString(keyboard, "n\n"); err != nil {
 						t.Error(err)
 					}

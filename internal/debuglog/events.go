@@ -23,65 +23,54 @@ type event struct {
 func (t *transport) streamed(data []byte, reads []arrival, ended bool) []event {
 	events := make([]event, 0, 16)
 	trees := make([]any, 0, 16) // of the data of each event, nil if they are no JSON
-	for offset := 0; offset < len(data); {
-		text, next := cutEvent(data[offset:])
-		for len(reads) > 1 && reads[0].bytes < offset+next {
+	var payload, other []string
+	var e event
+	offset := 0
+	for line := range bytes.Lines(append(data[:len(data):len(data)], "\n\n"...)) { // which end the last event
+		offset += len(line)
+		name, value, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case name == "data":
+			payload = append(payload, value)
+			continue
+		case name == "event":
+			e.Event = shortText(t.masker.String(value), maxHeader)
+			continue
+		case name+value != "":
+			other = append(other, strings.TrimRight(string(line), "\r\n"))
+			continue
+		case e.Event == "" && payload == nil && other == nil:
+			continue
+		}
+		for len(reads) > 1 && reads[0].bytes < offset {
 			reads = reads[1:]
 		}
-		offset += next
-		if e, payload := t.parse(text); e.Event+e.Other != "" || payload != "" {
-			if len(reads) > 0 {
-				e.MS = millis(reads[0].after)
-			}
-			tree := decode(payload)
-			switch {
-			case tree != nil:
-				e.Data = shorten(t.masker.JSON(json.RawMessage(payload)))
-			case payload != "" && !ended && offset == len(data):
-				e.Data = shortText(t.masker.Stream().Next(payload), maxText)
-			case payload != "":
-				e.Data = shortText(t.masker.String(payload), maxText)
-			}
-			events, trees = append(events, e), append(trees, tree)
+		if len(reads) > 0 {
+			e.MS = millis(reads[0].after)
 		}
+		e.Other = shortText(t.masker.String(strings.Join(other, "\n")), maxText)
+		var tree any
+		e.Data, tree = t.payload(strings.Join(payload, "\n"), ended || offset < len(data))
+		events, trees = append(events, e), append(trees, tree)
+		e, payload, other = event{}, nil, nil
 	}
 	t.maskPieces(events, trees, ended)
 	return events
 }
 
-// cutEvent returns the text of the first event and its length with the empty line after it.
-func cutEvent(data []byte) (text []byte, length int) {
-	for at := 0; at < len(data); {
-		end := bytes.IndexByte(data[at:], '\n')
-		if end < 0 {
-			break
-		}
-		if line := data[at : at+end]; len(bytes.TrimRight(line, "\r")) == 0 {
-			return data[:at], at + end + 1
-		}
-		at += end + 1
+// payload returns the data of an event without secrets, and as a tree if they are JSON.
+func (t *transport) payload(text string, whole bool) (data, tree any) {
+	tree = decode(text)
+	switch {
+	case text == "":
+		return nil, nil
+	case tree != nil:
+		return t.json([]byte(text)), tree
+	case !whole:
+		return shortText(t.masker.Stream().Next(text), maxText), nil
 	}
-	return data, len(data)
-}
-
-// parse returns the parts of an event, without secrets, and its data.
-func (t *transport) parse(text []byte) (e event, payload string) {
-	var data, other []string
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\r\n")
-		name, value, _ := strings.Cut(line, ":")
-		value = strings.TrimPrefix(value, " ")
-		switch name {
-		case "data":
-			data = append(data, value)
-		case "event":
-			e.Event = shortText(t.masker.String(value), maxHeader)
-		default:
-			other = append(other, line)
-		}
-	}
-	e.Other = shortText(t.masker.String(strings.Join(other, "\n")), maxText)
-	return e, strings.Join(data, "\n")
+	return shortText(t.masker.String(text), maxText), nil
 }
 
 // decode returns a JSON value as a tree of maps, slices and strings, nil if the text is no JSON.
@@ -126,7 +115,7 @@ func (t *transport) maskPieces(events []event, trees []any, ended bool) {
 		if err != nil { // cannot happen: it was JSON
 			data = []byte("null")
 		}
-		events[i].Data = shorten(t.masker.JSON(data))
+		events[i].Data = t.json(data)
 	}
 }
 

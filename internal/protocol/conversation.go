@@ -112,7 +112,7 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 	c.session = session
 	close(c.started)
 	if prompt != "" {
-		if _, err := c.give(ctx, &input{Type: TypeUser, Text: prompt, parts: parts, plain: c.PlainPrompt}); err != nil {
+		if _, err := c.give(ctx, &input{Type: TypeUser, fields: fields{Text: prompt}, parts: parts, plain: c.PlainPrompt}); err != nil {
 			c.finish(true)
 			return nil, err
 		}

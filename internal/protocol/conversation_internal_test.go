@@ -45,7 +45,7 @@ func TestN2_LateLinesAreRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range maxLines {
-		c.enqueue(ctx, &input{Type: TypeUser, Text: "late"})
+		c.enqueue(ctx, &input{Type: TypeUser, fields: fields{Text: "late"}})
 	}
 	if n := len(c.lane); n > 0 {
 		t.Errorf("%d of %d lines wait for somebody who takes them", n, maxLines)

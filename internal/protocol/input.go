@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -62,18 +63,23 @@ type input struct {
 	Type   Type
 	ID     json.RawMessage // of the client, a string or a number
 
-	Text   string
-	Images []image
-	parts  []llm.Part // those of a prompt that is no line
-	Key    string
+	parts []llm.Part // those of a prompt that is no line
+	fields
+}
 
-	Ask      string
-	Decision string
-	Remember string
-	Args     json.RawMessage
-	Reason   string
-	Content  json.RawMessage
-	Action   string
+// fields holds the members of a line, besides type and id.
+type fields struct {
+	Text   string  `json:"text"`
+	Images []image `json:"images"`
+	Key    string  `json:"key"`
+
+	Ask      string          `json:"ask"`
+	Decision string          `json:"decision"`
+	Remember string          `json:"remember"`
+	Args     json.RawMessage `json:"args"`
+	Reason   string          `json:"reason"`
+	Content  json.RawMessage `json:"content"`
+	Action   string          `json:"action"`
 
 	settings
 }
@@ -87,11 +93,16 @@ type image struct {
 
 // settings are the members of set. Mode is one of approve, too.
 type settings struct {
-	Provider, Model, Effort, Mode  *string
-	MaxRounds, MaxTurns, MaxTokens *int
-	MaxUSD                         *float64
-	AnswerTimeout                  *string
-	limit                          time.Duration // AnswerTimeout
+	Provider      *string       `json:"provider"`
+	Model         *string       `json:"model"`
+	Effort        *string       `json:"effort"`
+	Mode          *string       `json:"mode"`
+	MaxRounds     *int          `json:"max_rounds"`
+	MaxTurns      *int          `json:"max_turns"`
+	MaxTokens     *int          `json:"budget_tokens"`
+	MaxUSD        *float64      `json:"budget_usd"`
+	AnswerTimeout *string       `json:"answer_timeout"`
+	limit         time.Duration // AnswerTimeout
 }
 
 // maxID limits a client's id, in bytes.
@@ -116,8 +127,8 @@ func decode(line []byte) (in *input, err error) {
 			return in, fmt.Errorf("id must be a string or a number of at most %d bytes", maxID)
 		}
 	}
-	if err := set(&in.Type, members["type"], "type"); err != nil {
-		return in, err
+	if text := members["type"]; text != nil && json.Unmarshal(text, &in.Type) != nil {
+		return in, errors.New("type must be a string")
 	}
 	if !slices.Contains(Types(), in.Type) {
 		t := in.Type
@@ -127,16 +138,21 @@ func decode(line []byte) (in *input, err error) {
 		}
 		return in, fmt.Errorf("there is no type %q; the types are %s", shortened(string(t)), list(Types()))
 	}
-	known := Members(in.Type)
+	known := append([]string{"type", "id"}, Members(in.Type)...)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if name == "id" || name == "type" {
-			continue
-		}
 		if !slices.Contains(known, name) {
-			return in, fmt.Errorf("%s has no member %q; its members are %s", in.Type, shortened(name), list(append([]string{"type", "id"}, known...)))
+			return in, fmt.Errorf("%s has no member %q; its members are %s", in.Type, shortened(name), list(known))
 		}
-		if err := set(in.field(name), members[name], string(in.Type)+": "+name); err != nil {
-			return in, err
+	}
+	if err := json.Unmarshal(line, &in.fields); err != nil {
+		return in, wrongMember(in.Type, err)
+	}
+	for name, object := range map[string]*json.RawMessage{"args": &in.Args, "content": &in.Content} {
+		if string(*object) == "null" {
+			*object = nil
+		}
+		if *object != nil && (*object)[0] != '{' {
+			return in, fmt.Errorf("%s: %s must be an object", in.Type, name)
 		}
 	}
 	return in, in.check()
@@ -150,84 +166,22 @@ func notAnObject(line []byte, err error) error {
 	return fmt.Errorf(`the line is not JSON (%w); send one object a line, such as {"type":"user","text":"..."}`, err)
 }
 
-// field returns where a member is stored.
-func (in *input) field(name string) any {
-	switch name {
-	case "text":
-		return &in.Text
-	case "images":
-		return &in.Images
-	case "key":
-		return &in.Key
-	case "ask":
-		return &in.Ask
-	case "decision":
-		return &in.Decision
-	case "remember":
-		return &in.Remember
-	case "args":
-		return &in.Args
-	case "reason":
-		return &in.Reason
-	case "content":
-		return &in.Content
-	case "action":
-		return &in.Action
-	case "provider":
-		return &in.Provider
-	case "model":
-		return &in.Model
-	case "effort":
-		return &in.Effort
-	case "mode":
-		return &in.Mode
-	case "max_rounds":
-		return &in.MaxRounds
-	case "max_turns":
-		return &in.MaxTurns
-	case "budget_tokens":
-		return &in.MaxTokens
-	case "budget_usd":
-		return &in.MaxUSD
-	case "answer_timeout":
-		return &in.AnswerTimeout
-	}
-	return nil
-}
-
-// set decodes a member, named name in errors. Null and a member that is not there change nothing.
-func set(field any, value json.RawMessage, name string) error {
-	if value == nil || string(value) == "null" {
-		return nil
-	}
-	err := json.Unmarshal(value, field)
+// wrongMember returns the error for a member of another type.
+func wrongMember(t Type, err error) error {
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
-		name += "." + wrong.Field
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	switch field.(type) {
-	case *json.RawMessage:
-		if value[0] != '{' {
-			return fmt.Errorf("%s must be an object", name)
-		}
-	case *string, **string, *Type:
-		if err != nil {
-			return fmt.Errorf("%s must be a string", name)
-		}
-	case **int:
-		if err != nil {
-			return fmt.Errorf("%s must be a whole number", name)
-		}
-	case **float64:
-		if err != nil {
-			return fmt.Errorf("%s must be a number", name)
-		}
-	case *[]image:
-		if err != nil {
-			return fmt.Errorf("%s must be a list of objects, each with media_type and data, or with path", name)
-		}
+	want := "a string"
+	switch wrong.Type.Kind() {
+	case reflect.Int:
+		want = "a whole number"
+	case reflect.Float64:
+		want = "a number"
+	case reflect.Slice, reflect.Struct:
+		want = "a list of objects, each with media_type and data, or with path"
 	}
-	return err
+	return fmt.Errorf("%s: %s must be %s", t, strings.TrimPrefix(wrong.Field, "settings."), want)
 }
 
 // check returns an error for members that lack or contradict each other.

@@ -1,3 +1,3 @@
-// Package refdocs writes the pages in docs/reference from the code, for tests that keep them equal to it. The tests of internal/cli and of
-// fleet/internal/command write the pages about their commands, and those of this package all others.
+// Package refdocs writes the pages in docs/reference about commands, for the tests of internal/cli and of fleet/internal/command, which keep
+// them equal to the code. Its own tests read the code of the repository and write all other pages.
 package refdocs

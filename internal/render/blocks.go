@@ -3,277 +3,218 @@ package render
 import (
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
-// indentOf returns the columns of white space at the beginning of a line.
-func indentOf(line string) int {
-	n := 0
-	for i := range len(line) {
-		switch line[i] {
-		case ' ':
-			n++
-		case '\t':
-			n += 4 - n%4
-		default:
-			return n
-		}
+// markdownParser parses CommonMark with GitHub's tables, tasks and ~~, and without references.
+var markdownParser = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(),
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(twoTildes{extension.NewStrikethroughParser()}, 500))...),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)
+})
+
+// twoTildes strikes out what stands between ~~. A single ~ is one.
+type twoTildes struct{ parser.InlineParser }
+
+// Parse implements [parser.InlineParser].
+func (t twoTildes) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	if line, _ := block.PeekLine(); len(line) < 2 || line[1] != '~' {
+		return nil
 	}
-	return n
+	return t.InlineParser.Parse(parent, block, pc)
 }
 
-// dropIndent returns a line without so many columns of white space, of which it may have fewer.
-func dropIndent(line string, columns int) string {
-	n := 0
-	for i := range len(line) {
-		if n >= columns || line[i] != ' ' && line[i] != '\t' {
-			return strings.Repeat(" ", n-min(n, columns)) + line[i:]
-		}
-		if line[i] == ' ' {
-			n++
-		} else {
-			n += 4 - n%4
-		}
-	}
-	return strings.Repeat(" ", max(n-columns, 0))
+// container holds an open quote or list item.
+type container struct {
+	quote  bool
+	marker string // of an item, until it is shown
+	width  int    // of the marker
 }
 
-// cutQuote returns a line of a quote without its mark.
-func cutQuote(line string) (rest string, ok bool) {
-	if indentOf(line) > 3 {
-		return line, false
-	}
-	rest, ok = strings.CutPrefix(strings.TrimLeft(line, " "), ">")
-	if !ok {
-		return line, false
-	}
-	return strings.TrimPrefix(rest, " "), true
-}
-
-// cutMarker returns the list item that a line begins, and what follows its marker.
-func cutMarker(line string) (item container, rest string, ok bool) {
-	indent := indentOf(line)
-	line = strings.TrimLeft(line, " \t")
-	if isRule(line) {
-		return item, "", false
-	}
-	n := 0
-	for n < len(line) && n < 9 && line[n] >= '0' && line[n] <= '9' {
-		n++
-	}
-	if n > 0 {
-		item.ordered = true
-		item.number, _ = strconv.Atoi(line[:n]) // it has at most nine digits
-	}
-	if n == len(line) || item.ordered && line[n] != '.' && line[n] != ')' || !item.ordered && strings.IndexByte("-+*", line[n]) < 0 {
-		return item, "", false
-	}
-	rest = line[n+1:]
-	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
-		return item, "", false
-	}
-	space := indentOf(rest)
-	if space > 4 || strings.TrimSpace(rest) == "" {
-		space = 1
-	}
-	item.indent = indent + n + 1 + space
-	return item, dropIndent(rest, space), true
-}
-
-// isRule reports whether a line is a thematic break.
-func isRule(line string) bool {
-	line = strings.TrimSpace(line)
-	if line == "" || strings.IndexByte("-*_", line[0]) < 0 {
-		return false
-	}
-	n := 0
-	for i := range len(line) {
-		switch line[i] {
-		case line[0]:
-			n++
-		case ' ', '\t':
-		default:
-			return false
-		}
-	}
-	return n >= 3
-}
-
-// heading returns the level and the text of a heading.
-func heading(line string) (level int, text string) {
-	line = strings.TrimSpace(line)
-	level = runOf(line, '#')
-	if level == 0 || level > 6 || level < len(line) && line[level] != ' ' && line[level] != '\t' {
-		return 0, ""
-	}
-	text = strings.TrimSpace(line[level:])
-	if bare := strings.TrimRight(text, "#"); bare == "" || strings.HasSuffix(bare, " ") {
-		text = strings.TrimRight(bare, " ")
-	}
-	return level, text
-}
-
-// fenceOf returns the fence that a line consists of. Its length is 0 if the line is not a fence.
-func fenceOf(line string) fence {
-	f := fence{indent: indentOf(line)}
-	line = strings.TrimLeft(line, " ")
-	if f.indent > 3 || line == "" || line[0] != '`' && line[0] != '~' {
-		return fence{}
-	}
-	f.char, f.length = line[0], runOf(line, line[0])
-	if f.length < 3 || f.char == '`' && strings.Contains(line[f.length:], "`") {
-		return fence{}
-	}
-	return f
-}
-
-// begins reports whether a line begins a block that ends a paragraph.
-func (m *Markdown) begins(line string) bool {
-	if indentOf(line) > 3 {
-		return false
-	}
-	level, _ := heading(line)
-	_, quote := cutQuote(line)
-	_, _, item := cutMarker(line)
-	return level > 0 || quote || item || isRule(line) || fenceOf(line).length > 0
-}
-
-// block processes a line that stands in all open containers.
-func (m *Markdown) block(line string) {
-	if m.leaf == rows && m.table.add(line) {
-		return
-	}
-	if m.leaf == paragraph && m.underlined(line) {
-		return
-	}
-	if m.leaf == markup {
-		m.emit(strings.TrimRight(line, " \t"))
-		return
-	}
-	if m.leaf == rows {
-		m.closeLeaf()
-	}
-	if m.leaf == indentedCode {
-		if indentOf(line) > 3 {
-			m.hold(dropIndent(line, 4))
-			return
-		}
-		m.closeLeaf()
-	}
-	if strings.TrimSpace(line) == "" { // an item or a quote without text so far
-		return
-	}
-	m.forget(len(m.stack))
-	m.begin(line)
-}
-
-// underlined processes a line that makes a heading or a table of the paragraph before it.
-func (m *Markdown) underlined(line string) bool {
+// show shows the lines that were held back.
+func (m *Markdown) show() {
 	if len(m.text) == 0 {
-		return false
-	}
-	mark := strings.TrimSpace(line)
-	if t := newTable(m.text[len(m.text)-1], line); t != nil {
-		m.text = m.text[:len(m.text)-1]
-		m.closeLeaf()
-		m.leaf, m.table = rows, t
-		return true
-	}
-	if indentOf(line) > 3 || strings.Trim(mark, "=") != "" && strings.Trim(mark, "-") != "" {
-		return false
-	}
-	text := strings.Join(m.text, "\n")
-	m.leaf, m.text, m.size = none, m.text[:0], 0
-	m.heading(1+asInt(mark[0] == '-'), text)
-	return true
-}
-
-// begin processes a line that begins a block, or continues a paragraph.
-func (m *Markdown) begin(line string) {
-	if m.leaf != paragraph && indentOf(line) > 3 {
-		m.leaf = indentedCode
-		m.hold(dropIndent(line, 4))
 		return
 	}
-	if indentOf(line) <= 3 {
-		if f := fenceOf(line); f.length > 0 {
-			m.closeLeaf()
-			m.leaf, m.fence = fenced, f
-			return
+	empty := m.text[len(m.text)-1] == ""
+	source := []byte(strings.Join(m.text, "\n") + "\n")
+	m.text, m.size, m.list = m.text[:0], 0, 0
+	m.blocks(markdownParser().Parse(text.NewReader(source)), source)
+	m.due = m.due || empty
+}
+
+// blocks shows the blocks in a node. Empty lines between them stay.
+func (m *Markdown) blocks(parent ast.Node, source []byte) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.PreviousSibling() != nil && n.HasBlankPreviousLines() {
+			m.due, m.gap = true, strings.TrimRight(m.prefix(false), " ")
 		}
-		if level, text := heading(line); level > 0 {
-			m.closeLeaf()
-			m.heading(level, text)
-			return
+		list, _ := n.(*ast.List)
+		if list == nil && len(m.stack) == 0 {
+			m.next = 0
 		}
-		if isRule(line) {
-			m.closeLeaf()
-			m.emit(m.style.paint(dim, strings.Repeat("─", min(columnsOr(m.columns(), 40), 40))))
-			return
+		switch n := n.(type) {
+		case *ast.List:
+			m.items(n, source)
+		case *ast.Blockquote:
+			m.inside(container{quote: true}, n, source)
+		case *ast.Heading:
+			look := strong
+			if n.Level == 1 {
+				look |= link
+			}
+			m.paragraph(n, look, source)
+		case *ast.Paragraph, *ast.TextBlock:
+			m.paragraph(n, 0, source)
+		case *ast.ThematicBreak:
+			columns := m.columns()
+			if columns == 0 || columns > 40 {
+				columns = 40
+			}
+			m.emit(m.style.paint(dim, strings.Repeat("─", columns)))
+		case *ast.FencedCodeBlock, *ast.CodeBlock:
+			for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
+				m.code(strings.TrimSuffix(string(line.Value(source)), "\n"))
+			}
+		case *ast.HTMLBlock:
+			for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
+				m.emit(strings.TrimRight(string(line.Value(source)), " \t\n"))
+			}
+			if n.HasClosure() {
+				m.emit(strings.TrimRight(string(n.ClosureLine.Value(source)), " \t\n"))
+			}
+		case *extast.Table:
+			m.emit(newTable(n, source).lines(m.style, m.columns())...)
 		}
 	}
-	text := strings.TrimLeft(line, " \t")
-	if m.leaf != paragraph && isMarkup(text) {
-		m.leaf = markup
-		m.emit(strings.TrimRight(line, " \t"))
+}
+
+// items shows the items of a list. One that follows a list with the same number or a higher one is the next of that.
+func (m *Markdown) items(list *ast.List, source []byte) {
+	number := list.Start
+	if len(m.stack) == 0 {
+		number = max(number, m.next)
+	}
+	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.PreviousSibling() != nil && n.HasBlankPreviousLines() {
+			m.due, m.gap = true, strings.TrimRight(m.prefix(false), " ")
+		}
+		item := container{marker: "• "}
+		if list.IsOrdered() {
+			item.marker = strconv.Itoa(number) + ". "
+		}
+		if box := taskOf(n); box != "" && list.IsOrdered() {
+			item.marker += box
+		} else if box != "" {
+			item.marker = box
+		}
+		item.width = Width(item.marker)
+		m.inside(item, n, source)
+		number++
+	}
+	if len(m.stack) > 0 {
 		return
 	}
-	if m.leaf != paragraph {
-		m.leaf = paragraph
-		text = m.checkbox(text)
-	}
-	m.hold(text)
-}
-
-func columnsOr(columns, other int) int {
-	if columns == 0 {
-		return other
-	}
-	return columns
-}
-
-// heading shows a heading.
-func (m *Markdown) heading(level int, text string) {
-	look := strong
-	if level == 1 {
-		look |= link
-	}
-	if text != "" {
-		m.paragraph(text, look)
+	if m.next = number; !list.IsOrdered() {
+		m.next = 0
 	}
 }
 
-// checkbox returns the text of a task without its box, which becomes a part of its marker.
-func (m *Markdown) checkbox(text string) string {
-	if len(m.stack) == 0 || len(text) < 4 || text[0] != '[' || text[2] != ']' || text[3] != ' ' {
-		return text
+// taskOf returns the box of an item that is a task, or "".
+func taskOf(item ast.Node) string {
+	if item.FirstChild() == nil {
+		return ""
 	}
-	c := &m.stack[len(m.stack)-1]
-	if c.marker == "" || strings.IndexByte(" xX", text[1]) < 0 {
-		return text
+	box, is := item.FirstChild().FirstChild().(*extast.TaskCheckBox)
+	switch {
+	case !is:
+		return ""
+	case box.IsChecked:
+		return "[x] "
 	}
-	box := strings.ToLower(text[:4])
-	if c.marker += box; !c.ordered {
-		c.marker = box
-	}
-	c.width = Width(c.marker)
-	return text[4:]
+	return "[ ] "
 }
 
-// isMarkup reports whether a line begins a block of HTML, whose lines stay as they are up to an empty one.
-func isMarkup(line string) bool {
-	if len(line) < 3 || line[0] != '<' || line[1] != '!' && line[1] != '/' && line[1] != '?' && !isLetter(line[1]) {
-		return false
-	}
-	name := strings.TrimLeft(strings.TrimPrefix(line[1:], "/"), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-!?")
-	return name == "" || strings.IndexByte(" \t/>", name[0]) >= 0
-}
-
-// codeLine processes a line of fenced code.
-func (m *Markdown) codeLine(line string) {
-	f := m.fence
-	if mark := strings.TrimSpace(line); indentOf(line) < 4 && len(mark) >= f.length && runOf(mark, f.char) == len(mark) {
-		m.leaf = none
+// inside shows the blocks in a container. Those in too many have no more marks.
+func (m *Markdown) inside(c container, n ast.Node, source []byte) {
+	if len(m.stack) == maxNesting {
+		m.blocks(n, source)
 		return
 	}
-	m.code(dropIndent(line, min(f.indent, indentOf(line))))
+	m.stack = append(m.stack, c)
+	m.blocks(n, source)
+	if m.stack[len(m.stack)-1].marker != "" { // an empty item
+		m.emit("")
+	}
+	m.stack = m.stack[:len(m.stack)-1]
+}
+
+// prefix returns what begins a line in the open containers. The first line of an item has its marker.
+func (m *Markdown) prefix(show bool) string {
+	var b strings.Builder
+	for i := range m.stack {
+		c := &m.stack[i]
+		switch {
+		case c.quote:
+			b.WriteString(m.style.paint(dim, "│") + " ")
+		case show && c.marker != "":
+			b.WriteString(c.marker)
+			c.marker = ""
+		default:
+			b.WriteString(strings.Repeat(" ", c.width))
+		}
+	}
+	return b.String()
+}
+
+// columns returns the width that is left for a block, 0 for any.
+func (m *Markdown) columns() int {
+	if m.style.Width == 0 {
+		return 0
+	}
+	used := 0
+	for _, c := range m.stack {
+		if used += c.width; c.quote {
+			used += 2
+		}
+	}
+	return max(m.style.Width-used, minColumns)
+}
+
+// emit appends lines of the current block to the output.
+func (m *Markdown) emit(lines ...string) {
+	if m.due {
+		m.out.WriteString(m.gap + "\n")
+	}
+	m.due, m.gap, m.begun = false, "", true
+	for _, line := range lines {
+		m.out.WriteString(strings.TrimRight(m.prefix(true)+line, " ") + "\n")
+	}
+}
+
+// paragraph shows a text with emphasis.
+func (m *Markdown) paragraph(n ast.Node, look look, source []byte) {
+	if pieces := inline(n, look, source); len(pieces) > 0 {
+		m.emit(m.style.wrap(pieces, m.columns())...)
+	}
+}
+
+// code shows a line of code.
+func (m *Markdown) code(line string) {
+	if line = strings.TrimRight(line, " \t"); line != "" {
+		line = "  " + m.style.paint(cyan, line)
+	}
+	m.emit(line)
 }

@@ -7,24 +7,17 @@ import (
 
 // What is held back of an answer is bounded, also where its lines and cells have no text.
 func TestN3_HeldWithoutText(t *testing.T) {
-	m := NewMarkdown(Style{})
-	m.Add("    code\n")
-	for range 4 * maxHeldBlock {
-		m.Add("\n")
-		if len(m.text) > 2*maxHeldBlock {
-			t.Fatalf("%d empty lines of code are held", len(m.text))
-		}
-	}
-	m.End()
-	const columns = 100
-	m.Add(strings.Repeat("|a", columns) + "|\n" + strings.Repeat("|-", columns) + "|\n")
-	if m.table == nil {
-		t.Fatal("there is no table")
-	}
-	for range maxTable {
-		m.Add("|\n")
-		if m.table != nil && len(m.table.rows)*columns > maxTable {
-			t.Fatalf("%d empty cells are held", len(m.table.rows)*columns)
+	for _, begin := range []string{"- a\n", "    code\n", strings.Repeat("|a", 100) + "|\n" + strings.Repeat("|-", 100) + "|\n"} {
+		for _, line := range []string{"\n", "|\n", "  b\n"} {
+			m := NewMarkdown(Style{})
+			m.Add(begin)
+			for range 2 * maxHeld / minLine {
+				m.Add(line)
+				if len(m.text) > maxHeld/minLine {
+					t.Fatalf("%q: %d lines of %q are held", begin, len(m.text), line)
+				}
+			}
+			m.End()
 		}
 	}
 }

@@ -4,6 +4,8 @@
 // A screen gets events as finished lines, the unfinished end of an answer as plain text, and one line for what runs. The live line of
 // attractor run lies below every writer of the terminal, so nothing is written into it. A pipe gets answers as they are.
 //
-// Markdown is parsed here, because it is shown while it arrives, and the text is untrusted. Of the libraries, gomarkdown takes quadratic time for
-// hostile texts, and rsc.io/markdown adds 0.4 ms to each start; the tests compare with the latter.
+// A [Person] is asked line by line: [Approve] about tool calls, and [Reply] what the model wants to know. Neither knows a terminal.
+//
+// Markdown is shown while it arrives: it is divided where what comes cannot change what was, and goldmark parses each part. A part is small, because
+// some hostile texts take goldmark quadratic time.
 package render

@@ -12,8 +12,6 @@ import (
 
 // Live holds what a session is doing at the moment, for one line at the bottom of a screen. It is not safe for concurrent use.
 type Live struct {
-	models llm.Lookup // for prices; may be nil
-	model  agent.ModelName
 	busy   bool
 	began  time.Time // the input
 	doing  string
@@ -31,16 +29,12 @@ type liveCall struct {
 	began    time.Time
 }
 
-// NewLive returns a Live that has seen no event. models knows the prices of models; it may be nil.
-func NewLive(models llm.Lookup) *Live { return &Live{models: models, agents: map[string]*Live{}} }
+// NewLive returns a Live that has seen no event.
+func NewLive() *Live { return &Live{agents: map[string]*Live{}} }
 
 // Event notes what an event says.
 func (l *Live) Event(ev agent.Event) {
 	switch e := ev.(type) {
-	case *agent.SessionStart:
-		l.model = agent.ModelName{Provider: e.Provider, Model: e.Model}
-	case *agent.ModelChanged:
-		l.model = e.To
 	case *agent.UserInput:
 		l.begin(e.Time)
 	case *agent.StepStart:
@@ -57,7 +51,7 @@ func (l *Live) Event(ev agent.Event) {
 		l.retry = e.Time.Add(time.Duration(e.DelayMS) * time.Millisecond)
 	case *agent.StepEnd:
 		l.now(waiting, e.Time)
-		l.spend(e.Usage)
+		l.spend(e)
 	case *agent.ToolCallStart:
 		l.calls = append(l.calls, liveCall{e.CallID, callName(e), e.Time})
 	case *agent.ToolCallEnd:
@@ -91,39 +85,28 @@ func (l *Live) still(doing string, at time.Time) {
 }
 
 // spend adds the usage of a model call.
-func (l *Live) spend(u llm.Usage) {
-	l.tokens = l.tokens.Add(u)
-	if l.models == nil {
-		return
-	}
-	if m, ok := l.models(l.model.Provider, l.model.Model); ok {
-		if usd, known := m.Cost(u); known {
-			l.usd += usd
-		}
-	}
+func (l *Live) spend(e *agent.StepEnd) {
+	l.tokens = l.tokens.Add(e.Usage)
+	l.usd += e.CostUSD
 }
 
 // subagent notes an event of a subagent. What it uses is a part of the whole.
 func (l *Live) subagent(e *agent.SubagentEvent) {
 	child := l.agents[e.AgentID]
 	if child == nil {
-		child = NewLive(l.models)
-		child.model = l.model
+		child = NewLive()
 		l.agents[e.AgentID] = child
 	}
-	tokens, usd := child.tokens, child.usd
-	if _, begins := e.Event.(*agent.UserInput); begins {
-		tokens, usd = llm.Usage{}, 0
-	}
 	child.Event(e.Event)
-	if _, ended := e.Event.(*agent.StepEnd); ended {
-		l.usd += child.usd - usd
-		l.tokens.Input += child.tokens.Input - tokens.Input
-		l.tokens.CacheRead += child.tokens.CacheRead - tokens.CacheRead
-		l.tokens.Output += child.tokens.Output - tokens.Output
-	}
 	if _, ended := e.Event.(*agent.SessionEnd); ended {
 		delete(l.agents, e.AgentID)
+	}
+	inner := e.Event
+	for deeper, is := inner.(*agent.SubagentEvent); is; deeper, is = inner.(*agent.SubagentEvent) {
+		inner = deeper.Event
+	}
+	if end, is := inner.(*agent.StepEnd); is {
+		l.spend(end)
 	}
 }
 

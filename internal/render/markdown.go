@@ -1,73 +1,47 @@
 package render
 
 import (
-	"strconv"
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Markdown turns the Markdown of a model into lines for a terminal, while it arrives: a block is finished when it is certain how it ends.
-// What it returns does not depend on the pieces in which the text came. It takes linear time and bounded memory. HTML and references stay as
-// they are written, and so does the text of code, which has an indent and nothing else around it.
+// Markdown turns the Markdown of a model into lines for a terminal, while it arrives: what cannot change any more is shown, such as a line of
+// code, a paragraph that has ended, and an item of a list that is followed by the next one. What it returns does not depend on the pieces in
+// which the text came. It takes bounded memory. HTML and references stay as they are written, and so does the text of code, which has an
+// indent and nothing else around it.
 type Markdown struct {
 	style Style
 	out   strings.Builder
 	line  []byte // the beginning of a line
 
-	stack    []container // from the outermost
-	closed   container   // the outermost that has been closed, if only its siblings have followed
-	closedAt int         // its place in the stack; -1 for none
-	leaf     leaf
-	text     []string // the lines of the leaf
-	size     int      // of the text
-	fence    fence
-	table    *table
-	begun    bool   // there is output
-	due      bool   // an empty line has to come before the next block
-	gap      string // that line
+	text  []string // the lines that are not shown yet
+	size  int      // of the text
+	list  int      // the column at which the text of an item begins, if the text is one; else 0
+	fence fence    // of the code in which the text stands, outside of lists and quotes
+	next  int      // the number of the next item of the list that may go on; 0 if there is none
+
+	stack []container // from the outermost
+	begun bool        // there is output
+	due   bool        // an empty line has to come before the next block
+	gap   string      // that line
 }
 
-// container holds an open quote or list item.
-type container struct {
-	quote   bool
-	indent  int    // columns of an item's content
-	marker  string // of an item, until it is shown
-	width   int    // of the marker
-	ordered bool
-	number  int
-}
-
-// leaf names the block in which the text stands.
-type leaf uint8
-
+// The limits of what is held back: a longer line is broken, and a longer text is shown in parts.
 const (
-	none leaf = iota
-	paragraph
-	fenced
-	indentedCode
-	rows // of a table
-	markup
-)
-
-// fence holds how a block of code began.
-type fence struct {
-	char   byte
-	length int
-	indent int
-}
-
-// The limits of what is held back: a longer line is broken, and a longer block is shown in parts.
-const (
-	maxHeldLine  = 16 << 10
-	maxHeldBlock = 16 << 10
-	maxNesting   = 12
-	minColumns   = 10
+	maxHeldLine = 16 << 10
+	maxHeld     = 32 << 10
+	minLine     = 32 // what a line counts at least, because also one without a text takes memory
+	maxNesting  = 12 // quotes and items that begin with one line
+	minColumns  = 10
 )
 
 // NewMarkdown returns a Markdown at the beginning of a text.
-func NewMarkdown(style Style) *Markdown { return &Markdown{style: style, closedAt: -1} }
+func NewMarkdown(style Style) *Markdown { return &Markdown{style: style} }
 
 // Resize changes the width of the lines that follow.
 func (m *Markdown) Resize(width int) { m.style.Width = width }
@@ -109,9 +83,6 @@ func (m *Markdown) breakLine() {
 // Rest returns the text that is not finished, as plain text.
 func (m *Markdown) Rest() string {
 	lines := m.text
-	if m.leaf == rows {
-		lines = m.table.source
-	}
 	if len(m.line) > 0 {
 		line := m.line[max(0, len(m.line)-maxRest):]
 		for len(line) > 0 && !utf8.RuneStart(line[0]) {
@@ -135,9 +106,9 @@ func (m *Markdown) End() string {
 	if len(m.line) > 0 {
 		m.take(string(m.line))
 	}
-	m.closeTo(0)
+	m.show()
 	text := m.flush()
-	*m = Markdown{style: m.style, closedAt: -1}
+	*m = Markdown{style: m.style}
 	return text
 }
 
@@ -147,226 +118,144 @@ func (m *Markdown) flush() string {
 	return text
 }
 
-// take processes a line of the text.
+// take processes a line of the text. It shows the lines before it if they cannot change any more.
 func (m *Markdown) take(line string) {
 	line = sanitize.Text(strings.TrimSuffix(line, "\r"))
-	matched, rest := m.match(line)
-	if m.leaf == fenced && matched == len(m.stack) {
-		m.codeLine(rest)
+	indent := indentOf(line)
+	switch {
+	case m.fence.length > 0:
+		m.codeLine(line)
+		return
+	case strings.TrimSpace(line) == "":
+		m.emptyLine()
 		return
 	}
-	if strings.TrimSpace(rest) == "" {
-		m.emptyLine(matched)
+	inItem := m.list > 0 && indent >= m.list
+	if m.list > 0 && !inItem && m.text[len(m.text)-1] == "" {
+		m.show()
+	}
+	if f := fenceOf(line); f.length > 0 && !inItem {
+		m.show()
+		m.fence, m.next = f, 0
 		return
 	}
-	if matched < len(m.stack) {
-		if m.leaf == paragraph && !m.begins(rest) {
-			m.hold(strings.TrimLeft(rest, " \t"))
-			return
-		}
-		m.closeTo(matched)
+	if column := itemOf(line, m.list == 0 && len(m.text) > 0); column > 0 && !inItem && indent <= 3 {
+		m.show()
+		m.list = column
 	}
-	m.block(m.nest(rest))
+	m.hold(flat(line))
 }
 
-// match returns how many open containers a line continues, and what is left of it.
-func (m *Markdown) match(line string) (matched int, rest string) {
-	for i, c := range m.stack {
-		switch {
-		case c.quote:
-			after, ok := cutQuote(line)
-			if !ok {
-				return i, line
-			}
-			line = after
-		case strings.TrimSpace(line) == "":
-		case indentOf(line) < c.indent:
-			return i, line
-		default:
-			line = dropIndent(line, c.indent)
-		}
+// nested matches the marks of too many quotes and items at the beginning of a line.
+var nested = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(fmt.Sprintf(`^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){%d}`, maxNesting))
+})
+
+// flat returns a line in which the marks of too many quotes and items are text. It would take long to parse them.
+func flat(line string) string {
+	marks := nested().FindString(line)
+	if marks == "" || strings.Trim(line, "- ") == "" || strings.Trim(line, "* ") == "" { // a rule
+		return line
 	}
-	return len(m.stack), line
+	return marks + `\` + line[len(marks):]
 }
 
-// emptyLine processes a line without text. Lines of code keep it.
-func (m *Markdown) emptyLine(matched int) {
-	if m.leaf == indentedCode && matched == len(m.stack) {
+// emptyLine processes a line without text. It ends all but a list, which may go on.
+func (m *Markdown) emptyLine() {
+	if m.list > 0 {
 		m.hold("")
 		return
 	}
-	m.closeTo(matched)
-	m.closeLeaf()
-	if m.begun && !m.due {
-		m.due, m.gap = true, strings.TrimRight(m.prefix(matched, false), " ")
-	}
+	m.show()
+	m.due = m.begun
 }
 
-// nest opens the quotes and items that begin with a line, and returns what is left of it.
-func (m *Markdown) nest(line string) string {
-	for len(m.stack) < maxNesting {
-		inItem := len(m.stack) > 0 && !m.stack[len(m.stack)-1].quote
-		if indentOf(line) > 3 && !inItem {
-			return line
-		}
-		if after, ok := cutQuote(line); ok {
-			m.closeLeaf()
-			m.push(container{quote: true})
-			line = after
-			continue
-		}
-		item, after, ok := cutMarker(line)
-		if !ok || m.leaf == paragraph && (item.ordered && item.number != 1 || after == "") {
-			return line
-		}
-		m.closeLeaf()
-		m.push(m.numbered(item))
-		line = after
-	}
-	return line
-}
-
-// numbered returns an item with its marker. An item after one with the same number or a higher one is the next.
-func (m *Markdown) numbered(item container) container {
-	item.marker = "• "
-	if item.ordered {
-		if before := m.closed; m.closedAt == len(m.stack) && before.ordered && item.number <= before.number {
-			item.number = before.number + 1
-		}
-		item.marker = strconv.Itoa(item.number) + ". "
-	}
-	item.width = Width(item.marker)
-	return item
-}
-
-// push opens a container.
-func (m *Markdown) push(c container) {
-	m.forget(len(m.stack))
-	m.stack = append(m.stack, c)
-}
-
-// forget forgets the closed item if something else than a sibling begins at a depth.
-func (m *Markdown) forget(depth int) {
-	if m.closedAt >= depth {
-		m.closedAt = -1
-	}
-}
-
-// closeTo closes the leaf if it stands in a container that ends, and all but n containers.
-func (m *Markdown) closeTo(n int) {
-	if n == len(m.stack) {
-		if n == 0 {
-			m.closeLeaf()
-		}
-		return
-	}
-	m.closeLeaf()
-	for i := len(m.stack) - 1; i >= n; i-- {
-		if m.stack[i].marker != "" { // an empty item
-			m.emit("")
-		}
-		m.closed, m.closedAt = m.stack[i], i
-		m.stack = m.stack[:i]
-	}
-}
-
-// prefix returns what begins a line in the first n containers. The first line of an item has its marker.
-func (m *Markdown) prefix(n int, show bool) string {
-	var b strings.Builder
-	for i := range m.stack[:n] {
-		c := &m.stack[i]
-		switch {
-		case c.quote:
-			b.WriteString(m.style.paint(dim, "│") + " ")
-		case show && c.marker != "":
-			b.WriteString(c.marker)
-			c.marker = ""
-		default:
-			b.WriteString(strings.Repeat(" ", c.width))
-		}
-	}
-	return b.String()
-}
-
-// columns returns the width that is left for a block, 0 for any.
-func (m *Markdown) columns() int {
-	if m.style.Width == 0 {
-		return 0
-	}
-	used := 0
-	for _, c := range m.stack {
-		if used += c.width; c.quote {
-			used += 2
-		}
-	}
-	return max(m.style.Width-used, minColumns)
-}
-
-// emit appends lines of the current block to the output.
-func (m *Markdown) emit(lines ...string) {
-	if m.due {
-		m.out.WriteString(m.gap + "\n")
-	}
-	m.due, m.begun = false, true
-	for _, line := range lines {
-		m.out.WriteString(strings.TrimRight(m.prefix(len(m.stack), true)+line, " ") + "\n")
-	}
-}
-
-// hold adds a line to the leaf. A leaf that has become too large is shown.
+// hold adds a line to the text. A text that has become too large is shown.
 func (m *Markdown) hold(line string) {
 	m.text = append(m.text, line)
-	if m.size += len(line) + 1; m.size > maxHeldBlock {
-		kind := m.leaf
-		m.closeLeaf()
-		m.leaf = kind
+	if m.size += max(len(line), minLine); m.size > maxHeld {
+		m.show()
 	}
 }
 
-// closeLeaf shows the block that ends here.
-func (m *Markdown) closeLeaf() {
-	text := m.text
-	switch m.leaf {
-	case paragraph:
-		if len(text) > 0 {
-			m.paragraph(strings.Join(text, "\n"), 0)
+// codeLine processes a line of fenced code.
+func (m *Markdown) codeLine(line string) {
+	f := m.fence
+	mark := strings.TrimSpace(line)
+	if indentOf(line) < 4 && len(mark) >= f.length && strings.Trim(mark, f.char) == "" {
+		m.fence = fence{}
+		return
+	}
+	m.code(dropIndent(line, f.indent))
+}
+
+// fence holds how a block of code began.
+type fence struct {
+	char   string
+	length int
+	indent int
+}
+
+// fenceOf returns the fence that a line consists of. Its length is 0 if the line is not a fence.
+func fenceOf(line string) fence {
+	f := fence{indent: indentOf(line)}
+	line = strings.TrimLeft(line, " ")
+	if f.indent > 3 || line == "" || line[0] != '`' && line[0] != '~' {
+		return fence{}
+	}
+	f.char = line[:1]
+	info := strings.TrimLeft(line, f.char)
+	f.length = len(line) - len(info)
+	if f.length < 3 || f.char == "`" && strings.Contains(info, "`") {
+		return fence{}
+	}
+	return f
+}
+
+// itemOf returns the column at which the text of an item of a list begins, or 0 if the line begins none. Not every item can interrupt a paragraph.
+func itemOf(line string, interrupts bool) int {
+	mark, text, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+	number := strings.TrimRight(mark, ".)")
+	switch {
+	case mark == "-" || mark == "+" || mark == "*":
+	case len(number) == len(mark)-1 && len(number) <= 9 && strings.Trim(number, "0123456789") == "" && number != "":
+		if interrupts && number != "1" {
+			return 0
 		}
-	case rows:
-		m.emit(m.table.lines(m.style, m.columns())...)
-		m.table = nil
-	case indentedCode:
-		m.indented(text)
+	default:
+		return 0
 	}
-	m.leaf, m.text, m.size = none, m.text[:0], 0
+	if interrupts && strings.TrimSpace(text) == "" {
+		return 0
+	}
+	space := indentOf(text)
+	if space > 3 || strings.TrimSpace(text) == "" {
+		space = 0
+	}
+	return indentOf(line) + len(mark) + 1 + space
 }
 
-// indented shows indented code. Empty lines at its end separate it from what follows.
-func (m *Markdown) indented(text []string) {
-	all := len(text)
-	for len(text) > 0 && text[len(text)-1] == "" {
-		text = text[:len(text)-1]
+// indentOf returns the columns of white space at the beginning of a line.
+func indentOf(line string) int {
+	n := 0
+	for i := range len(line) {
+		switch line[i] {
+		case ' ':
+			n++
+		case '\t':
+			n += 4 - n%4
+		default:
+			return n
+		}
 	}
-	for _, line := range text {
-		m.code(line)
-	}
-	if len(text) < all {
-		m.due, m.gap = true, strings.TrimRight(m.prefix(len(m.stack), false), " ")
-	}
+	return n
 }
 
-// paragraph shows a text with emphasis.
-func (m *Markdown) paragraph(text string, all look) {
-	pieces := inline(text)
-	for i := range pieces {
-		pieces[i].look |= all
+// dropIndent returns a line without so many columns of white space, of which it may have fewer.
+func dropIndent(line string, columns int) string {
+	for columns > 0 && strings.HasPrefix(line, " ") {
+		line = line[1:]
+		columns--
 	}
-	m.emit(m.style.wrap(pieces, m.columns())...)
-}
-
-// code shows a line of code.
-func (m *Markdown) code(line string) {
-	if line = strings.TrimRight(line, " \t"); line != "" {
-		line = "  " + m.style.paint(cyan, line)
-	}
-	m.emit(line)
+	return line
 }

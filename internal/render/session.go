@@ -19,9 +19,9 @@ type Session struct {
 	running map[string]*agent.ToolCallStart
 	dir     string // of the session, without symbolic links, as in tool.Change
 	calls   int
-	answer  *Markdown // nil if answers are shown as they are
-	open    bool      // the last line has no newline yet
-	shown   textSum   // of the last response
+	answer  *Markdown       // nil if answers are shown as they are
+	open    bool            // the last line has no newline yet
+	shown   strings.Builder // the text of the last response
 }
 
 // NewSession returns a Session that has seen no event.
@@ -69,13 +69,13 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.UserInput:
 		s.began, s.calls = e.Time, 0
 	case *agent.StepStart:
-		s.shown = textSum{}
+		s.shown.Reset()
 	case *agent.AssistantTextDelta:
 		s.delta(e.Text)
 	case *agent.AssistantTextEnd:
 		s.endText()
 		if e.Discarded {
-			s.shown = textSum{}
+			s.shown.Reset()
 			s.line("%s", s.paint(amber, "↻ the answer broke off; what is above does not count"))
 		}
 	case *agent.ToolCallStart:
@@ -103,7 +103,7 @@ func (s *Session) delta(text string) {
 	if text == "" {
 		return
 	}
-	s.shown.add(text)
+	s.shown.WriteString(text)
 	if s.answer != nil {
 		s.out.WriteString(s.answer.Add(text))
 		return
@@ -130,9 +130,7 @@ func modelChange(e *agent.ModelChanged) string {
 
 // HasShown reports whether the text of the last response was this one, but for the white space around it.
 func (s *Session) HasShown(text string) bool {
-	var other textSum
-	other.add(text)
-	return s.shown.sum() == other.sum()
+	return strings.TrimSpace(s.shown.String()) == strings.TrimSpace(text)
 }
 
 // plan appends a line for each entry of the todo list.

@@ -1,88 +1,37 @@
 package render
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// table holds a table until its end, because its columns depend on all rows.
+// table holds a table, whose columns depend on all rows.
 type table struct {
-	source []string // the lines of the text
-	size   int
-	align  []byte // of each column: l, r or c
+	align  []extast.Alignment
 	header [][]piece
 	rows   [][][]piece
 }
 
-// maxTable limits the bytes of a table that is held back. A longer one continues as text.
-const maxTable = 64 << 10
-
-// minCell is what a cell counts at least, in bytes.
-const minCell = 4
-
-// newTable returns the table that a header and the line below it begin, or nil.
-func newTable(header, line string) *table {
-	if !strings.Contains(line, "-") || strings.Trim(line, "|:- \t") != "" || !strings.Contains(line, "|") && !strings.Contains(header, "|") {
-		return nil
-	}
-	marks, names := cells(line), cells(header)
-	if len(marks) != len(names) || len(marks) > 100 {
-		return nil
-	}
-	t := &table{source: []string{header, line}, header: row(names, len(names))}
-	for _, mark := range marks {
-		if strings.Trim(mark, "-:") != "" || strings.Trim(mark, ":") == "" || strings.Contains(strings.Trim(mark, ":"), ":") {
-			return nil
+// newTable returns the table of a node.
+func newTable(n *extast.Table, source []byte) *table {
+	t := &table{align: n.Alignments}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		cells := make([][]piece, len(t.align))
+		i := 0
+		for cell := row.FirstChild(); cell != nil && i < len(cells); cell = cell.NextSibling() {
+			cells[i] = inline(cell, 0, source)
+			i++
 		}
-		switch left, right := mark[0] == ':', mark[len(mark)-1] == ':'; {
-		case left && right:
-			t.align = append(t.align, 'c')
-		case right:
-			t.align = append(t.align, 'r')
-		default:
-			t.align = append(t.align, 'l')
+		if _, is := row.(*extast.TableHeader); is {
+			t.header = cells
+		} else {
+			t.rows = append(t.rows, cells)
 		}
 	}
 	return t
-}
-
-// add adds a row and reports whether the line is one.
-func (t *table) add(line string) bool {
-	if !strings.Contains(line, "|") || t.size > maxTable {
-		return false
-	}
-	t.source = append(t.source, line)
-	t.size += max(len(line), minCell*len(t.align)) // each cell takes memory, also one without a text
-	t.rows = append(t.rows, row(cells(line), len(t.align)))
-	return true
-}
-
-// cells returns the texts between the bars of a row.
-func cells(line string) []string {
-	line = strings.TrimPrefix(strings.TrimSpace(line), "|")
-	var list []string
-	from := 0
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case '\\':
-			i++
-		case '|':
-			list = append(list, strings.TrimSpace(strings.ReplaceAll(line[from:i], `\|`, "|")))
-			from = i + 1
-		}
-	}
-	if rest := strings.TrimSpace(line[from:]); rest != "" {
-		list = append(list, strings.ReplaceAll(rest, `\|`, "|"))
-	}
-	return list
-}
-
-// row returns n cells. Missing ones are empty.
-func row(texts []string, n int) [][]piece {
-	list := make([][]piece, n)
-	for i := range min(n, len(texts)) {
-		list[i] = inline(texts[i])
-	}
-	return list
 }
 
 // widthOf returns the columns of a cell.
@@ -138,29 +87,14 @@ func shrink(widths []int, columns int) bool {
 		sum += w
 	}
 	for columns > 0 && sum > columns {
-		widest, second := 0, 0
-		for i, w := range widths {
-			if w > widths[widest] {
-				widest = i
-			}
-		}
-		count := 0
-		for _, w := range widths {
-			if w == widths[widest] {
-				count++
-			} else {
-				second = max(second, w)
-			}
-		}
-		to := max(second, widths[widest]-(sum-columns+count-1)/count, minColumn)
-		if to >= widths[widest] {
+		widest := slices.Max(widths)
+		if widest <= minColumn {
 			return false
 		}
-		from := widths[widest]
 		for i := range widths {
-			if widths[i] == from {
-				widths[i] = to
-				sum -= from - to
+			if widths[i] == widest {
+				widths[i]--
+				sum--
 			}
 		}
 	}
@@ -186,12 +120,12 @@ func (t *table) row(style Style, cells [][]piece, widths []int) []string {
 			if n < len(texts[i]) {
 				text = texts[i][n]
 			}
-			room := max(width-visible(text), 0)
+			room := max(width-displaywidth.Options{ControlSequences: true}.String(text), 0)
 			left := 0
 			switch t.align[i] {
-			case 'r':
+			case extast.AlignRight:
 				left = room
-			case 'c':
+			case extast.AlignCenter:
 				left = room / 2
 			}
 			b.WriteString(strings.Repeat(" ", left) + text + strings.Repeat(" ", room-left))
@@ -199,20 +133,6 @@ func (t *table) row(style Style, cells [][]piece, widths []int) []string {
 		lines[n] = strings.TrimRight(b.String(), " ")
 	}
 	return lines
-}
-
-// visible returns the columns of a line with colours.
-func visible(line string) int {
-	if !strings.Contains(line, "\x1b") {
-		return Width(line)
-	}
-	n := 0
-	for line != "" {
-		text, rest, _ := strings.Cut(line, "\x1b")
-		n += Width(text)
-		_, line, _ = strings.Cut(rest, "m")
-	}
-	return n
 }
 
 // records returns each row as lines of names and values.

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,20 +24,14 @@ func Tool(def llm.ToolDefinition) (string, error) {
 			return "", err
 		}
 	}
-	names := make([]string, 0, len(schema.Properties))
-	for name := range schema.Properties {
-		names = append(names, name)
+	rank := func(name string) int { // the required ones first, in their order
+		if i := slices.Index(schema.Required, name); i >= 0 {
+			return i
+		}
+		return len(schema.Required)
 	}
-	slices.SortFunc(names, func(a, b string) int { // the required ones first, in their order
-		ra, rb := slices.Index(schema.Required, a), slices.Index(schema.Required, b)
-		if (ra < 0) != (rb < 0) {
-			return rb - ra
-		}
-		if ra != rb {
-			return ra - rb
-		}
-		return strings.Compare(a, b)
-	})
+	names := slices.Sorted(maps.Keys(schema.Properties))
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n    %s\n", def.Name, strings.ReplaceAll(strings.TrimSpace(def.Description), "\n", "\n    "))
 	for _, name := range names {

@@ -16,6 +16,14 @@ func Tokens(u llm.Usage) string {
 	return fmt.Sprintf("%s tokens in%s, %s out", Thousands(u.Input), cached, Thousands(u.Output))
 }
 
+// Spent returns how many tokens went in and out and, if the price is known, what they cost.
+func Spent(u llm.Usage, usd float64) string {
+	if usd == 0 {
+		return Tokens(u)
+	}
+	return fmt.Sprintf("%s · $%.4f", Tokens(u), usd)
+}
+
 // Thousands returns a number, in thousands if it is long.
 func Thousands(n int) string {
 	if n < 10_000 {

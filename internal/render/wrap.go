@@ -8,14 +8,7 @@ import (
 )
 
 // Width returns how many columns a text takes, which has one line and is clean.
-func Width(text string) int {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return displaywidth.String(text)
-		}
-	}
-	return len(text)
-}
+func Width(text string) int { return displaywidth.String(text) }
 
 // Fit returns a line of at most so many columns, with … at its end if something is missing.
 func Fit(line string, columns int) string {
@@ -72,6 +65,16 @@ func (s Style) wrap(text []piece, width int) []string {
 // Wrap returns the lines of a text, which is clean, at the style's width. It has no emphasis.
 func (s Style) Wrap(text string) []string { return s.wrap([]piece{{text: text}}, s.Width) }
 
+// Tail returns the last lines of a text that is not finished, wrapped as by [Style.Wrap].
+func (s Style) Tail(text string, most int) []string {
+	const maxBytes = 4 << 10 // that are looked at
+	if cut := len(text) - maxBytes; cut > 0 {
+		text = strings.ToValidUTF8(text[cut:], "")
+	}
+	lines := s.Wrap(text)
+	return lines[max(len(lines)-most, 0):]
+}
+
 // add takes a piece of text.
 func (w *wrapper) add(p piece) {
 	for p.text != "" {
@@ -97,18 +100,6 @@ func (w *wrapper) add(p piece) {
 
 // letters takes a text without space. Between wide characters, as those of Chinese, a line may break.
 func (w *wrapper) letters(p piece) {
-	ascii := true
-	for i := range len(p.text) {
-		if p.text[i] >= utf8.RuneSelf {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
-		w.word = append(w.word, p)
-		w.wordWidth += len(p.text)
-		return
-	}
 	from, at := 0, 0
 	for g := displaywidth.StringGraphemes(p.text); g.Next(); {
 		value, width := g.Value(), g.Width()

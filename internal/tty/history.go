@@ -1,7 +1,6 @@
 package tty
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -43,11 +42,9 @@ func OpenHistory(file string) (*History, error) {
 	}
 	defer f.Close() // it was only read
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxFile)
-	for lines.Scan() {
+	for line := range bytes.Lines(data) {
 		var entry string
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry != "" {
+		if json.Unmarshal(line, &entry) == nil && entry != "" {
 			h.entries = append(h.entries, entry)
 		}
 	}
@@ -75,7 +72,7 @@ func (h *History) Add(entry string) error {
 	return h.write(entry)
 }
 
-// write appends an entry to the file. A file that has become long is written anew, with the entries that this process knows.
+// write appends an entry to the file. A file that has become long is written anew, with the newer half of what this process knows.
 func (h *History) write(entry string) error {
 	if info, err := os.Stat(h.file); err == nil && info.Size() > trimFileFrom {
 		return h.rewrite()
@@ -87,10 +84,7 @@ func (h *History) write(entry string) error {
 	if err != nil {
 		return err
 	}
-	line, err := json.Marshal(entry)
-	if err == nil {
-		_, err = f.Write(append(line, '\n')) // one write: another process may append as well
-	}
+	_, err = f.Write(lineOf(entry)) // one write: another process may append as well
 	return errors.Join(err, f.Close())
 }
 
@@ -99,28 +93,28 @@ func (h *History) rewrite() error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(f)
-	size := 0
-	for i := len(h.entries) - 1; i >= 0 && size < trimFileFrom/2; i-- {
-		size += len(h.entries[i])
-		if size >= trimFileFrom/2 {
-			h.entries = h.entries[i+1:]
-		}
-	}
+	h.entries = h.entries[len(h.entries)/2:]
+	var text []byte
 	for _, entry := range h.entries {
-		line, err := json.Marshal(entry)
-		if err != nil {
-			continue // cannot happen: a string
-		}
-		_, _ = out.Write(append(line, '\n')) // Flush returns its error
+		text = append(text, lineOf(entry)...)
 	}
-	if err := errors.Join(out.Flush(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), h.file)
 	}
-	if err := os.Rename(f.Name(), h.file); err != nil {
+	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// lineOf returns an entry as a line of the file.
+func lineOf(entry string) []byte {
+	line, err := json.Marshal(entry)
+	if err != nil { // cannot happen: a string
+		return nil
+	}
+	return append(line, '\n')
 }
 
 // Older returns the entry before the one that is shown, and keeps the text that is new. It returns false at the oldest.

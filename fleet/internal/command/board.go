@@ -17,7 +17,6 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/catalog"
 )
 
 // board shows how far the tasks of a batch are: a line for each that has ended and, on a terminal, what runs now, below those lines.
@@ -123,7 +122,7 @@ func (b *board) event(id string, ev agent.Event) {
 func (b *board) row(id string) *boardRow {
 	r := b.running[id]
 	if r == nil {
-		r = &boardRow{id: id, since: b.now(), live: render.NewLive(catalog.New().Get)}
+		r = &boardRow{id: id, since: b.now(), live: render.NewLive()}
 		b.running[id] = r
 	}
 	return r

@@ -1,4 +1,4 @@
-package dialog
+package render
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -39,6 +39,13 @@ const (
 	editLabel   = "Change it: "
 )
 
+const (
+	// WithdrawnFor is how long a person takes to see that a question is gone, or that another one is asked. What they type until then was meant for it.
+	WithdrawnFor = 700 * time.Millisecond
+	// ForgottenAfter is how long after a question was withdrawn nobody is about to answer it any more.
+	ForgottenAfter = 5 * time.Second
+)
+
 // maxTries limits how often a question is repeated because the answer was not understood.
 const maxTries = 5
 
@@ -54,14 +61,14 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 	defer release()
 	editor, edits := p.(Editor)
 	edits = edits && len(q.Refused) == 0
-	choices := render.Choices(q.Allow)
+	choices := Choices(q.Allow)
 	if q.Plan != "" {
-		choices = render.PlanChoices()
+		choices = PlanChoices()
 	}
 	if edits {
 		choices += "\n  e  change it first"
 	}
-	p.Say(fmt.Sprintf("\n%s\n%s\n", render.Question(q), choices))
+	p.Say(fmt.Sprintf("\n%s\n%s\n", Question(q), choices))
 	for range maxTries {
 		p.Discard()
 		line, err := p.ReadLine(ctx, AskLabel)
@@ -116,10 +123,10 @@ func withdrawn(p Person, err error, call string) error {
 func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
 	file, err := keep(ctx, allow)
 	if err != nil {
-		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n", render.Error(err.Error())))
+		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n", Error(err.Error())))
 		return
 	}
-	p.Say(fmt.Sprintf("Kept in %s\n", render.OneLine(file)))
+	p.Say(fmt.Sprintf("Kept in %s\n", OneLine(file)))
 }
 
 // edit lets a person change the arguments of a call. It returns false if they gave that up.
@@ -168,7 +175,7 @@ func Reply(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) 
 		return tool.Answer{}, err
 	}
 	defer release()
-	p.Say("\n" + render.ModelQuestion(q))
+	p.Say("\n" + ModelQuestion(q))
 	if q.Form != nil {
 		return fillForm(ctx, p, q)
 	}
@@ -191,7 +198,7 @@ const decline = "/decline"
 
 // fillForm asks for the fields of a form, the required ones first. The session converts the lines to the types of the fields.
 func fillForm(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) {
-	var form render.Form
+	var form Form
 	if err := json.Unmarshal(q.Form, &form); err != nil {
 		return tool.Answer{}, fmt.Errorf("cannot read the form: %w", err)
 	}
