@@ -6,17 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/attractor-go/attractor/mcp"
 )
 
-// pins keeps the hashes of what servers say about their tools, in a file for each server. A server of a project is another one than the
-// user's with the same name, or one of another project.
+// pins keeps what servers say about their tools, with hashes of it, in a file for each server. A
+// server of a project is another one than the user's with the same name, or one of another project.
 type pins struct {
 	dir  string
 	keys map[string]string // by the name of a server
@@ -37,7 +35,7 @@ func newPins(dir, root string, servers []mcp.Server) *pins {
 // pinned is the content of a file.
 type pinned struct {
 	Server string            `json:"server"`
-	Tools  map[string]string `json:"tools"` // hashes by the names of tools
+	Tools  map[string]string `json:"tools"` // hashes by the names of tools, and more
 }
 
 func (p *pins) file(server string) string {
@@ -62,43 +60,12 @@ func (p *pins) Load(server string) (map[string]string, error) {
 	return known.Tools, nil
 }
 
-// Save implements mcp.PinStore.
-func (p *pins) Save(server string, hashes map[string]string) error {
+// Save implements mcp.PinStore. It replaces the file as a whole.
+func (p *pins) Save(server string, hashes map[string]string) (err error) {
 	data, err := json.Marshal(pinned{server, hashes})
 	if err != nil {
 		return err
 	}
-	return p.write(p.file(server), data)
-}
-
-// definitions keeps the definitions of tools beside their hashes.
-type definitions struct{ *pins }
-
-// maxDefinitions limits what is read of a file, in bytes. A server's list has at most 4 MiB.
-const maxDefinitions = 8 << 20
-
-func (d definitions) file(server string) string {
-	return strings.TrimSuffix(d.pins.file(server), ".json") + ".tools.json"
-}
-
-// Load implements mcp.DefinitionStore.
-func (d definitions) Load(server string) ([]byte, error) {
-	f, err := os.Open(d.file(server))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxDefinitions))
-	return data, errors.Join(err, f.Close())
-}
-
-// Save implements mcp.DefinitionStore.
-func (d definitions) Save(server string, data []byte) error { return d.write(d.file(server), data) }
-
-// write replaces a file as a whole.
-func (p *pins) write(name string, data []byte) (err error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
@@ -115,5 +82,5 @@ func (p *pins) write(name string, data []byte) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
+	return os.Rename(f.Name(), p.file(server))
 }

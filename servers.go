@@ -98,8 +98,7 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")
 		if !c.WithoutUser { // else what the user has accepted and where they are logged in does not count
 			o.Tokens = load.TokensIn(state)
-			pins := newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
-			o.Pins, o.Definitions = pins, definitions{pins}
+			o.Pins = newPins(filepath.Join(state, "attractor", "mcp", "pins"), s.Project.Root, list)
 		}
 	}
 	s.Servers = mcp.Start(ctx, o)

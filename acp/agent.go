@@ -116,7 +116,7 @@ type server struct {
 	over     bool
 }
 
-// notified implements handler.
+// notified handles a notification.
 func (s *server) notified(method string, params json.RawMessage) {
 	if method != methodCancel {
 		s.conn.log.Debug("acp: an unknown notification", "method", method)
@@ -133,7 +133,7 @@ func (s *server) notified(method string, params json.RawMessage) {
 	s.conn.log.Debug("acp: a cancellation without effect", "error", err)
 }
 
-// requested implements handler.
+// requested returns the work of a request.
 func (s *server) requested(method string, params json.RawMessage) (work, error) {
 	if method == methodInitialize {
 		return s.initialize(params)

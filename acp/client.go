@@ -71,11 +71,8 @@ func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
 			Option  string `json:"optionId"`
 		} `json:"outcome"`
 	}
-	err := c.session.server.conn.call(ctx, methodPermission, struct {
-		Session string             `json:"sessionId"`
-		Call    callUpdate         `json:"toolCall"`
-		Options []PermissionOption `json:"options"`
-	}{c.session.id, c.session.shown.asked(&p), p.Options}, &answer)
+	asked := members{"sessionId": c.session.id, "toolCall": c.session.shown.asked(&p), "options": p.Options}
+	err := c.session.server.conn.call(ctx, methodPermission, asked, &answer)
 	switch {
 	case err != nil:
 		return "", err
@@ -132,12 +129,8 @@ func (c *Client) answer(ctx context.Context, q tool.Question) (tool.Answer, erro
 	if q.Source != "" {
 		text = q.Source + " asks: " + text
 	}
-	err := c.session.server.conn.call(ctx, methodElicitation, struct {
-		Session string          `json:"sessionId"`
-		Mode    string          `json:"mode"`
-		Message string          `json:"message"`
-		Form    json.RawMessage `json:"requestedSchema"`
-	}{c.session.id, "form", visible(text), form}, &answer)
+	asked := members{"sessionId": c.session.id, "mode": "form", "message": visible(text), "requestedSchema": form}
+	err := c.session.server.conn.call(ctx, methodElicitation, asked, &answer)
 	if err != nil {
 		return tool.Answer{}, err
 	}

@@ -23,7 +23,7 @@ const (
 
 var null = json.RawMessage("null")
 
-// message is a request, a notification or a response.
+// message is a request, a notification or a response of the editor.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -33,34 +33,11 @@ type message struct {
 	Error   *Error          `json:"error,omitempty"`
 }
 
-// The messages to the editor. Those that it sends may lack more.
-type (
-	outgoing struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id,omitempty"`
-		Method  string          `json:"method"`
-		Params  any             `json:"params"`
-	}
-	response struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Result  any             `json:"result"`
-	}
-	failure struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Error   *Error          `json:"error"`
-	}
-)
+// members are those of an object that is sent.
+type members map[string]any
 
 // work carries out a request. after, if it is not nil, is called when the response is on its way.
 type work func(ctx context.Context) (result any, after func(), err error)
-
-// handler handles what the editor sends. Its methods are called where messages are read, in their order, so they must not wait.
-type handler interface {
-	notified(method string, params json.RawMessage)
-	requested(method string, params json.RawMessage) (work, error)
-}
 
 // Errors of a connection.
 var (
@@ -75,7 +52,7 @@ type conn struct {
 	end  context.CancelCauseFunc
 	in   *lines
 	out  io.Writer
-	on   handler
+	on   *server // handles what the editor sends, where messages are read and in their order, so it must not wait
 	log  *slog.Logger
 	wait chan []byte // to be written
 	busy sync.WaitGroup
@@ -111,7 +88,8 @@ func (c *conn) write(done chan<- struct{}) {
 }
 
 // send puts a message on its way. It waits while many others wait.
-func (c *conn) send(m any) error {
+func (c *conn) send(m members) error {
+	m["jsonrpc"] = "2.0"
 	line, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -260,7 +238,10 @@ func (c *conn) request(m *message) {
 	go func() {
 		defer c.busy.Done()
 		defer end(nil)
-		result, after, err := c.run(ctx, run)
+		result, after, err := run(ctx)
+		if err != nil && errors.Is(context.Cause(ctx), errRequestCancelled) {
+			err = Errorf(CodeCancelled, "the request was cancelled")
+		}
 		c.mu.Lock()
 		delete(c.running, id)
 		c.count--
@@ -269,7 +250,7 @@ func (c *conn) request(m *message) {
 			c.fail(m.ID, asError(err))
 			return
 		}
-		if c.send(response{"2.0", m.ID, result}) == nil && after != nil {
+		if c.send(members{"id": m.ID, "result": result}) == nil && after != nil {
 			after()
 		}
 	}()
@@ -293,15 +274,6 @@ func (c *conn) begin(id string, end context.CancelCauseFunc) *Error {
 	return nil
 }
 
-// run carries out a request. A request that was cancelled has an error of its own.
-func (c *conn) run(ctx context.Context, f work) (result any, after func(), err error) {
-	result, after, err = f(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errRequestCancelled) {
-		err = Errorf(CodeCancelled, "the request was cancelled")
-	}
-	return result, after, err
-}
-
 // complain sends an error from where messages are read. An editor that does not read for long, while it sends what is wrong, loses the
 // connection: otherwise nobody would see the end of the input.
 func (c *conn) complain(id json.RawMessage, err *Error) {
@@ -318,12 +290,12 @@ func (c *conn) fail(id json.RawMessage, err *Error) {
 	if len(err.Message) > maxError {
 		err = &Error{Code: err.Code, Message: shortened(err.Message, maxError), Data: err.Data}
 	}
-	_ = c.send(failure{"2.0", id, err}) // fails only if the connection is over
+	_ = c.send(members{"id": id, "error": err}) // fails only if the connection is over
 }
 
 // notify sends a notification.
 func (c *conn) notify(method string, params any) error {
-	return c.send(outgoing{Version: "2.0", Method: method, Params: params})
+	return c.send(members{"method": method, "params": params})
 }
 
 // call sends a request and waits for the result.
@@ -339,7 +311,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 		defer c.mu.Unlock()
 		delete(c.open, id)
 	}()
-	if err := c.send(outgoing{"2.0", json.RawMessage(id), method, params}); err != nil {
+	if err := c.send(members{"id": json.RawMessage(id), "method": method, "params": params}); err != nil {
 		return err
 	}
 	select {
@@ -353,7 +325,8 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 		return nil
 	case <-ctx.Done():
 		if c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errCancelled) { // the editor ends by itself what it has cancelled
-			_ = c.notify(methodCancelRequest, map[string]any{"requestId": json.RawMessage(id)}) // fails only if the connection is over
+			// This fails only if the connection is over.
+			_ = c.notify(methodCancelRequest, members{"requestId": json.RawMessage(id)})
 		}
 		return context.Cause(ctx)
 	case <-c.ctx.Done():

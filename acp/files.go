@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/sanitize"
 )
 
 // The limits of an editor's files.
@@ -35,7 +34,8 @@ const (
 // An editor keeps line endings, the byte order mark and the final newline apart from its text, or loses them. Texts get those of the file.
 type editorFiles struct {
 	env.Base
-	editor textFiles
+	env.Tree
+	client *Client
 	roots  []editorRoot
 	turn   chan struct{} // taken by the change that is going on
 
@@ -44,24 +44,19 @@ type editorFiles struct {
 	told  map[string]bool // what the person and the model have been told
 }
 
-// textFiles reads and writes the text files of an editor.
-type textFiles interface {
-	// offers reports what the editor can do now.
-	offers() (read, write bool)
-	readText(ctx context.Context, path string) (string, error)
-	writeText(ctx context.Context, path, text string) error
-	// complain tells the person that something does not work.
-	complain(text string)
-	// unsaved is told of each file whose unsaved changes the session has seen, once.
-	unsaved(ctx context.Context, name string)
-}
-
 // editorRoot is a directory of the editor: its path without links, and as the editor names it. Both have slashes.
 type editorRoot struct{ real, named string }
 
-// newEditorFiles returns an environment with the files of an editor, which are in the directories that the editor has named.
-func newEditorFiles(ctx context.Context, e env.Environment, editor textFiles, dirs []string) *editorFiles {
-	f := &editorFiles{Base: env.Base{Environment: e}, editor: editor, turn: make(chan struct{}, 1), told: map[string]bool{}}
+// Files returns e with the text files of the editor in directories that the editor has named, so that the session reads and changes what a
+// person sees there, unsaved changes included. Without such files it returns e. Searches and commands see the disk.
+//
+// A Protect or ReadOnly belongs around the result. The context is for the preparation only.
+func (c *Client) Files(ctx context.Context, e env.Environment, dirs ...string) env.Environment {
+	if !c.session.server.client.Capabilities.FS.Read {
+		return e
+	}
+	f := &editorFiles{Base: env.Base{Environment: e}, Tree: env.TreeOf(e), client: c,
+		turn: make(chan struct{}, 1), told: map[string]bool{}}
 	for _, dir := range dirs {
 		named := path.Clean(filepath.ToSlash(dir))
 		if real, err := env.Resolve(ctx, e, named); err == nil {
@@ -87,7 +82,7 @@ func (v *sharedFile) dirty() bool { return v.shared() && !bytes.Equal(v.disk, v.
 
 // look returns a file as the session sees it. Its error is one of the context; other troubles leave the file to the disk.
 func (f *editorFiles) look(ctx context.Context, name string) (v sharedFile, err error) {
-	canRead, _ := f.editor.offers()
+	canRead, _ := f.offers()
 	if v.path = f.editorPath(ctx, name); v.path == "" || !canRead || f.resting() {
 		return v, context.Cause(ctx)
 	}
@@ -101,7 +96,7 @@ func (f *editorFiles) look(ctx context.Context, name string) (v sharedFile, err 
 	}
 	v.disk, v.text = disk, asInFile(text, disk)
 	if v.dirty() && f.tell("unsaved "+v.path) {
-		f.editor.unsaved(ctx, name)
+		f.unsaved(ctx, name)
 	}
 	return v, nil
 }
@@ -156,7 +151,7 @@ func isText(data []byte) bool {
 func (f *editorFiles) ask(ctx context.Context, name string) (string, error) {
 	within, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	text, err := f.editor.readText(within, name)
+	text, err := f.readText(within, name)
 	switch {
 	case err == nil && len(text) > 2*maxEditorFile:
 		err = fmt.Errorf("its text has %d bytes", len(text))
@@ -167,18 +162,14 @@ func (f *editorFiles) ask(ctx context.Context, name string) (string, error) {
 		err = fmt.Errorf("no answer within %v", readTime)
 	}
 	if f.tell("reads") {
-		f.editor.complain(fmt.Sprintf("The editor did not give the text of %s: %s. Such files are read from the disk, without unsaved changes.", name, complaint(err)))
+		f.client.Warn(fmt.Sprintf("The editor did not give the text of %s: %s. Such files are read from the disk, without unsaved changes.", name, complaint(err)))
 	}
 	return "", err
 }
 
 // complaint returns an editor's error for people.
 func complaint(err error) string {
-	text := strings.Join(strings.Fields(sanitize.Text(err.Error())), " ")
-	if len(text) > maxComplaint {
-		text = strings.ToValidUTF8(text[:maxComplaint], "") + " [...]"
-	}
-	return strings.TrimRight(text, ".")
+	return strings.TrimRight(shortened(oneLine(err.Error()), maxComplaint), ".")
 }
 
 // rest lets some time pass before the editor is asked again.
@@ -277,11 +268,6 @@ func (f *editorFiles) Replace(ctx context.Context, name string, was env.Hash, da
 	})
 }
 
-// Remove implements env.Environment. The editor keeps its text of the file.
-func (f *editorFiles) Remove(ctx context.Context, name string) error {
-	return f.Environment.Remove(ctx, name)
-}
-
 // Delete implements env.Replacer, as Replace does. The editor keeps its text of the file.
 func (f *editorFiles) Delete(ctx context.Context, name string, was env.Hash) error {
 	return f.change(ctx, "delete", name, func(v sharedFile) error {
@@ -312,7 +298,7 @@ func (f *editorFiles) change(ctx context.Context, op, name string, do func(share
 
 // write writes a file that the editor has.
 func (f *editorFiles) write(ctx context.Context, name string, v sharedFile, data []byte, perm fs.FileMode) error {
-	_, canWrite := f.editor.offers()
+	_, canWrite := f.offers()
 	var err error
 	switch {
 	case !canWrite:
@@ -338,7 +324,7 @@ func (f *editorFiles) write(ctx context.Context, name string, v sharedFile, data
 
 // creates reports whether the editor is given the text of a file that does not exist yet.
 func (f *editorFiles) creates(v sharedFile, data []byte) bool {
-	_, canWrite := f.editor.offers()
+	_, canWrite := f.offers()
 	return v.missing && canWrite && len(data) > 0 && isText(data)
 }
 
@@ -361,7 +347,7 @@ func (f *editorFiles) create(ctx context.Context, name string, v sharedFile, dat
 // notWritten tells the person, once, that the editor has not written a file.
 func (f *editorFiles) notWritten(name string, err error) {
 	if f.tell("writes") {
-		f.editor.complain(fmt.Sprintf("The editor did not write %s: %s. Such files are written to the disk.", name, complaint(err)))
+		f.client.Warn(fmt.Sprintf("The editor did not write %s: %s. Such files are written to the disk.", name, complaint(err)))
 	}
 }
 
@@ -369,7 +355,7 @@ func (f *editorFiles) notWritten(name string, err error) {
 func (f *editorFiles) hand(ctx context.Context, name string, data []byte) error {
 	within, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	err := f.editor.writeText(within, name, string(data))
+	err := f.writeText(within, name, string(data))
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		f.rest()
 		return fmt.Errorf("no answer within %v", writeTime)
@@ -400,29 +386,4 @@ func (f *editorFiles) OpenDir(ctx context.Context, name string) (env.Dir, error)
 // Below implements env.View: searches read the disk.
 func (f *editorFiles) Below(context.Context, string, string) (env.Environment, func(error)) {
 	return f.Environment, func(error) {}
-}
-
-// Lstat implements env.Tree.
-func (f *editorFiles) Lstat(ctx context.Context, name string) (env.Node, error) {
-	return env.TreeOf(f.Environment).Lstat(ctx, name)
-}
-
-// Readlink implements env.Tree.
-func (f *editorFiles) Readlink(ctx context.Context, name string) (string, error) {
-	return env.TreeOf(f.Environment).Readlink(ctx, name)
-}
-
-// Symlink implements env.Tree.
-func (f *editorFiles) Symlink(ctx context.Context, target, name string) error {
-	return env.TreeOf(f.Environment).Symlink(ctx, target, name)
-}
-
-// Mkdir implements env.Tree.
-func (f *editorFiles) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	return env.TreeOf(f.Environment).Mkdir(ctx, name, perm)
-}
-
-// Chmod implements env.Tree.
-func (f *editorFiles) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	return env.TreeOf(f.Environment).Chmod(ctx, name, perm)
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -56,7 +57,7 @@ func (o *session) settings() map[string]any {
 
 // openingOf checks what the editor wants.
 func (s *server) openingOf(p *openParams) (Opening, error) {
-	o := Opening{Resume: p.Session, Dir: p.Dir, Dirs: p.Dirs}
+	o := Opening{Resume: p.Session, Dir: p.Dir, Dirs: p.Dirs, Servers: p.Servers}
 	if err := absolute("cwd", p.Dir); err != nil {
 		return o, err
 	}
@@ -68,9 +69,12 @@ func (s *server) openingOf(p *openParams) (Opening, error) {
 			return o, err
 		}
 	}
-	var err error
-	o.Servers, err = s.serversOf(p.Servers)
-	return o, err
+	for i := range o.Servers {
+		if err := s.checkServer(&o.Servers[i]); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
 }
 
 // absolute returns an error if a path is not absolute.
@@ -84,39 +88,23 @@ func absolute(member, path string) error {
 	return nil
 }
 
-// serversOf checks the MCP servers of a request.
-func (s *server) serversOf(list []serverDTO) ([]Server, error) {
-	var servers []Server
-	for _, d := range list {
-		server := Server{Type: d.Type, Name: d.Name, Command: d.Command, Args: d.Args, URL: d.URL, Env: values(d.Env), Headers: values(d.Headers)}
-		switch server.Type {
-		case "", "stdio":
-			server.Type = "stdio"
-			if d.Command == "" {
-				return nil, Errorf(CodeInvalidParams, "the MCP server %q has no command", shortened(d.Name, 100))
-			}
-		default:
-			if !slices.Contains(s.RemoteServers, server.Type) {
-				return nil, Errorf(CodeInvalidParams, "the MCP server %q has the type %q, which this agent does not support", shortened(d.Name, 100), shortened(d.Type, 100))
-			}
-			if d.URL == "" {
-				return nil, Errorf(CodeInvalidParams, "the MCP server %q has no url", shortened(d.Name, 100))
-			}
-		}
-		if server.Name == "" {
-			return nil, Errorf(CodeInvalidParams, "an MCP server has no name")
-		}
-		servers = append(servers, server)
+// checkServer returns an error if a session cannot use an MCP server. A server without a type is a process.
+func (s *server) checkServer(d *Server) error {
+	name := shortened(d.Name, 100)
+	switch d.Type = cmp.Or(d.Type, "stdio"); {
+	case d.Name == "":
+		return Errorf(CodeInvalidParams, "an MCP server has no name")
+	case d.Type == "stdio" && d.Command == "":
+		return Errorf(CodeInvalidParams, "the MCP server %q has no command", name)
+	case d.Type == "stdio":
+		return nil
+	case !slices.Contains(s.RemoteServers, d.Type):
+		return Errorf(CodeInvalidParams, "the MCP server %q has the type %q, which this agent does not support",
+			name, shortened(d.Type, 100))
+	case d.URL == "":
+		return Errorf(CodeInvalidParams, "the MCP server %q has no url", name)
 	}
-	return servers, nil
-}
-
-func values(pairs []pair) map[string]string {
-	m := make(map[string]string, len(pairs))
-	for _, p := range pairs {
-		m[p.Name] = p.Value
-	}
-	return m
+	return nil
 }
 
 // reserve makes room for a session, whose id is empty for a new one.

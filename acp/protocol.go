@@ -37,8 +37,7 @@ type initializeParams struct {
 			Write bool `json:"writeTextFile"`
 		} `json:"fs"`
 		Session *struct {
-			Notices    *struct{} `json:"notices"`
-			Compaction *struct{} `json:"compaction"`
+			Notices *struct{} `json:"notices"`
 		} `json:"session"`
 		Elicitation *struct {
 			Form *struct{} `json:"form"`
@@ -64,37 +63,38 @@ type AuthMethod struct {
 // Server describes an MCP server that an editor wants its session to use.
 type Server struct {
 	// Type is stdio, http or sse.
-	Type string
-	Name string
+	Type string `json:"type"`
+	Name string `json:"name"`
 	// Command, Args and Env are those of a process.
-	Command string
-	Args    []string
-	Env     map[string]string
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Env     Values   `json:"env"`
 	// URL and Headers are those of a remote server.
-	URL     string
-	Headers map[string]string
+	URL     string `json:"url"`
+	Headers Values `json:"headers"`
+}
+
+// Values are variables or headers by their names.
+type Values map[string]string
+
+// UnmarshalJSON reads a list of pairs.
+func (v *Values) UnmarshalJSON(data []byte) error {
+	var pairs []struct{ Name, Value string }
+	if err := json.Unmarshal(data, &pairs); err != nil {
+		return err
+	}
+	*v = Values{}
+	for _, p := range pairs {
+		(*v)[p.Name] = p.Value
+	}
+	return nil
 }
 
 type openParams struct {
-	Session string      `json:"sessionId"`
-	Dir     string      `json:"cwd"`
-	Dirs    []string    `json:"additionalDirectories"`
-	Servers []serverDTO `json:"mcpServers"`
-}
-
-type serverDTO struct {
-	Type    string   `json:"type"`
-	Name    string   `json:"name"`
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
-	Env     []pair   `json:"env"`
-	URL     string   `json:"url"`
-	Headers []pair   `json:"headers"`
-}
-
-type pair struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Session string   `json:"sessionId"`
+	Dir     string   `json:"cwd"`
+	Dirs    []string `json:"additionalDirectories"`
+	Servers []Server `json:"mcpServers"`
 }
 
 type sessionParams struct {
@@ -155,10 +155,13 @@ type listParams struct {
 // Option is a setting of a session that a person can choose, such as its model.
 type Option struct {
 	// ID names the option. Category is mode, model, thought_level or empty. The option of the category mode is also offered as the session's modes.
-	ID, Name, Description, Category string
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Category    string `json:"category,omitempty"`
 	// Value is the current choice.
-	Value   string
-	Choices []Choice
+	Value   string   `json:"currentValue"`
+	Choices []Choice `json:"options"`
 }
 
 // Choice is a value of an [Option].
@@ -169,13 +172,8 @@ type Choice struct {
 }
 
 type sentOption struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Description string   `json:"description,omitempty"`
-	Category    string   `json:"category,omitempty"`
-	Type        string   `json:"type"`
-	Value       string   `json:"currentValue"`
-	Choices     []Choice `json:"options"`
+	Option
+	Type string `json:"type"`
 }
 
 type sentMode struct {
@@ -223,26 +221,6 @@ type (
 		Input     json.RawMessage `json:"rawInput,omitempty"`
 		Output    any             `json:"rawOutput,omitempty"`
 	}
-	planUpdate struct {
-		Kind    string      `json:"sessionUpdate"`
-		Entries []planEntry `json:"entries"`
-	}
-	commandsUpdate struct {
-		Kind     string        `json:"sessionUpdate"`
-		Commands []sentCommand `json:"availableCommands"`
-	}
-	modeUpdate struct {
-		Kind string `json:"sessionUpdate"`
-		Mode string `json:"currentModeId"`
-	}
-	optionsUpdate struct {
-		Kind    string       `json:"sessionUpdate"`
-		Options []sentOption `json:"configOptions"`
-	}
-	infoUpdate struct {
-		Kind  string `json:"sessionUpdate"`
-		Title string `json:"title"`
-	}
 	usageUpdate struct {
 		Kind string `json:"sessionUpdate"`
 		Used int    `json:"used"`
@@ -254,11 +232,6 @@ type (
 		Severity string `json:"severity"`
 		Title    string `json:"title"`
 		About    string `json:"description,omitempty"`
-	}
-	compactionUpdate struct {
-		Kind   string `json:"sessionUpdate"`
-		ID     string `json:"compactionId"`
-		Status string `json:"status"`
 	}
 )
 

@@ -3,9 +3,6 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
-	"strconv"
 	"unicode/utf8"
 )
 
@@ -20,67 +17,44 @@ func rawOf(data json.RawMessage, most int) json.RawMessage {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	depth, plain := 0, utf8.Valid(data) && !bytes.Contains(data, []byte(`\u`))
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		switch t := token.(type) {
-		case json.Delim:
-			if t == '{' || t == '[' {
-				depth++
-			} else {
-				depth--
-			}
-		case json.Number:
-			plain = plain && inRange(t)
-		}
-		if err != nil || depth > maxDepth {
-			return nil
-		}
-	}
-	if plain {
-		return data
-	}
-	return rewritten(data)
-}
-
-// rewritten returns JSON with U+FFFD for half characters, and texts for the numbers that are too large.
-func rewritten(data json.RawMessage) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
 	var value any
+	r := rewriter{odd: !utf8.Valid(data) || bytes.Contains(data, []byte(`\u`))}
 	if dec.Decode(&value) != nil {
 		return nil
 	}
-	encoded, err := json.Marshal(readable(value))
-	if err != nil {
+	switch value = r.value(value, 0); {
+	case r.deep:
 		return nil
+	case !r.odd:
+		return data
 	}
+	encoded, _ := json.Marshal(value) // cannot fail: it was decoded from JSON
 	return encoded
 }
 
-// readable replaces the numbers in a value that are too large.
-func readable(value any) any {
+// rewriter replaces what some editors cannot read.
+type rewriter struct {
+	odd  bool // something has to be replaced, such as half a character, which the decoder has replaced by U+FFFD
+	deep bool // the value is nested too deeply
+}
+
+// value returns a value with texts for the numbers that are too large.
+func (r *rewriter) value(value any, depth int) any {
+	r.deep = r.deep || depth > maxDepth
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
-			v[name] = readable(member)
+			v[name] = r.value(member, depth+1)
 		}
 	case []any:
 		for i, member := range v {
-			v[i] = readable(member)
+			v[i] = r.value(member, depth+1)
 		}
 	case json.Number:
-		if !inRange(v) {
+		if _, err := v.Float64(); err != nil {
+			r.odd = true
 			return v.String()
 		}
 	}
 	return value
-}
-
-func inRange(n json.Number) bool {
-	_, err := strconv.ParseFloat(n.String(), 64)
-	return err == nil
 }

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -41,15 +42,8 @@ func (s *server) reopen(ctx context.Context, open *session, o Opening, load bool
 
 // same reports whether two openings have the same directories and servers.
 func (o Opening) same(other Opening) bool {
-	return o.Dir == other.Dir && slices.Equal(o.Dirs, other.Dirs) &&
-		slices.EqualFunc(o.Servers, other.Servers, Server.same)
-}
-
-// same reports whether two servers are the same.
-func (s Server) same(o Server) bool {
-	return s.Type == o.Type && s.Name == o.Name && s.Command == o.Command && s.URL == o.URL && slices.Equal(s.Args, o.Args) &&
-		maps.Equal(s.Env, o.Env) &&
-		maps.Equal(s.Headers, o.Headers)
+	text := func(o Opening) string { return fmt.Sprintf("%q %q %q", o.Dir, o.Dirs, o.Servers) }
+	return text(o) == text(other)
 }
 
 // forget lets begin tell the editor of the commands once more.

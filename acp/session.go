@@ -46,10 +46,7 @@ func newSession(s *server) *session {
 // update sends an update.
 func (o *session) update(u any) {
 	// This fails only if the connection is over, and then the session is closed.
-	_ = o.server.conn.notify(methodUpdate, struct {
-		Session string `json:"sessionId"`
-		Update  any    `json:"update"`
-	}{o.id, u})
+	_ = o.server.conn.notify(methodUpdate, members{"sessionId": o.id, "update": u})
 }
 
 // begin sends what has been shown since the session was started: the editor did not know its id before.
@@ -267,10 +264,10 @@ func (o *session) changed() {
 	was := o.told
 	o.told.mode, o.told.options = o.current()
 	if o.told.mode != was.mode {
-		o.update(modeUpdate{"current_mode_update", o.told.mode})
+		o.update(members{"sessionUpdate": "current_mode_update", "currentModeId": o.told.mode})
 	}
 	if o.told.options != was.options {
-		o.update(optionsUpdate{"config_option_update", sentOptions(o.host.Options())})
+		o.update(members{"sessionUpdate": "config_option_update", "configOptions": sentOptions(o.host.Options())})
 	}
 }
 
@@ -295,7 +292,7 @@ func (o *session) tellCommands() {
 	defer o.telling.Unlock()
 	if o.told.commands != string(encoded) && !closed {
 		o.told.commands = string(encoded)
-		o.update(commandsUpdate{"available_commands_update", commands})
+		o.update(members{"sessionUpdate": "available_commands_update", "availableCommands": commands})
 	}
 }
 
@@ -317,7 +314,7 @@ func modesOf(options []Option) *sentModes {
 func sentOptions(options []Option) []sentOption {
 	sent := make([]sentOption, 0, len(options))
 	for _, o := range options {
-		sent = append(sent, sentOption{ID: o.ID, Name: o.Name, Description: o.Description, Category: o.Category, Type: "select", Value: o.Value, Choices: o.Choices})
+		sent = append(sent, sentOption{o, "select"})
 	}
 	return sent
 }

@@ -15,8 +15,8 @@ import (
 
 // view turns the events of a session into updates, in order. Its methods are safe for concurrent use.
 type view struct {
-	notices, compactions, forms bool // the editor shows these
-	send                        func(update any)
+	notices, forms bool // the editor shows these
+	send           func(update any)
 
 	mu      sync.Mutex
 	live    bool  // updates are sent
@@ -44,9 +44,7 @@ const maxHeld = 1000
 func newView(client *initializeParams, send func(any)) *view {
 	v := &view{send: send, calls: map[string]*call{}, ids: map[string]int{}}
 	v.resumed.L = &v.mu
-	if s := client.Capabilities.Session; s != nil {
-		v.notices, v.compactions = s.Notices != nil, s.Compaction != nil
-	}
+	v.notices = client.Capabilities.Session != nil && client.Capabilities.Session.Notices != nil
 	v.forms = client.Capabilities.Elicitation != nil && client.Capabilities.Elicitation.Form != nil
 	return v
 }
@@ -138,7 +136,7 @@ func (v *view) title(text string) {
 		return
 	}
 	v.titled = true
-	v.update(infoUpdate{"session_info_update", text})
+	v.update(members{"sessionUpdate": "session_info_update", "title": text})
 }
 
 // event shows an event. past says that it comes from the journal: then what the person wrote is shown as well.
@@ -203,10 +201,6 @@ func (v *view) told(ev agent.Event, past bool) {
 			v.say(questionText(tool.Question{Text: e.Question, Options: e.Options, Form: e.Form, Source: e.Source, Problem: e.Problem}))
 		}
 	case *agent.Compaction:
-		if v.compactions {
-			v.update(compactionUpdate{"compaction_update", fmt.Sprintf("compaction-%d", e.Seq), "completed"})
-			break
-		}
 		v.notice("info", fmt.Sprintf("The beginning of the conversation was summarized for the model: %d turns.", e.TurnsReplaced))
 	case *agent.Warning:
 		v.notice("warning", e.Text)
@@ -237,7 +231,7 @@ func (v *view) plan(p tool.Plan) {
 		}
 		entries = append(entries, e)
 	}
-	v.update(planUpdate{"plan", entries})
+	v.update(members{"sessionUpdate": "plan", "entries": entries})
 }
 
 // used shows how full the model's window is. v.mu is held.

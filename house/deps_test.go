@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"internal/fuzzy":      {},
 	"internal/jsonlines":  {},
 	"internal/lastline":   {"sanitize"},
+	"internal/stdioproc":  {"env", "internal/lastline"},
 	"internal/refdocs":    {"github.com/spf13/cobra", "github.com/spf13/pflag"}, // for tests
 	"internal/jsonscan":   {},
 	"internal/names":      {"sanitize", "golang.org/x/text/unicode/norm"},
@@ -108,8 +109,8 @@ var rooms = map[string][]string{
 	"env/remote":               {"env", "search", "env/remote/internal/wire", "internal/lastline", "internal/shquote", "internal/version", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
 	"env/remote/internal/wire": {"env", "search", "github.com/hashicorp/yamux"},
-	"mcp":                      {"internal/picture", "env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "internal/shquote", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"},
-	"lsp":                      {"env", "internal/jsonlines", "internal/lastline", "internal/names", "internal/shquote", "llm", "sanitize", "search", "tool"},
+	"mcp":                      {"internal/picture", "env", "internal/guard", "internal/jsonlines", "internal/lastline", "internal/names", "internal/netguard", "internal/shquote", "internal/stdioproc", "llm", "sanitize", "tool", "tracecontext", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/...", "golang.org/x/sys/windows"},
+	"lsp":                      {"env", "internal/jsonlines", "internal/names", "internal/shquote", "internal/stdioproc", "llm", "sanitize", "search", "tool"},
 	"ext":                      {"internal/names", "llm", "rules/shell", "sanitize", "tool", "go.yaml.in/yaml/v3"},
 	"ext/hooks":                {"agent", "env", "ext", "internal/jsonlines", "internal/names", "internal/shquote", "llm", "patch", "rules", "sanitize", "tool"},
 	"checkpoint":               {"env", "internal/git", "internal/guard", "internal/names", "llm", "search", "tool", "github.com/klauspost/compress/zstd", "github.com/rogpeppe/go-internal/diff", "golang.org/x/sys/..."},

@@ -167,7 +167,7 @@ func (r *runner) settle(ctx context.Context, since int) ([]string, error) {
 	for name, doc := range r.in.docs {
 		versions[name] = doc.version
 	}
-	if err := r.in.published.settle(ctx, since, versions, r.in.over); err != nil {
+	if err := r.in.published.settle(ctx, since, versions, r.in.Closed); err != nil {
 		return nil, err
 	}
 	names := r.in.published.names()

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,7 +60,16 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 		p.problem(0, "", fmt.Errorf("it has more than %d MiB", MaxConfig>>20))
 		return nil, p.problems
 	}
-	list, err := p.read(data)
+	root, err := jsonlines.Read(data)
+	list := root.Members
+	switch {
+	case err != nil:
+	case root.Kind != jsonlines.Object:
+		err = fmt.Errorf(`line %d: it must be an object, such as {"zig": {"command": "zls", "extensionToLanguage": {".zig": "zig"}}}, not %s`,
+			root.Line, root.Is())
+	case len(list) > maxServers:
+		err = fmt.Errorf("there are more than %d servers", maxServers)
+	}
 	if err != nil {
 		p.problem(0, "", err)
 		return nil, p.problems
@@ -108,7 +116,6 @@ func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 // parser reads a file.
 type parser struct {
 	file     string
-	raw      map[string]map[string]json.RawMessage
 	problems []error
 }
 
@@ -116,31 +123,6 @@ func (p *parser) problem(line int, server string, err error) {
 	if len(p.problems) < maxServers {
 		p.problems = append(p.problems, &Problem{p.file, line, server, err})
 	}
-}
-
-// read returns the members of the file's object.
-func (p *parser) read(data []byte) ([]jsonlines.Entry, error) {
-	root, err := jsonlines.Read(data)
-	switch {
-	case err != nil:
-		return nil, err
-	case root.Kind != jsonlines.Object:
-		return nil, fmt.Errorf(`line %d: it must be an object, such as {"zig": {"command": "zls", "extensionToLanguage": {".zig": "zig"}}}, not %s`, root.Line, root.Is())
-	case len(root.Members) > maxServers:
-		return nil, fmt.Errorf("there are more than %d servers", maxServers)
-	}
-	var outer map[string]json.RawMessage
-	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &outer); err != nil {
-		return nil, err
-	}
-	p.raw = map[string]map[string]json.RawMessage{}
-	for name, raw := range outer {
-		var inner map[string]json.RawMessage
-		if json.Unmarshal(raw, &inner) == nil {
-			p.raw[name] = inner
-		}
-	}
-	return root.Members, nil
 }
 
 // server reads a server. It reports false for one with a mistake.
@@ -161,7 +143,7 @@ func (p *parser) server(m *jsonlines.Entry, again bool) (s Server, ok bool) {
 	}
 	ok = true
 	for _, field := range m.Members {
-		if err := s.set(field.Name, p.raw[m.Name][field.Name]); err != nil {
+		if err := s.set(field.Name, field.Raw); err != nil {
 			p.problem(field.Line, s.Name, err)
 			ok = ok && errors.Is(err, errNoEffect)
 		}

@@ -13,46 +13,29 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/lastline"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/stdioproc"
 )
 
 // The limits of a connection.
 const (
 	maxMessage = 16 << 20 // bytes of one message
 	maxHeader  = 4 << 10  // bytes in front of a message
-	maxQueue   = 64 << 20 // bytes on their way to the server
 	politeTime = time.Second
-	killTime   = 15 * time.Second
 )
 
 // conn is the connection to a server's process: JSON-RPC messages on its standard input and output.
 type conn struct {
-	process env.Process
-	in      *bufio.Reader
-	pipe    *io.PipeReader
-	out     chan []byte
-	queued  atomic.Int64 // bytes in out
-	on      handler
-	said    lastline.Buffer
-	over    chan struct{} // closed when nothing is sent and received any more
-	busy    sync.WaitGroup
+	*stdioproc.Process
+	on   *instance // handles what the server sends by itself, where messages are read, so it must not wait
+	busy sync.WaitGroup
 
 	mu   sync.Mutex
 	last int64
 	open map[int64]chan<- message
-	why  error // why the connection is over
-}
-
-// handler handles what a server sends by itself. Its methods are called where messages are read, so they must not wait.
-type handler interface {
-	notified(method string, params json.RawMessage)
-	// asked returns the result of a request. It reports false for an unknown method.
-	asked(method string, params json.RawMessage) (result any, known bool)
 }
 
 // message is a request, a notification or a response.
@@ -75,48 +58,20 @@ func (e *responseError) Error() string {
 	return fmt.Sprintf("error %d: %s", e.Code, clean(e.Message, 200))
 }
 
-// exitError says how a server's process ended.
-type exitError struct{ env.Exit }
-
-// Error returns the exit code or the signal.
-func (e *exitError) Error() string {
-	if e.Signal != "" {
-		return "its process was ended by " + e.Signal
-	}
-	return fmt.Sprintf("its process ended with exit code %d", e.Code)
-}
-
 var (
 	errGarbage = errors.New("it sent something that is no message of the protocol")
 	errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
-	errDeaf    = errors.New("it does not read its input")
 	errClosed  = errors.New("the connection is closed")
 )
 
 // connect starts a server's process.
-func connect(ctx context.Context, e env.Environment, s *Server, on handler) (*conn, error) {
-	r, w := io.Pipe()
-	c := &conn{pipe: r, in: bufio.NewReaderSize(r, 64<<10), out: make(chan []byte, 4096), on: on, over: make(chan struct{}), open: map[int64]chan<- message{}}
-	process, err := e.Start(ctx, env.Command{Script: script(s), Dir: s.Dir, Stdin: true, Output: func(stream int, p []byte) {
-		if stream == env.Stderr {
-			c.said.Add(p)
-			return
-		}
-		_, _ = w.Write(p) // blocks until it is read; fails only when the connection is over
-	}})
+func connect(ctx context.Context, e env.Environment, s *Server, on *instance) (*conn, error) {
+	process, err := stdioproc.Start(ctx, e, env.Command{Script: script(s), Dir: s.Dir})
 	if err != nil {
 		return nil, err
 	}
-	c.process = process
-	c.busy.Go(c.write)
+	c := &conn{Process: process, on: on, open: map[int64]chan<- message{}}
 	c.busy.Go(c.read)
-	c.busy.Go(func() {
-		exit, err := process.Wait(context.Background()) // ends, because close kills the process
-		if err == nil {
-			err = &exitError{exit}
-		}
-		c.end(err)
-	})
 	return c, nil
 }
 
@@ -133,21 +88,8 @@ func script(s *Server) string {
 
 // end ends the connection with its reason. Only the first one counts.
 func (c *conn) end(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.why != nil {
-		return
-	}
-	c.why = why
-	close(c.over)
-	_ = c.pipe.CloseWithError(io.ErrClosedPipe) // never fails
-}
-
-// reason returns why the connection is over.
-func (c *conn) reason() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.why
+	c.Fail(why)
+	c.Close()
 }
 
 // call sends a request and waits for its response.
@@ -175,8 +117,8 @@ func (c *conn) call(ctx context.Context, method string, params any) (json.RawMes
 	case <-ctx.Done():
 		_ = c.notify("$/cancelRequest", map[string]any{"id": id}) // out of politeness
 		return nil, context.Cause(ctx)
-	case <-c.over:
-		return nil, c.reason()
+	case <-c.Closed:
+		return nil, c.Reason()
 	}
 }
 
@@ -191,48 +133,16 @@ func (c *conn) send(m any) error {
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	framed := append(fmt.Appendf(make([]byte, 0, len(body)+32), "Content-Length: %d\r\n\r\n", len(body)), body...)
-	select {
-	case <-c.over:
-		return c.reason()
-	default:
-	}
-	if c.queued.Add(int64(len(framed))) > maxQueue {
-		c.end(errDeaf)
-		return errDeaf
-	}
-	select {
-	case c.out <- framed:
-		return nil
-	default:
-		c.end(errDeaf)
-		return errDeaf
-	}
-}
-
-// write passes messages on to the process. A server that does not read its input holds up only this goroutine.
-func (c *conn) write() {
-	for {
-		select {
-		case framed := <-c.out:
-			if _, err := c.process.Stdin().Write(framed); err != nil {
-				return // the process has ended or is about to
-			}
-			c.queued.Add(-int64(len(framed)))
-		case <-c.over:
-			return
-		}
-	}
+	framed := fmt.Appendf(make([]byte, 0, len(body)+32), "Content-Length: %d\r\n\r\n", len(body))
+	return c.Send(append(framed, body...))
 }
 
 // read handles what the server sends until the connection is over.
 func (c *conn) read() {
 	for {
-		body, err := readMessage(c.in)
+		body, err := readMessage(c.Out)
 		if err != nil {
-			if !errors.Is(err, io.ErrClosedPipe) {
-				c.end(err)
-			}
+			c.end(err)
 			return
 		}
 		var m message
@@ -311,18 +221,15 @@ func (c *conn) dispatch(m *message) {
 
 // close ends the process. It asks a server that still answers to end by itself.
 func (c *conn) close() error {
-	if c.reason() == nil {
+	if c.Reason() == nil {
 		polite, cancel := context.WithTimeout(context.Background(), politeTime)
 		defer cancel()
 		if _, err := c.call(polite, "shutdown", nil); err == nil && c.notify("exit", nil) == nil {
-			_, _ = c.process.Wait(polite) // whether it has ended or not, Kill ends what is left
+			c.Wait(polite)
 		}
 	}
 	c.end(errClosed)
-	_ = c.process.Stdin().Close() // it may be closed already
-	ctx, cancel := context.WithTimeout(context.Background(), killTime)
-	defer cancel()
-	err := c.process.Kill(ctx)
+	err := c.End(0)
 	if err == nil {
 		c.busy.Wait()
 	}

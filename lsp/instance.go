@@ -55,7 +55,7 @@ func (s *Servers) launch(ctx context.Context, spec *Server) (*instance, error) {
 
 // withSaid returns an error with what a server printed last.
 func withSaid(err error, c *conn) error {
-	if said := clean(c.said.String(), 300); said != "" {
+	if said := clean(c.Said.String(), 300); said != "" {
 		return fmt.Errorf("%w; it last printed: %s", err, said)
 	}
 	return err
@@ -112,7 +112,7 @@ func (in *instance) folders() []map[string]string {
 	return []map[string]string{{"uri": uriOf(in.root), "name": path.Base(in.root)}}
 }
 
-// notified implements handler.
+// notified handles a notification.
 func (in *instance) notified(method string, params json.RawMessage) {
 	switch method {
 	case "textDocument/publishDiagnostics":
@@ -122,7 +122,8 @@ func (in *instance) notified(method string, params json.RawMessage) {
 	}
 }
 
-// asked implements handler. What a server asks for besides its configuration has no effect here.
+// asked returns the result of a server's request. It reports false for an unknown method. What a
+// server asks for besides its configuration has no effect here.
 func (in *instance) asked(method string, params json.RawMessage) (any, bool) {
 	switch method {
 	case "workspace/configuration":

@@ -120,12 +120,12 @@ func (p *published) settle(ctx context.Context, since int, versions map[string]i
 		select {
 		case <-p.news:
 			wait := p.silent
-			if p.answered(since, versions) {
+			if _, _, answered := p.state(since, versions); answered {
 				wait = quietTime
 			}
 			timer.Reset(wait)
 		case <-timer.C:
-			if !p.busy() && (!p.stale(versions) || time.Since(begin) > staleTime) {
+			if busy, stale, _ := p.state(since, versions); !busy && (!stale || time.Since(begin) > staleTime) {
 				return nil
 			}
 			timer.Reset(p.silent)
@@ -137,35 +137,21 @@ func (p *published) settle(ctx context.Context, since int, versions map[string]i
 	}
 }
 
-// busy reports whether the server reports work that has not ended.
-func (p *published) busy() bool {
+// state says whether the server reports work that has not ended, whether its last publication about
+// a document is about an older version, after which another one will come, and whether there are
+// publications about all documents after one.
+func (p *published) state(since int, versions map[string]int) (busy, stale, answered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.working) > 0
-}
-
-// stale reports whether the last publication about a document is about an older version. There will be another one.
-func (p *published) stale(versions map[string]int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	busy = len(p.working) > 0
+	answered = !busy
 	for name, version := range versions {
-		if f, ok := p.files[name]; ok && f.version != nil && *f.version < version {
-			return true
-		}
+		f, ok := p.files[name]
+		older := f.version != nil && *f.version < version
+		stale = stale || older
+		answered = answered && ok && !older && f.number > since
 	}
-	return false
-}
-
-// answered reports whether there are publications about all documents.
-func (p *published) answered(since int, versions map[string]int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, version := range versions {
-		if f, ok := p.files[name]; !ok || f.number <= since || f.version != nil && *f.version < version {
-			return false
-		}
-	}
-	return len(p.working) == 0
+	return busy, stale, answered
 }
 
 // get returns what was published about a document of a version. It reports false if that is not known: what was published is older, or

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/stdioproc"
 )
 
 // maxRestarts limits how often a server is started again in a session after it has failed.
@@ -15,9 +17,6 @@ const maxRestarts = 3
 
 // maxJobs limits the changes that wait for a server. Further ones get no diagnostics.
 const maxJobs = 64
-
-// notFound is the exit code of a shell that does not find a program.
-const notFound = 127
 
 // runner runs one server. A goroutine starts the process when there is work, and takes one change after the other.
 type runner struct {
@@ -193,7 +192,7 @@ func (r *runner) rest(idle *time.Timer) bool {
 	}
 	var over <-chan struct{}
 	if r.in != nil {
-		over = r.in.over
+		over = r.in.Closed
 	}
 	select {
 	case <-r.wake:
@@ -202,7 +201,7 @@ func (r *runner) rest(idle *time.Timer) bool {
 	case <-idle.C:
 		r.s.keep(r.end())
 	case <-over:
-		r.fail(r.in.reason())
+		r.fail(r.in.Reason())
 	}
 	return true
 }
@@ -233,15 +232,15 @@ func (r *runner) end() (err error) {
 // fail ends a server that has failed. After too many failures it is off.
 func (r *runner) fail(why error) {
 	if r.in != nil {
-		if reason := r.in.reason(); reason != nil {
+		if reason := r.in.Reason(); reason != nil {
 			why = reason
 		}
 		why = withSaid(why, r.in.conn)
 	}
 	r.s.keep(r.end())
 	r.failures++
-	var exit *exitError
-	missing := errors.As(why, &exit) && exit.Code == notFound
+	exit, ended := errors.AsType[*stdioproc.ExitError](why)
+	missing := ended && exit.Code == stdioproc.NotFound
 	if r.failures <= maxRestarts && !missing {
 		return
 	}

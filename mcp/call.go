@@ -223,7 +223,7 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 			s.Name, r.allowed()), nil
 	case s.owner.life.Err() != nil:
 		return tool.Errorf("The MCP server %s was closed during the call, which may have had effects.", s.Name), nil
-	case c.stdio != nil && c.stdio.reason() != nil, errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
+	case c.stdio != nil && c.stdio.Reason() != nil, errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
 		return tool.Errorf("The MCP server %s ended during the call, which may have had effects: %v. The next call starts it again.",
 			s.Name, s.explain(context.Background(), c, err)), nil
 	case errors.As(err, &login):

@@ -88,7 +88,7 @@ func TestM1_OneStartForManyCalls(t *testing.T) {
 			return nil, errors.New("there is no room")
 		}})
 		s := newServer(owner, Server{Name: "lab", Command: "lab"}, "lab")
-		dead := &conn{ended: make(chan struct{}), began: time.Now()}
+		dead := &conn{cut: func() {}, ended: make(chan struct{}), began: time.Now()}
 		close(dead.ended)
 		var all sync.WaitGroup
 		all.Go(func() { s.again(dead) })

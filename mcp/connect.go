@@ -65,7 +65,7 @@ func (s *server) probeTime() time.Duration {
 // connect starts a server and agrees with it on a version of the protocol. A version that is given is not probed for. The error wraps errProbe if it may
 // go well without the probe.
 func (s *server) connect(ctx context.Context, version string) (*conn, error) {
-	c := &conn{ended: make(chan struct{}), changed: make(chan struct{}, 1), began: time.Now()}
+	c := &conn{cut: func() {}, ended: make(chan struct{}), changed: make(chan struct{}, 1), began: time.Now()}
 	c.inbox = &inbox{on: func(method string, params json.RawMessage) bool { return s.notified(c, method, params) }}
 	transport, err := s.dial(ctx, c)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *server) connect(ctx context.Context, version string) (*conn, error) {
 		return nil, err
 	}
 	go func() {
-		c.forgotten = errors.Is(c.session.Wait(), sdk.ErrSessionMissing) // stdio.reason says why others end
+		c.forgotten = errors.Is(c.session.Wait(), sdk.ErrSessionMissing) // stdio.Reason says why others end
 		close(c.ended)
 	}()
 	s.askForLogs(ctx, c)
@@ -99,9 +99,7 @@ func (s *server) connect(ctx context.Context, version string) (*conn, error) {
 // dial returns the transport of a new connection.
 func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
 	if s.URL != "" {
-		transport, cut, err := s.remote(c.inbox)
-		c.cut = cut
-		return transport, err
+		return s.remote(c)
 	}
 	if s.owner.o.Env == nil {
 		return nil, errors.New("this program runs no servers as processes")
@@ -129,11 +127,7 @@ func (s *server) client(c *conn, sent *probing) *sdk.Client {
 		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
 		o.ElicitationHandler = s.asked
 	}
-	me := &sdk.Implementation{Name: s.owner.o.Client, Version: s.owner.o.Version}
-	if me.Name == "" {
-		me.Name = "attractor"
-	}
-	client := sdk.NewClient(me, o)
+	client := sdk.NewClient(&sdk.Implementation{Name: "attractor", Version: "1"}, o)
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			sent.last.Store(method == "server/discover" || sent.last.Load() && method == "initialize")
@@ -170,10 +164,10 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 		return &saidError{reachable(err)}
 	}
 	err = &saidError{err}
-	if why := c.stdio.reason(); why != nil {
+	if why := c.stdio.Reason(); why != nil {
 		err = why
 	}
-	if last := clean(c.stdio.said.String(), 300); last != "" {
+	if last := clean(c.stdio.Said.String(), 300); last != "" {
 		err = fmt.Errorf("%w; the last line that it printed: %s", err, last)
 	}
 	return err
@@ -199,20 +193,12 @@ func (e *saidError) Unwrap() error { return e.error }
 
 // alive reports whether the connection can be used.
 func (c *conn) alive() bool {
-	select {
-	case <-c.ended:
-		return false
-	default:
-		return c.stdio == nil || c.stdio.reason() == nil // ended follows
-	}
+	return !isClosed(c.ended) && (c.stdio == nil || c.stdio.Reason() == nil) // else ended follows
 }
 
 // cutAfter ends the requests to a remote server when ctx ends, unless the returned function was called before. Without it the SDK would spend
 // seconds on telling a silent server that the request is cancelled.
 func (c *conn) cutAfter(ctx context.Context) (stop func() bool) {
-	if c.cut == nil {
-		return func() bool { return true }
-	}
 	return context.AfterFunc(ctx, c.cut)
 }
 
@@ -221,8 +207,8 @@ func (c *conn) close() error {
 	var process sync.WaitGroup
 	var err error
 	if c.stdio != nil {
-		_ = c.stdio.Close() // never fails; open calls end, which the SDK waits for
-		process.Go(func() { err = c.stdio.end() })
+		c.stdio.Process.Close() // open calls end, which the SDK waits for
+		process.Go(func() { err = c.stdio.End(politeTime) })
 	}
 	if c.session != nil {
 		closing := guard.Start("ClientSession.Close", func() (struct{}, error) { return struct{}{}, c.session.Close() })
@@ -233,9 +219,7 @@ func (c *conn) close() error {
 		case <-late.C:
 		}
 	}
-	if c.cut != nil {
-		c.cut()
-	}
+	c.cut()
 	process.Wait()
 	return err
 }
@@ -248,15 +232,20 @@ func signal(c chan struct{}) {
 	}
 }
 
-// remote returns the transport of a server that speaks streamable HTTP, and a function that ends its requests.
-func (s *server) remote(in *inbox) (sdk.Transport, func(), error) {
+// remote returns the transport of a server that speaks streamable HTTP.
+func (s *server) remote(c *conn) (sdk.Transport, error) {
 	o := s.owner.o
-	if o.HTTP == nil {
-		o.HTTP = Network{}.Client
+	var client *http.Client
+	var err error
+	if o.HTTP != nil {
+		client, err = guard.Value("Options.HTTP", func() (*http.Client, error) { return o.HTTP(s.Server) })
 	}
-	client, err := guard.Value("Options.HTTP", func() (*http.Client, error) { return o.HTTP(s.Server) })
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return dialRemote(s.Server, client, o.Tokens, o.Secret, in)
+	transport, cut, err := dialRemote(s.Server, client, o.Tokens, o.Secret, c.inbox)
+	if err == nil {
+		c.cut = cut
+	}
+	return transport, err
 }

@@ -42,9 +42,7 @@ func (s *Servers) Prompt(ctx context.Context, name string) (*Prompt, error) {
 		if !strings.HasPrefix(name, "mcp__"+one.safe+"__") {
 			continue
 		}
-		select {
-		case <-one.first: // within the server's start timeout
-		case <-ctx.Done():
+		if !one.await(ctx) {
 			return nil, context.Cause(ctx)
 		}
 		if err := one.problem(); err != nil {

@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/lastline"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/attractor-go/attractor/internal/stdioproc"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -187,7 +189,7 @@ func TestM1_RestartsEnd(t *testing.T) {
 	}
 }
 
-// pins keeps hashes in memory.
+// pins keeps what servers say in memory.
 type pins struct {
 	mu   sync.Mutex
 	keep map[string]map[string]string
@@ -252,18 +254,18 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 func TestM12_ForgottenDefinitions(t *testing.T) {
 	p := &pins{keep: map[string]map[string]string{}}
 	one := &server{Server: Server{Name: "lab"}, owner: &Servers{o: Options{Pins: p}}}
-	one.pinned("", []offered{{name: "look", hash: "first"}})
+	one.pinned(definitions{}, []offered{{name: "look", hash: "first"}})
 	for i := range 4 {
 		var many []offered
 		for n := range maxTools {
 			many = append(many, offered{name: fmt.Sprint(i, "-", n), hash: "same"})
 		}
-		one.pinned("", many)
+		one.pinned(definitions{}, many)
 	}
 	if len(p.keep["lab"]) > 3*maxTools {
 		t.Errorf("%d hashes are kept", len(p.keep["lab"]))
 	}
-	if one.pinned("", []offered{{name: "look", hash: "other"}}); one.changed["look"] != "other" {
+	if one.pinned(definitions{}, []offered{{name: "look", hash: "other"}}); one.changed["look"] != "other" {
 		t.Error("nobody is told that the tool has changed")
 	}
 }
@@ -295,17 +297,19 @@ func FuzzM5_Lines(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := &stdio{inbox: &inbox{on: func(string, json.RawMessage) bool { return true }}, in: bufio.NewReaderSize(bytes.NewReader(data), 16), out: make(chan []byte, 1),
-			said: new(lastline.Buffer), closed: make(chan struct{})}
+		c := &stdio{inbox: &inbox{on: func(string, json.RawMessage) bool { return true }},
+			Process: &stdioproc.Process{Out: bufio.NewReaderSize(bytes.NewReader(data), 16), Closed: make(chan struct{})}}
 		for n := 0; ; n++ {
-			if m, err := c.Read(t.Context()); err != nil {
+			m, err := c.Read(t.Context())
+			if err != nil {
 				break
-			} else if m == nil || n > len(data) {
+			}
+			if m == nil || n > len(data) {
 				t.Fatalf("message %d is %v", n, m)
 			}
-		}
-		if len(c.inbox.open) > maxRequests {
-			t.Errorf("%d requests are kept", len(c.inbox.open))
+			if r, ok := m.(*jsonrpc.Request); ok && len(c.inbox.open) == maxRequests { // the next one would be refused
+				c.inbox.answered(r.ID)
+			}
 		}
 	})
 }

@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,12 +28,11 @@ type Session interface {
 // member holds a session that gets the servers' tools.
 type member struct {
 	session Session
-	changed chan struct{} // has an element if the tools have changed
-	gone    chan struct{} // closed when the session has left
+	ctx     context.Context // ends when the session leaves
+	changed chan struct{}   // has an element if the tools have changed
 
-	mu     sync.Mutex
-	given  map[string]string // fingerprints of the tools that the session has, by name
-	closed bool
+	mu    sync.Mutex
+	given map[string]string // fingerprints of the tools that the session has, by name
 }
 
 // Join gives a session the tools that the servers have and get, and takes away those that go. Changes that come together are applied
@@ -38,70 +41,51 @@ type member struct {
 //
 // The session leaves with the returned function, or when the servers are closed.
 func (s *Servers) Join(session Session) (leave func()) {
-	m := &member{session: session, changed: make(chan struct{}, 1), gone: make(chan struct{}), given: map[string]string{}}
+	ctx, stop := context.WithCancel(s.life)
+	m := &member{session: session, ctx: ctx, changed: make(chan struct{}, 1), given: map[string]string{}}
 	s.mu.Lock()
 	s.joined[m] = true
 	s.mu.Unlock()
 	signal(m.changed)
 	s.busy.Go(func() { s.serve(m) })
-	return sync.OnceFunc(func() {
+	return func() {
 		s.mu.Lock()
 		delete(s.joined, m)
 		s.mu.Unlock()
-		close(m.gone)
-		m.mu.Lock()
+		stop()
+		m.mu.Lock() // a change that is being applied ends first
 		defer m.mu.Unlock()
-		m.closed = true
-	})
+	}
 }
 
 // serve applies changes to a session until it leaves.
 func (s *Servers) serve(m *member) {
-	ctx, stop := context.WithCancel(s.life)
-	defer stop()
-	go func() {
-		select {
-		case <-m.gone:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-m.ctx.Done():
 			return
 		case <-m.changed:
 		}
-		s.collect(ctx, m)
-		if ctx.Err() == nil {
-			s.apply(ctx, m)
-		}
+		s.collect(m)
+		s.apply(m.ctx, m)
 	}
 }
 
-// collect waits until changes have come to rest.
-func (s *Servers) collect(ctx context.Context, m *member) {
-	latest := time.NewTimer(collectTime)
-	defer latest.Stop()
+// collect waits until changes have come to rest and no server is about to start, but not for long.
+func (s *Servers) collect(m *member) {
+	latest := time.After(collectTime)
 	for {
-		quiet := time.NewTimer(quietTime)
-		select {
-		case <-ctx.Done():
-		case <-latest.C:
-		case <-m.changed:
-			quiet.Stop()
-			continue
-		case <-quiet.C:
-			if s.starting() {
-				select {
-				case <-m.changed:
-					continue
-				case <-latest.C:
-				case <-ctx.Done():
-				}
-			}
+		var quiet <-chan time.Time
+		if !s.starting() { // else its start is a change
+			quiet = time.After(quietTime)
 		}
-		quiet.Stop()
+		select {
+		case <-m.changed:
+			continue
+		case <-m.ctx.Done():
+		case <-latest:
+		case <-quiet:
+		}
 		return
 	}
 }
@@ -118,10 +102,7 @@ func (s *Servers) toolsChanged() {
 // applyNow applies changes to all sessions without waiting for others.
 func (s *Servers) applyNow(ctx context.Context) {
 	s.mu.Lock()
-	members := make([]*member, 0, len(s.joined))
-	for m := range s.joined {
-		members = append(members, m)
-	}
+	members := slices.Collect(maps.Keys(s.joined))
 	s.mu.Unlock()
 	for _, m := range members {
 		s.apply(ctx, m)
@@ -132,7 +113,7 @@ func (s *Servers) applyNow(ctx context.Context) {
 func (s *Servers) apply(ctx context.Context, m *member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
+	if m.ctx.Err() != nil {
 		return
 	}
 	now := map[string]string{}
@@ -154,7 +135,7 @@ func (s *Servers) apply(ctx context.Context, m *member) {
 	}
 	if err := m.session.ReplaceTools(ctx, gone, added...); err == nil {
 		m.given = now
-	} else if ctx.Err() == nil {
+	} else if ctx.Err() == nil && !errors.Is(err, fs.ErrClosed) { // else the session has ended
 		s.warn("", fmt.Errorf("the tools of MCP servers could not be changed: %w", err))
 	}
 }

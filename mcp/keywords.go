@@ -14,14 +14,7 @@ import (
 // rewrite returns the schema that a value stands for. Anything that is no schema allows everything.
 func (r *rewriter) rewrite(value any, depth int) map[string]any {
 	s, ok := value.(map[string]any)
-	switch {
-	case !ok:
-		if value != true && value != nil {
-			r.change("what is not a schema, or allows nothing")
-		}
-		return map[string]any{}
-	case depth > maxDepth || r.count >= maxSchemas:
-		r.change("what is nested too deeply, or too much of it")
+	if !ok || depth > maxDepth || r.count >= maxSchemas {
 		return map[string]any{}
 	}
 	return r.keywords(s, depth)
@@ -45,16 +38,9 @@ func (r *rewriter) keywords(s map[string]any, depth int) map[string]any {
 	r.numbers(s, out)
 	r.object(s, out, depth)
 	r.array(s, out, depth)
-	for _, gone := range []string{"not", "if", "dependencies", "dependentRequired", "dependentSchemas", "propertyNames", "unevaluatedProperties",
-		"unevaluatedItems", "contains"} {
-		if _, ok := s[gone]; ok {
-			r.change("the keyword " + gone)
-		}
-	}
-	if all, ok := s["allOf"].([]any); ok {
-		for _, one := range all {
-			merge(out, r.rewrite(one, depth+1))
-		}
+	all, _ := s["allOf"].([]any)
+	for _, one := range all {
+		merge(out, r.rewrite(one, depth+1))
 	}
 	r.alternatives(s, out, depth)
 	return out
@@ -67,16 +53,12 @@ func isText(value any) bool {
 
 // types sets the types. An unknown one means that the author meant something that we do not know.
 func (r *rewriter) types(s, out map[string]any) {
-	value, ok := s["type"]
-	if !ok {
-		return
+	types := typeList(s["type"])
+	array, isArray := s["type"].([]any)
+	unknown := func(t string) bool {
+		return !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t)
 	}
-	types := typeList(value)
-	known := func(t string) bool {
-		return slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t)
-	}
-	if array, isArray := value.([]any); isArray && len(array) != len(types) || slices.ContainsFunc(types, func(t string) bool { return !known(t) }) || len(types) == 0 {
-		r.change("types that JSON Schema does not have")
+	if len(types) == 0 || isArray && len(array) != len(types) || slices.ContainsFunc(types, unknown) {
 		return
 	}
 	if s["nullable"] == true && !slices.Contains(types, "null") {
@@ -101,20 +83,17 @@ func (r *rewriter) annotations(s, out map[string]any) {
 		if text, ok := s[name].(string); ok && text != "" {
 			if text = sanitize.Text(text); len(text) > maxText {
 				text = strings.ToValidUTF8(text[:maxText], "") + "..."
-				r.change("the end of a long " + name)
 			}
 			out[name] = text
 		}
 	}
-	if value, ok := s["default"]; ok && len(encodedValue(value)) <= maxText {
+	if value, ok := s["default"]; ok && len(encoded(value)) <= maxText {
 		out["default"] = value
 	}
-	if format, ok := s["format"].(string); ok {
-		if slices.Contains([]string{"date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}, format) {
-			out["format"] = format
-		} else {
-			r.change("formats that not everybody knows")
-		}
+	format, _ := s["format"].(string)
+	if slices.Contains([]string{"date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri",
+		"uuid"}, format) {
+		out["format"] = format
 	}
 }
 
@@ -154,16 +133,10 @@ func (r *rewriter) numbers(s, out map[string]any) {
 		whole, err := strconv.ParseFloat(n.String(), 64)
 		if err == nil && whole == float64(int32(whole)) && whole >= 0 && (name != "multipleOf" || whole > 0) {
 			out[name] = int32(whole)
-		} else {
-			r.change("limits that are no whole numbers")
 		}
 	}
-	if pattern, ok := s["pattern"].(string); ok {
-		if samePattern(pattern) {
-			out["pattern"] = pattern
-		} else {
-			r.change("patterns that mean something else, or nothing, in Go")
-		}
+	if pattern, ok := s["pattern"].(string); ok && samePattern(pattern) {
+		out["pattern"] = pattern
 	}
 	if s["uniqueItems"] == true {
 		out["uniqueItems"] = true
@@ -198,7 +171,6 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 		if !validProperty(name) {
 			hidden, open = append(hidden, strconv.Quote(sanitize.Text(name))), true
 			required = slices.DeleteFunc(required, func(n string) bool { return n == name })
-			r.change("properties whose names a vendor refuses")
 			continue
 		}
 		if old, ok := p.(map[string]any); ok && old["required"] == true { // of draft 3
@@ -207,7 +179,6 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 		properties[name] = r.rewrite(p, depth+1)
 	}
 	if patterns, ok := s["patternProperties"].(map[string]any); ok && len(patterns) > 0 {
-		r.change("the keyword patternProperties")
 		open = true
 	}
 	for _, name := range required {
@@ -234,7 +205,8 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 		}
 	}
 	if len(hidden) > 0 && !r.brief {
-		out["description"] = addSentence(describe(out), "It also takes "+strings.Join(hidden[:min(len(hidden), 20)], ", ")+".")
+		more := strings.Join(hidden[:min(len(hidden), 20)], ", ")
+		out["description"] = strings.TrimSpace(describe(out) + " It also takes " + more + ".")
 	}
 }
 
@@ -264,7 +236,6 @@ func (r *rewriter) array(s, out map[string]any, depth int) {
 		}
 		return
 	}
-	r.change("which element of a tuple has which schema")
 	most, limited := out["maxItems"].(int32)
 	if rest == false && (!limited || int(most) > len(tuple)) {
 		out["maxItems"] = int32(len(tuple))
@@ -294,7 +265,6 @@ func (r *rewriter) alternatives(s, out map[string]any, depth int) {
 			}
 		}
 		if out["anyOf"] != nil {
-			r.change("one of several lists of alternatives")
 			continue
 		}
 		if depth == 0 {
@@ -318,7 +288,7 @@ func anyOf(branches []any) map[string]any {
 			null = true
 			continue
 		}
-		if text := encodedValue(branch); !seen[text] {
+		if text := string(encoded(branch)); !seen[text] {
 			seen[text] = true
 			distinct = append(distinct, branch)
 		}

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -51,14 +50,14 @@ type server struct {
 	changes int
 	read    time.Time
 	vain    bool
-	told    map[[sha256.Size]byte]bool
-	kept    []byte // what a DefinitionStore has of the server
+	told    map[string]bool
 
 	pinning sync.Mutex // held while what is remembered of the server changes
 }
 
 func newServer(owner *Servers, s Server, safe string) *server {
-	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}), wake: make(chan struct{}, 1), step: make(chan struct{})}
+	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}),
+		wake: make(chan struct{}, 1), step: make(chan struct{}), told: map[string]bool{}}
 }
 
 // run starts the server, keeps it running and closes it. The end of starting ends only the first start.
@@ -194,16 +193,13 @@ func (s *server) again(c *conn) *conn {
 	if time.Since(c.began) > steadyTime {
 		s.restarts = 0
 	}
-	for delays := restartDelays(); s.restarts < len(delays); {
-		s.set(nil, err, false)
-		if c.forgotten {
-			c.forgotten = false
-			if next, failed := s.open(s.owner.life); failed == nil {
-				s.set(next, nil, false)
-				s.owner.toolsChanged()
-				return next
-			}
+	s.set(nil, err, false)
+	if c.forgotten {
+		if next, failed := s.reopen(); failed == nil {
+			return next
 		}
+	}
+	for delays := restartDelays(); s.restarts < len(delays); {
 		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has ended: %w; the next call of one of its tools starts it again", s.Name, err))
 		select {
 		case <-s.owner.life.Done():
@@ -221,16 +217,27 @@ func (s *server) again(c *conn) *conn {
 			s.restarts = min(s.restarts, len(delays)-1) // the network may come back at any time
 		}
 		var next *conn
-		if next, err = s.open(s.owner.life); err == nil {
-			s.set(next, nil, false)
-			s.owner.toolsChanged()
+		if next, err = s.reopen(); err == nil {
 			return next
+		}
+		if s.restarts < len(delays) {
+			s.set(nil, err, false)
 		}
 	}
 	err = fmt.Errorf("%w; it was started %d times and is not started again", err, s.restarts+1)
 	s.set(nil, err, true)
 	s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has ended: %w", s.Name, err))
 	return nil
+}
+
+// reopen starts a server that has ended.
+func (s *server) reopen() (*conn, error) {
+	c, err := s.open(s.owner.life)
+	if err == nil {
+		s.set(c, nil, false)
+		s.owner.toolsChanged()
+	}
+	return c, err
 }
 
 // set publishes a change of the server's state. Calls that have waited for it need no start of their own.
@@ -274,14 +281,9 @@ func (s *server) connected(ctx context.Context) (*conn, error) {
 
 // known reports whether the server's first start is over or its tools are known from an earlier one.
 func (s *server) known() bool {
-	select {
-	case <-s.first:
-		return true
-	default:
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recalled
+	return s.recalled || isClosed(s.first)
 }
 
 // problem returns why the server is not connected, or nil if it is.

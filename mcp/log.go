@@ -20,9 +20,8 @@ const (
 
 // logs counts the messages that a server has logged in a second.
 type logs struct {
-	second  int64
-	count   int
-	dropped int
+	second int64
+	count  int
 }
 
 // logged passes a server's message on to the host's log.
@@ -35,15 +34,11 @@ func (s *server) logged(level string, said any) {
 		s.logs.second, s.logs.count = now, 0
 	}
 	s.logs.count++
-	if s.logs.count > maxLogs {
-		s.logs.dropped++
-		s.mu.Unlock()
+	tooMany := s.logs.count > maxLogs
+	s.mu.Unlock()
+	if tooMany {
 		return
 	}
-	dropped := s.logs.dropped
-	s.logs.dropped = 0
-	s.mu.Unlock()
-
 	text, ok := said.(string)
 	if !ok {
 		data, err := json.Marshal(said)
@@ -52,11 +47,7 @@ func (s *server) logged(level string, said any) {
 		}
 		text = string(data)
 	}
-	attrs := []slog.Attr{slog.String("server", s.Name)}
-	if dropped > 0 {
-		attrs = append(attrs, slog.Int("dropped", dropped))
-	}
-	s.owner.o.Log.LogAttrs(context.Background(), levelOf(level), clean(text, maxLogged), attrs...)
+	s.owner.o.Log.LogAttrs(context.Background(), levelOf(level), clean(text, maxLogged), slog.String("server", s.Name))
 }
 
 // logCalls is a middleware that logs requests to the server with their results.

@@ -22,8 +22,6 @@ import (
 // LoginOptions holds what [LogIn] and [LogOut] need besides the server.
 type LoginOptions struct {
 	Tokens TokenStore
-	// HTTP reaches the server and its authorization server. Nil stands for [Network.Client].
-	HTTP *http.Client
 	// Show shows the URL at which the user logs in. It is called for each authorization.
 	Show func(url string)
 	// Open opens the URL in a browser. Nil stands for none. Its failure is no error, because the URL was shown.
@@ -63,7 +61,7 @@ func LogIn(ctx context.Context, s Server, o LoginOptions) error {
 }
 
 func logIn(ctx context.Context, s Server, o LoginOptions) error {
-	client, err := o.client(s)
+	client, err := Network{}.Client(s)
 	if err != nil {
 		return err
 	}
@@ -92,13 +90,6 @@ func logIn(ctx context.Context, s Server, o LoginOptions) error {
 	return o.Tokens.Change(ctx, s.URL, func(*Login) (*Login, error) { return login, nil })
 }
 
-func (o LoginOptions) client(s Server) (*http.Client, error) {
-	if o.HTTP != nil {
-		return o.HTTP, nil
-	}
-	return Network{}.Client(s)
-}
-
 // probe asks a server for a session, with a token or without, and returns the status and the header of its answer.
 func probe(ctx context.Context, client *http.Client, s Server, token string) (*http.Response, error) {
 	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + statefulVersion + `","capabilities":{},` +
@@ -120,33 +111,7 @@ func probe(ctx context.Context, client *http.Client, s Server, token string) (*h
 	if err != nil {
 		return nil, err
 	}
-	drainEvents(resp)
-	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
-		leave(ctx, client, req, id)
-	}
-	return resp, nil
-}
-
-// leave ends the session that a probe began. A server that does not know how ends it some day.
-func leave(ctx context.Context, client *http.Client, begun *http.Request, id string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, begun.URL.String(), nil)
-	if err != nil {
-		return
-	}
-	req.Header = begun.Header.Clone()
-	req.Header.Set("Mcp-Session-Id", id)
-	if resp, err := client.Do(req); err == nil {
-		drainEvents(resp)
-	}
-}
-
-// drainEvents closes an answer. A stream of events may not end, so it is not read.
-func drainEvents(resp *http.Response) {
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		_ = resp.Body.Close() // it is not needed
-		return
-	}
-	drain(resp)
+	return resp, resp.Body.Close() // a session that it began ends some day
 }
 
 // flow holds one login.
@@ -256,25 +221,17 @@ func (f *flow) scopes(ctx context.Context) ([]string, error) {
 // once sends the user to the authorization server and exchanges the code with which the browser comes back.
 func (f *flow) once(ctx context.Context, scopes []string) (*Login, error) {
 	verifier, state := oauth2.GenerateVerifier(), rand.Text()
-	place, err := url.Parse(f.found.issuer.AuthorizationEndpoint)
-	if err != nil {
-		return nil, err
-	}
-	q := place.Query()
-	for name, value := range map[string]string{"response_type": "code", "client_id": f.login.ClientID, "redirect_uri": f.back.URL, "state": state,
-		"code_challenge": oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method": "S256", "resource": f.found.resource, "scope": strings.Join(scopes, " ")} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	place.RawQuery, place.Fragment = q.Encode(), ""
+	config := oauth2.Config{ClientID: f.login.ClientID, RedirectURL: f.back.URL, Scopes: scopes,
+		Endpoint: oauth2.Endpoint{AuthURL: f.found.issuer.AuthorizationEndpoint}}
+	place := config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier),
+		oauth2.SetAuthURLParam("resource", f.found.resource))
 	belongs := func(q url.Values) bool { return subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) == 1 }
 	f.back.expect(belongs)
 	if f.options.Show != nil {
-		f.options.Show(place.String())
+		f.options.Show(place)
 	}
 	if f.options.Open != nil {
-		_ = f.options.Open(ctx, place.String()) // the user can open what was shown
+		_ = f.options.Open(ctx, place) // the user can open what was shown
 	}
 	code, err := f.wait(ctx, belongs)
 	if err != nil {
@@ -333,7 +290,7 @@ func (f *flow) code(q url.Values) (string, error) {
 		return "", fmt.Errorf("the answer is from %s, but you were sent to %s: somebody may be trying to get your login", netguard.Shown(iss), netguard.Shown(m.Issuer))
 	}
 	if code := q.Get("error"); code != "" {
-		return "", fmt.Errorf("the authorization server %s refused: %w", netguard.Shown(m.Issuer), &grantError{Code: code, Description: q.Get("error_description")})
+		return "", fmt.Errorf("the authorization server %s refused: %w", netguard.Shown(m.Issuer), &grantError{code, q.Get("error_description")})
 	}
 	if q.Get("code") == "" {
 		return "", fmt.Errorf("the answer of %s has no code", netguard.Shown(m.Issuer))
@@ -346,7 +303,7 @@ var ErrNoLogin = errors.New("there is no login")
 
 // LogOut revokes the tokens for a server, if its authorization server has a way, and forgets them in any case.
 func LogOut(ctx context.Context, s Server, o LoginOptions) error {
-	client, err := o.client(s)
+	client, err := Network{}.Client(s)
 	if err != nil {
 		return err
 	}

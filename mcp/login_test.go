@@ -411,7 +411,7 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		}, `"DPoP"`},
 		"no token": {func(p *protected, _ *Server) {
 			p.Issuer.Answer = func(_ url.Values, m map[string]any) { delete(m, "access_token") }
-		}, "without an access token"},
+		}, "missing access_token"},
 		"token with a line": {func(p *protected, _ *Server) {
 			p.Issuer.Answer = func(_ url.Values, m map[string]any) { m["access_token"] = "a\r\nX: y" }
 		}, "cannot be in a header"},

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,62 +15,58 @@ import (
 // part becomes a line, and a member that cannot be decoded is left out. Results of other requests
 // stay as they are.
 func decodable(result json.RawMessage) json.RawMessage {
-	if list := decodableList(result, "contents", new(sdk.ReadResourceResult), decodableResource); list != nil {
-		return list
-	}
-	if list := decodableList(result, "messages", new(sdk.GetPromptResult), decodableMessages); list != nil {
-		return list
-	}
-	hasContent := bytes.Contains(result, []byte(`"content"`))
-	if !hasContent && !bytes.Contains(result, []byte(`"toolResult"`)) {
-		return result
-	}
-	if hasContent && json.Unmarshal(result, new(sdk.CallToolResult)) == nil {
-		return result
-	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {
 		return result // the SDK says what is wrong with it
 	}
-	content, legacy := members["content"], members["toolResult"]
-	if content == nil && legacy == nil {
-		return result
+	// The first version of the protocol had only the member toolResult.
+	if legacy := members["toolResult"]; legacy != nil && members["content"] == nil {
+		members["content"] = legacy
+		result = encoded(members)
 	}
-	if content == nil {
-		content = legacy // the first version of the protocol had only this member
-	}
-	delete(members, "content")
-	dropMalformed(members)
-	members["content"] = encoded(decodableParts(content))
-	return encoded(members)
-}
-
-// dropMalformed removes the members of a result that the SDK cannot decode. A malformed isError
-// still says that the call has failed.
-func dropMalformed(members map[string]json.RawMessage) {
-	for name, value := range members {
-		alone := encoded(map[string]json.RawMessage{name: value})
-		if json.Unmarshal(alone, new(sdk.CallToolResult)) == nil {
+	for _, kind := range []struct {
+		name  string
+		whole any
+		each  func(json.RawMessage) []any
+	}{
+		{"content", new(sdk.CallToolResult), func(part json.RawMessage) []any { return []any{decodablePart(part)} }},
+		{"contents", new(sdk.ReadResourceResult), decodableResource},
+		{"messages", new(sdk.GetPromptResult), decodableMessages},
+	} {
+		list := members[kind.name]
+		if list == nil || json.Unmarshal(result, kind.whole) == nil {
 			continue
 		}
-		delete(members, name)
-		if name == "isError" && !slices.Contains([]string{`"false"`, `""`, "0"}, string(value)) {
-			members[name] = json.RawMessage("true")
+		parts := []any{}
+		for _, part := range partsOf(list) {
+			parts = append(parts, kind.each(part)...)
 		}
+		return encoded(withMembers(kind.name, parts, members))
 	}
+	return result
 }
 
-// decodableParts returns the parts of a content. Content that is not a list is its only part.
-func decodableParts(content json.RawMessage) []json.RawMessage {
-	var parts []json.RawMessage
+// withMembers returns a result with parts, and with those of its members that say more. A malformed
+// isError still says that the call has failed.
+func withMembers(name string, parts []any, members map[string]json.RawMessage) map[string]any {
+	result := map[string]any{name: parts}
+	for _, more := range []string{"structuredContent", "resultType"} {
+		if value := members[more]; value != nil {
+			result[more] = value
+		}
+	}
+	if !slices.Contains([]string{"", "null", "false", `"false"`, `""`, "0"}, string(members["isError"])) {
+		result["isError"] = true
+	}
+	return result
+}
+
+// partsOf returns the parts of a content. Content that is not a list is its only part.
+func partsOf(content json.RawMessage) (parts []json.RawMessage) {
 	if json.Unmarshal(content, &parts) != nil {
-		parts = []json.RawMessage{content}
+		return []json.RawMessage{content}
 	}
-	all := make([]json.RawMessage, len(parts))
-	for i, part := range parts {
-		all[i] = decodablePart(part)
-	}
-	return all
+	return parts
 }
 
 // decodablePart returns a part that the SDK can decode: the part, what counts of it, or a text.
@@ -109,24 +104,6 @@ func textPart(text string) json.RawMessage {
 	return encoded(map[string]string{"type": "text", "text": text})
 }
 
-// decodableList returns a result whose list of this name the SDK can decode, or nil if there is no such
-// list or it can be decoded as it is.
-func decodableList(result json.RawMessage, name string, whole any, each func(json.RawMessage) []any) json.RawMessage {
-	if !bytes.Contains(result, []byte(`"`+name+`"`)) || json.Unmarshal(result, whole) == nil {
-		return nil
-	}
-	var members map[string]json.RawMessage
-	var parts []json.RawMessage
-	if json.Unmarshal(result, &members) != nil || members["content"] != nil || json.Unmarshal(members[name], &parts) != nil {
-		return nil
-	}
-	all := []any{}
-	for _, part := range parts {
-		all = append(all, each(part)...)
-	}
-	return encoded(map[string]any{name: all})
-}
-
 // decodableResource returns the content of a resource, or a text that says what was left out.
 func decodableResource(part json.RawMessage) []any {
 	if json.Unmarshal(part, new(sdk.ResourceContents)) == nil {
@@ -162,8 +139,8 @@ func decodableMessages(message json.RawMessage) []any {
 		m.Role = encoded("user")
 	}
 	var all []any
-	for _, part := range decodableParts(m.Content) {
-		all = append(all, map[string]any{"role": m.Role, "content": part})
+	for _, part := range partsOf(m.Content) {
+		all = append(all, map[string]any{"role": m.Role, "content": decodablePart(part)})
 	}
 	return all
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// PinStore remembers the hashes of definitions by server and tool. Servers ask it one at a time for each server.
+// PinStore remembers what servers have said about themselves and their tools: hashes of definitions
+// by tool, and the definitions. Servers ask it one at a time for each server.
 type PinStore interface {
-	// Load returns the hashes of a server's definitions by tool. A server that it does not know has none.
+	// Load returns what Save has kept of a server. Of a server that it does not know there is nothing.
 	Load(server string) (map[string]string, error)
-	// Save replaces them.
-	Save(server string, hashes map[string]string) error
+	// Save replaces it.
+	Save(server string, pins map[string]string) error
 }
 
 // ChangedError says that a server describes itself or its tools otherwise than it did when they were last used.
@@ -62,17 +63,18 @@ func hashOfText(instructions string) string {
 // The names under which a store keeps other things than the hashes of tools. No tool has them.
 const (
 	pinInstructions = "\x00instructions"
+	pinDefinitions  = "\x00definitions"
 	pinChanged      = "\x00changed\x00" // before the name of a tool that has changed, until Accept
 	pinForgotten    = "\x00forgotten"   // there were too many tools to remember all, so new ones may be changed ones
 )
 
 // pinned compares the instructions and the tools with those that are remembered, tells the host of differences and remembers the new ones.
-func (s *server) pinned(instructions string, list []offered) {
+func (s *server) pinned(said definitions, list []offered) {
 	changed := &ChangedError{Server: s.Name}
 	s.pins(func(known map[string]string) map[string]string {
-		now := map[string]string{pinInstructions: hashOfText(instructions)}
+		now := map[string]string{pinInstructions: hashOfText(said.Instructions), pinDefinitions: string(encoded(said))}
 		if was, ok := known[pinInstructions]; ok && was != now[pinInstructions] {
-			changed.Instructions = cmp.Or(instructions, "(none)")
+			changed.Instructions = cmp.Or(said.Instructions, "(none)")
 		}
 		for _, one := range list {
 			if was, ok := known[one.name]; ok && was != one.hash || !ok && known[pinForgotten] != "" {
@@ -150,13 +152,10 @@ func (s *Servers) Accept(name, hash string) {
 func (s *Servers) origin(name string) (one *server, original string) {
 	for _, one := range s.list {
 		one.mu.Lock()
-		at := slices.IndexFunc(one.offered, func(o offered) bool { return o.tool.Name == name })
-		if at >= 0 {
-			original = one.offered[at].name
-		}
+		list := one.offered // which is replaced as a whole
 		one.mu.Unlock()
-		if at >= 0 {
-			return one, original
+		if at := slices.IndexFunc(list, func(o offered) bool { return o.tool.Name == name }); at >= 0 {
+			return one, list[at].name
 		}
 	}
 	return nil, ""

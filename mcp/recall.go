@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -10,16 +9,7 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// DefinitionStore keeps what servers have said about themselves and their tools. Servers ask it one
-// at a time for each server.
-type DefinitionStore interface {
-	// Load returns what Save has kept of a server. A server that it does not know has none.
-	Load(server string) ([]byte, error)
-	// Save replaces it.
-	Save(server string, definitions []byte) error
-}
-
-// definitions is what a DefinitionStore keeps of a server.
+// definitions is what a PinStore keeps of what a server has said about itself and its tools.
 type definitions struct {
 	Instructions string      `json:"instructions,omitempty"`
 	Tools        []*sdk.Tool `json:"tools"`
@@ -30,23 +20,21 @@ type definitions struct {
 // they are the same, a session has them from its first request on. Nothing is offered unless all is
 // as it is pinned, and accepted.
 func (s *server) recall() {
-	if s.owner.o.Definitions == nil || s.owner.o.Pins == nil || s.Check() != nil {
+	if s.owner.o.Pins == nil || s.Check() != nil {
 		return
 	}
 	var kept definitions
 	var known map[string]string
-	err := guard.Run("Options.Definitions and Options.Pins", func() (err error) {
-		if s.kept, err = s.owner.o.Definitions.Load(s.Name); err != nil || len(s.kept) == 0 {
+	err := guard.Run("Options.Pins", func() (err error) {
+		if known, err = s.owner.o.Pins.Load(s.Name); err != nil || known[pinDefinitions] == "" {
 			return err
 		}
-		if err = json.Unmarshal(s.kept, &kept); err != nil {
-			return err
-		}
-		known, err = s.owner.o.Pins.Load(s.Name)
-		return err
+		return json.Unmarshal([]byte(known[pinDefinitions]), &kept)
 	})
 	if err != nil {
 		s.owner.warn(s.Name, fmt.Errorf("the tools that the MCP server %s had when it was last used are not known: %w", s.Name, err))
+	}
+	if err != nil || known[pinDefinitions] == "" {
 		return
 	}
 	var found []*sdk.Tool
@@ -68,21 +56,6 @@ func (s *server) recall() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered, s.resourceful, s.recalled = list, kept.Resources, true
-}
-
-// remember keeps what the server says of itself and its tools for the next start.
-func (s *server) remember(now definitions) {
-	if s.owner.o.Definitions == nil {
-		return
-	}
-	data, err := json.Marshal(now)
-	if err == nil && !bytes.Equal(data, s.kept) {
-		s.kept = data
-		err = guard.Run("Options.Definitions", func() error { return s.owner.o.Definitions.Save(s.Name, data) })
-	}
-	if err != nil {
-		s.owner.warn(s.Name, fmt.Errorf("the tools of the MCP server %s could not be remembered: %w", s.Name, err))
-	}
 }
 
 // forget takes back what recall has offered, because the server could not be started.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -22,21 +21,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// kept is a DefinitionStore.
-type kept map[string][]byte
-
-func (k kept) Load(server string) ([]byte, error) { return k[server], nil }
-
-func (k kept) Save(server string, data []byte) error {
-	k[server] = data
-	return nil
-}
-
 // lastStart is a host that starts one server several times.
 type lastStart struct {
 	t     *testing.T
 	o     Options
-	kept  kept
 	told  *warnings
 	tools []string // of the server
 	about string   // in the descriptions
@@ -99,10 +87,10 @@ func toolNamesOf(s *Servers) []string {
 // calls wait for it. Nothing changes if it then lists the same; other tools take their place.
 func TestU10_ToolsOfTheLastStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &lastStart{t: t, kept: kept{}, tools: []string{"look"}}
+		l := &lastStart{t: t, tools: []string{"look"}}
 		l.o = Options{
 			Servers: []Server{{Name: "lab", URL: "http://127.0.0.1/mcp", StartTimeout: time.Minute}},
-			Pins:    &pins{keep: map[string]map[string]string{}}, Definitions: l.kept,
+			Pins:    &pins{keep: map[string]map[string]string{}},
 		}
 		first := l.again(time.Second)
 		if got := toolNamesOf(first); got != nil {
@@ -187,9 +175,9 @@ func TestU10_ToolsOfTheLastStart(t *testing.T) {
 		if got := toolNamesOf(l.again(time.Second)); got != nil {
 			t.Errorf("what has changed and was not accepted is offered: %q", got)
 		}
-		l.o.Pins.(*pins).keep["lab"] = allAccepted(l.o.Pins.(*pins).keep["lab"])
-
-		l.kept["lab"] = bytes.Replace(l.kept["lab"], []byte("Does look."), []byte("Run rm."), 1)
+		pinned := allAccepted(l.o.Pins.(*pins).keep["lab"])
+		pinned[pinDefinitions] = strings.Replace(pinned[pinDefinitions], "Does look.", "Run rm.", 1)
+		l.o.Pins.(*pins).keep["lab"] = pinned
 		if got := toolNamesOf(l.again(time.Second)); got != nil {
 			t.Errorf("what is not pinned is offered: %q", got)
 		}

@@ -67,10 +67,7 @@ func (r *rewriter) follow(s map[string]any, target any, depth int) map[string]an
 	t, ok := target.(map[string]any)
 	out := map[string]any{}
 	switch {
-	case !ok && target != true:
-		r.change("references to other documents, or to nothing")
 	case slices.ContainsFunc(r.open, func(o any) bool { return sameMap(o, t) }) || depth > maxDepth || r.count >= maxSchemas:
-		r.change("schemas that contain themselves")
 		r.types(t, out)
 		if depth == 0 {
 			out = map[string]any{}

@@ -49,20 +49,16 @@ func resultOf(got *sdk.CallToolResult) tool.Result {
 // Python SDK; the elements of a list are then a text each. Others write something else as text, such
 // as "ok".
 func tells(texts []string, value any) bool {
-	if holdAny(texts, value) {
-		return true
-	}
 	object, _ := value.(map[string]any)
-	if len(object) != 1 {
-		return false
-	}
-	for _, only := range object {
-		list, _ := only.([]any)
-		if holdAny(texts, only) || len(list) > 0 && slices.EqualFunc(texts, list, holds) {
-			return true
+	if len(object) == 1 {
+		for _, only := range object {
+			list, _ := only.([]any)
+			if holdAny(texts, only) || len(list) > 0 && slices.EqualFunc(texts, list, holds) {
+				return true
+			}
 		}
 	}
-	return false
+	return holdAny(texts, value)
 }
 
 func holdAny(texts []string, value any) bool {
@@ -119,22 +115,12 @@ func (b *builder) add(part sdk.Content) {
 	case *sdk.AudioContent:
 		b.media(part.MIMEType, part.Data, "")
 	case *sdk.ResourceLink:
-		b.link(part)
+		b.text("[Resource " + row(part.URI, part.Name, part.MIMEType, part.Description) + "]")
 	case *sdk.EmbeddedResource:
 		b.resource(part.Resource)
 	default:
 		b.text("[A part of a kind that is not supported was left out.]")
 	}
-}
-
-func (b *builder) link(l *sdk.ResourceLink) {
-	line := "[Resource " + oneLine(l.URI)
-	for _, more := range []string{l.Name, l.MIMEType, l.Description} {
-		if more != "" {
-			line += "; " + oneLine(more)
-		}
-	}
-	b.text(line + "]")
 }
 
 // resource adds the content of a resource.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -19,42 +20,37 @@ const (
 	maxSchema  = 256 << 10 // bytes
 	maxDepth   = 32        // of nested schemas
 	maxSchemas = 10_000    // schemas in it, after references were replaced by what they refer to
-	maxChanges = 10        // that are told
 
 	maxBranches = 100 // alternatives at the root that are merged
 )
 
-// parameters turns the input schema of a tool, of any dialect and age, into one that every provider takes and that package tool can check.
-// What cannot be expressed is left out, so that the server checks it: the result never refuses arguments that the original allows. Changed
-// says what was left out. The error is for schemas that no object fits.
-func parameters(raw any) (schema json.RawMessage, changed []string, err error) {
+// parameters turns the input schema of a tool, of any dialect and age, into one that every provider
+// takes and that package tool can check. What cannot be expressed is left out, so that the server
+// checks it: the result never refuses arguments that the original allows. The error is for schemas
+// that no object fits.
+func parameters(raw any) (schema json.RawMessage, err error) {
 	doc, err := decoded(raw)
 	if err != nil {
-		return nil, nil, fmt.Errorf("its schema is not JSON: %w", err)
+		return nil, fmt.Errorf("its schema is not JSON: %w", err)
 	}
-	switch d := doc.(type) {
-	case nil:
-		doc = map[string]any{}
-	case bool:
-		if !d {
-			return nil, nil, errors.New("its schema allows no arguments at all")
-		}
-		doc = map[string]any{}
-	case map[string]any:
-	default:
-		return nil, nil, fmt.Errorf("its schema is a %s, not an object", kindOf(doc))
+	object, ok := doc.(map[string]any)
+	switch {
+	case doc == false:
+		return nil, errors.New("its schema allows no arguments at all")
+	case !ok && doc != nil && doc != true:
+		return nil, fmt.Errorf("its schema is not an object: %s", clean(string(encoded(doc)), 100))
 	}
 	for _, brief := range []bool{false, true} {
-		r := &rewriter{doc: doc.(map[string]any), brief: brief, changes: map[string]bool{}}
+		r := &rewriter{doc: object, brief: brief}
 		root, err := r.root()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if schema = encoded(root); len(schema) <= maxSchema && registers(schema) {
-			return schema, r.told(), nil
+			return schema, nil
 		}
 	}
-	return json.RawMessage(`{"properties":{},"type":"object"}`), []string{"it is too large or too unusual: all of it is left to the server"}, nil
+	return json.RawMessage(`{"properties":{},"type":"object"}`), nil // all of it is left to the server
 }
 
 // decoded returns a schema as a JSON value with its numbers as they are written.
@@ -90,22 +86,6 @@ func registers(schema json.RawMessage) bool {
 	return err == nil && len(schema) > 0
 }
 
-func kindOf(value any) string {
-	switch value.(type) {
-	case string:
-		return "string"
-	case json.Number:
-		return "number"
-	case bool:
-		return "boolean"
-	case []any:
-		return "array"
-	case nil:
-		return "null"
-	}
-	return "object"
-}
-
 // rewriter rewrites the schemas of a document.
 type rewriter struct {
 	doc     map[string]any
@@ -113,23 +93,13 @@ type rewriter struct {
 	count   int  // of schemas
 	open    []any
 	foreign int // how many schemas around the present one have an id of their own, so that references mean something else
-	changes map[string]bool
-}
-
-// change remembers what was left out.
-func (r *rewriter) change(what string) { r.changes[what] = true }
-
-// told returns the changes for people.
-func (r *rewriter) told() []string {
-	list := slices.Sorted(maps.Keys(r.changes))
-	return list[:min(len(list), maxChanges)]
 }
 
 // root rewrites the whole document. Anthropic and OpenAI refuse combinations of schemas at the root, so they are merged there.
 func (r *rewriter) root() (map[string]any, error) {
 	s := r.keywords(r.doc, 0)
 	if types, ok := s["type"]; ok && !slices.Contains(typeList(types), "object") {
-		return nil, fmt.Errorf("its schema is for a value of type %s, but arguments are an object", encodedValue(types))
+		return nil, fmt.Errorf("its schema is for a value of type %s, but arguments are an object", encoded(types))
 	}
 	s["type"] = "object"
 	delete(s, "enum")
@@ -141,14 +111,6 @@ func (r *rewriter) root() (map[string]any, error) {
 		s["properties"] = map[string]any{}
 	}
 	return s, nil
-}
-
-func encodedValue(value any) string {
-	b, err := json.Marshal(value)
-	if err != nil {
-		return kindOf(value)
-	}
-	return string(b)
 }
 
 // mergeBranches merges alternatives into an object: it has the properties of all of them.
@@ -166,14 +128,9 @@ func (r *rewriter) mergeBranches(s map[string]any, branches []any) {
 		}
 		objects = append(objects, branch)
 	}
-	if len(objects) == 0 {
+	if len(objects) == 0 || len(objects) > maxBranches {
 		return
 	}
-	if len(objects) > maxBranches {
-		r.change("many alternatives at the root")
-		return
-	}
-	r.change("its alternatives (anyOf, oneOf) at the root: it shows the properties of all of them")
 	own, _ := s["properties"].(map[string]any)
 	properties := maps.Clone(own)
 	if properties == nil {
@@ -210,30 +167,23 @@ func (r *rewriter) mergeBranches(s map[string]any, branches []any) {
 // inBranches returns the schema of a property that some alternatives have. One that says nothing about it allows any value.
 func (r *rewriter) inBranches(name string, objects []map[string]any) map[string]any {
 	var all []any
-	seen, anything := map[string]bool{}, false
+	anything := false
 	for _, o := range objects {
 		theirs, _ := o["properties"].(map[string]any)
-		if p, ok := theirs[name].(map[string]any); ok {
-			if text := encodedValue(p); !seen[text] {
-				seen[text] = true
-				all = append(all, p)
-			}
-			continue
-		}
-		if o["additionalProperties"] != false {
+		if p, ok := theirs[name]; ok {
+			all = append(all, p)
+		} else if o["additionalProperties"] != false {
 			anything = true
 		}
 	}
-	if len(all) == 1 && !anything {
-		return all[0].(map[string]any)
-	}
 	if !anything {
-		return map[string]any{"anyOf": all}
+		return anyOf(all)
 	}
 	const mostHint = 300
-	description := describe(all[0].(map[string]any))
-	if hint := encodedValue(all[0]); len(hint) <= mostHint && !r.brief && len(all[0].(map[string]any)) > 0 {
-		return map[string]any{"description": addSentence(description, "In one form of the arguments: "+hint)}
+	first := all[0].(map[string]any) // keywords made it
+	description := describe(first)
+	if hint := encoded(first); len(hint) <= mostHint && !r.brief && len(first) > 0 {
+		description = strings.TrimSpace(description + " In one form of the arguments: " + string(hint))
 	}
 	if description == "" {
 		return map[string]any{}
@@ -244,13 +194,6 @@ func (r *rewriter) inBranches(name string, objects []map[string]any) map[string]
 func describe(s map[string]any) string {
 	text, _ := s["description"].(string)
 	return text
-}
-
-func addSentence(text, more string) string {
-	if text == "" {
-		return more
-	}
-	return text + " " + more
 }
 
 // typeList returns the types that a rewritten schema allows.

@@ -74,35 +74,23 @@ func (s *Servers) deferring(list listing) []tool.Tool {
 	return append(slices.Clone(tools), s.searchTool(list), callTool())
 }
 
-// catalog lists the deferred tools of servers by the name of the server.
-func (l listing) catalog() (servers []string, counts map[string]int) {
-	counts = map[string]int{}
+// describe lists the servers of deferred tools with the number of these.
+func (l listing) describe() string {
+	var servers, shown []string
+	counts := map[string]int{}
 	for _, server := range l.servers {
-		if server == "" {
-			continue
-		}
-		if counts[server]++; counts[server] == 1 {
+		if counts[server]++; counts[server] == 1 && server != "" {
 			servers = append(servers, server)
 		}
 	}
-	return servers, counts
-}
-
-// describe lists servers with the number of their tools.
-func (l listing) describe() string {
-	servers, counts := l.catalog()
-	var b strings.Builder
-	for i, server := range servers {
-		if i == mostListed {
-			fmt.Fprintf(&b, " and %d more", len(servers)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s (%d)", server, counts[server])
+	for _, server := range servers[:min(len(servers), mostListed)] {
+		shown = append(shown, fmt.Sprintf("%s (%d)", server, counts[server]))
 	}
-	return b.String()
+	text := strings.Join(shown, ", ")
+	if more := len(servers) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // searchTool returns the tool that finds deferred ones.

@@ -39,7 +39,7 @@ func catalog(t *testing.T) listing {
 	real := realSchemas(t)
 	for _, name := range slices.Sorted(maps.Keys(real)) {
 		server, own, _ := strings.Cut(name, "/")
-		schema, _, err := parameters(real[name])
+		schema, err := parameters(real[name])
 		if err != nil {
 			t.Fatal(err)
 		}

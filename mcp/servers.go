@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,11 +29,10 @@ type Options struct {
 	// Budget is how many bytes the definitions of the servers' tools may have together. Above it all of them are deferred ([BudgetFor]). Zero
 	// means DefaultBudget; with a negative one they are never deferred.
 	Budget int
-	// Pins remembers the definitions that people have seen. Nil means that changes are not noticed across starts of the program.
+	// Pins remembers the definitions that people have seen. With them a session has the tools of a
+	// server before it has started, and calls wait for it. Nil means that a session has the tools of
+	// servers that have started, and that changes are not noticed across starts.
 	Pins PinStore
-	// Definitions keeps the tools that servers have, so that with the next start a session has them before the server has started, whose
-	// calls wait for it. It needs Pins. Nil means that a session has the tools of servers that have started.
-	Definitions DefinitionStore
 	// Warn is told what went wrong with a server. It must return soon.
 	Warn func(server string, err error)
 	// Log gets the messages that servers log, ten a second of each server at most, and at level debug each request to a server with its result,
@@ -40,8 +40,6 @@ type Options struct {
 	Log *slog.Logger
 	// Answers says that somebody can answer a server's questions. Without it servers are told that they cannot ask.
 	Answers bool
-	// Client and Version name the program to servers. Empty means attractor.
-	Client, Version string
 }
 
 // Servers holds the running servers of a host. Any number of sessions can share it. It is safe for concurrent use.
@@ -97,20 +95,14 @@ func In(e env.Environment) func(Server) (env.Environment, error) {
 // serverNames returns the names of servers in the names of their tools. The user's servers choose first: permission rules are about names,
 // so no file of a project can change or take the name of one.
 func serverNames(servers []Server) []string {
-	names := make([]string, len(servers))
-	seen, taken := map[string]int{}, map[string]bool{}
+	names, taken := make([]string, len(servers)), map[string]bool{}
 	for _, origin := range []Origin{User, Project} {
 		var originals []string
 		var at []int
 		for i := range servers {
-			if servers[i].Origin != origin {
-				continue
+			if servers[i].Origin == origin {
+				originals, at = append(originals, servers[i].Name), append(at, i)
 			}
-			original := servers[i].Name
-			if seen[original]++; seen[original] > 1 {
-				original += fmt.Sprintf("\x00%d", seen[original])
-			}
-			originals, at = append(originals, original), append(at, i)
 		}
 		for n, name := range distinct(originals, maxServerName, taken, safeServer) {
 			names[at[n]] = name
@@ -124,16 +116,12 @@ func serverNames(servers []Server) []string {
 func (s *Servers) Ready(ctx context.Context) error {
 	var errs []error
 	for _, one := range s.list {
-		if !one.Required {
-			continue
-		}
-		select {
-		case <-one.first:
-			if err := one.problem(); err != nil {
-				errs = append(errs, fmt.Errorf("the required MCP server %s: %w", one.Name, err))
-			}
-		case <-ctx.Done():
+		switch {
+		case !one.Required:
+		case !one.await(ctx):
 			return errors.Join(append(errs, fmt.Errorf("the required MCP server %s has not started: %w", one.Name, context.Cause(ctx)))...)
+		case one.problem() != nil:
+			errs = append(errs, fmt.Errorf("the required MCP server %s: %w", one.Name, one.problem()))
 		}
 	}
 	return errors.Join(errs...)
@@ -146,16 +134,21 @@ func (s *Servers) Await(ctx context.Context, limit time.Duration) (starting []st
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for _, one := range s.list {
-		if one.known() {
-			continue
-		}
-		select {
-		case <-one.first:
-		case <-ctx.Done():
+		if !one.known() && !one.await(ctx) {
 			starting = append(starting, one.Name)
 		}
 	}
 	return starting
+}
+
+// await waits until the server's first start is over. It reports false if the context ends before.
+func (s *server) await(ctx context.Context) bool {
+	select {
+	case <-s.first:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Tools returns the tools of the servers that have started, and of those whose tools are known from an earlier start, in the order of the configuration and of the servers' lists.
@@ -195,14 +188,17 @@ func (s *Servers) Close() error {
 
 // starting reports whether a server is still about to start.
 func (s *Servers) starting() bool {
-	for _, one := range s.list {
-		select {
-		case <-one.first:
-		default:
-			return true
-		}
+	return slices.ContainsFunc(s.list, func(one *server) bool { return !isClosed(one.first) })
+}
+
+// isClosed reports whether a channel that nothing is sent on is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // warn tells the host what went wrong with a server.

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,9 +49,8 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 	if s.frozen(list) {
 		return nil
 	}
-	s.pinned(instructions, list)
 	resourceful := r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
-	s.remember(definitions{instructions, found, resourceful})
+	s.pinned(definitions{instructions, found, resourceful}, list)
 	s.guide(list, instructions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,25 +184,17 @@ func (s *server) tell(err error) {
 	if err == nil {
 		return
 	}
-	text := sha256.Sum256([]byte(err.Error()))
-	if s.told[text] {
-		return
+	if hash := hashOfText(err.Error()); !s.told[hash] {
+		s.told[hash] = true
+		s.owner.warn(s.Name, err)
 	}
-	if s.told == nil {
-		s.told = map[[sha256.Size]byte]bool{}
-	}
-	s.told[text] = true
-	s.owner.warn(s.Name, err)
 }
 
 // toolOf returns a tool that calls one of the server.
 func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
-	schema, changed, err := parameters(t.InputSchema)
+	schema, err := parameters(t.InputSchema)
 	if err != nil {
 		return tool.Tool{}, err
-	}
-	if len(changed) > 0 && s.owner.o.Log != nil {
-		s.owner.o.Log.Debug("The schema for the model leaves something out, which the server checks.", "server", s.Name, "tool", name, "left out", changed)
 	}
 	access := s.access(t.Annotations != nil && t.Annotations.ReadOnlyHint)
 	description := t.Description

@@ -31,7 +31,6 @@ type Server struct {
 	clients map[string]Client
 	logins  []*login
 	seen    []Request
-	revoked []string
 }
 
 // Client is a client of the server.

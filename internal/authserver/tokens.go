@@ -100,17 +100,9 @@ func (s *Server) revoke(_ http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	token := r.Form.Get("token")
-	s.revoked = append(s.revoked, token)
 	for _, l := range s.logins {
 		l.dead = l.dead || slices.Contains(l.refresh, token) || slices.Contains(l.access, token)
 	}
-}
-
-// Revoked returns the tokens that were revoked.
-func (s *Server) Revoked() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.revoked)
 }
 
 // Check returns the scopes of an access token and when it expires, and whether it is valid for a resource.

@@ -15,6 +15,7 @@ const maxNesting = 32
 // Node holds a JSON value and the line on which it begins.
 type Node struct {
 	Value   any // of a scalar: a string, a json.Number, a bool or nil
+	Raw     json.RawMessage
 	Line    int
 	Members []Entry // of an object, in the order of the file
 	Items   []Node  // of an array
@@ -97,12 +98,14 @@ func plainJSON(err error) error {
 }
 
 // next reads the next value.
-func (r *reader) next(depth int) (Node, error) {
+func (r *reader) next(depth int) (n Node, err error) {
+	before := r.InputOffset()
+	defer func() { n.Raw = bytes.TrimLeft(r.data[before:r.InputOffset()], " \t\r\n:,") }()
 	token, err := r.Token()
 	if err != nil {
 		return Node{}, err
 	}
-	n := Node{Value: token, Line: r.lineAt(int(r.InputOffset()))}
+	n = Node{Value: token, Line: r.lineAt(int(r.InputOffset()))}
 	delim, ok := token.(json.Delim)
 	if !ok {
 		return n, nil

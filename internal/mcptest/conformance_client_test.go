@@ -63,7 +63,7 @@ func conform(ctx context.Context) (err error) {
 
 // useTools connects and calls each tool once. It reports whether the server wants another login.
 func useTools(ctx context.Context, server mcp.Server, tokens mcp.TokenStore) (again bool, err error) {
-	s := mcp.Start(ctx, mcp.Options{Servers: []mcp.Server{server}, Tokens: tokens, Answers: true, Version: "1",
+	s := mcp.Start(ctx, mcp.Options{Servers: []mcp.Server{server}, Tokens: tokens, Answers: true,
 		Warn: func(_ string, err error) { fmt.Fprintln(os.Stderr, err) }})
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.Ready(ctx); err != nil {

@@ -6,58 +6,35 @@ import (
 	"time"
 )
 
-// limited is a listener with a limit on the connections that are open at a time.
+// limited is a listener with a limit on the connections that are open at a time. Further clients
+// wait until one of them ends.
 type limited struct {
 	net.Listener
 	idle   time.Duration
-	wait   time.Duration  // for a place
-	refuse func(net.Conn) // tells a client that there is no place, and closes the connection
 	places chan struct{}
-	full   bool // the last client has waited in vain; only Accept uses it
 	done   chan struct{}
 	once   sync.Once
 }
 
 // limit returns a listener for the connections of a proxy.
 func (p *Proxy) limit(l net.Listener) net.Listener {
-	return &limited{Listener: l, idle: p.idle, wait: p.wait, refuse: p.tooMany, places: make(chan struct{}, p.most), done: make(chan struct{})}
+	return &limited{Listener: l, idle: p.idle, places: make(chan struct{}, p.most), done: make(chan struct{})}
 }
 
-// Accept returns the next connection for which there is a place.
+// Accept returns the next connection when there is a place for it.
 func (l *limited) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if l.enter() {
-			return &placed{Conn: c, idle: l.idle, free: sync.OnceFunc(func() { <-l.places })}, nil
-		}
-		l.refuse(c)
-	}
-}
-
-// enter takes a place and reports whether there is one. It waits for one, but does not let many clients wait one after the other.
-func (l *limited) enter() bool {
 	select {
 	case l.places <- struct{}{}:
-		l.full = false
-		return true
-	default:
-	}
-	if l.full {
-		return false
-	}
-	enough := time.NewTimer(l.wait)
-	defer enough.Stop()
-	select {
-	case l.places <- struct{}{}:
-		return true
 	case <-l.done:
-	case <-enough.C:
-		l.full = true
+		return nil, net.ErrClosed
 	}
-	return false
+	free := sync.OnceFunc(func() { <-l.places })
+	c, err := l.Listener.Accept()
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return &placed{Conn: c, idle: l.idle, free: free}, nil
 }
 
 // Close stops listening. It also ends an Accept that waits for a place.

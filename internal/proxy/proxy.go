@@ -28,10 +28,8 @@ type Options struct {
 	// Idle ends a connection on which nothing was sent for that long, or on which a client does not say what it wants. Zero means five
 	// minutes for the former and 30 seconds for the latter.
 	Idle time.Duration
-	// Connections limits the clients that are served at a time. Others wait for a while and then get an error. Zero means 512.
+	// Connections limits the clients that are served at a time. Others wait. Zero means 512.
 	Connections int
-
-	wait time.Duration // for a place; zero means twice as long as a client may take to say what it wants
 }
 
 // Proxy serves clients until it is closed. All methods may be called concurrently.
@@ -41,7 +39,6 @@ type Proxy struct {
 	dialer      *net.Dialer
 	idle        time.Duration // of a tunnel
 	patience    time.Duration // for what a client sends first
-	wait        time.Duration // for a place; meanwhile silent clients lose theirs
 	most        int           // clients at a time
 	server      http.Server
 	transport   http.Transport
@@ -50,7 +47,6 @@ type Proxy struct {
 	ctx         context.Context // ends the tunnels
 	cancel      context.CancelFunc
 	served      chan error
-	telling     chan struct{} // a place for each client that is told that it is not served
 
 	mu      sync.Mutex
 	closed  bool
@@ -75,8 +71,6 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts, served: make(chan error, 1),
 		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second), most: cmp.Or(o.Connections, 512)}
-	p.wait = cmp.Or(o.wait, 2*p.patience)
-	p.telling = make(chan struct{}, mostTold)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dialer = netguard.Guard{Named: o.Hosts}.Dialer(o.Resolver)
 	p.transport = http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,

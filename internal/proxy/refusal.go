@@ -1,16 +1,11 @@
 package proxy
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/attractor-go/attractor/internal/netguard"
 )
@@ -91,54 +86,6 @@ func addressed(address string, port uint16) string {
 		return address
 	}
 	return named(h, port)
-}
-
-const (
-	// mostTold limits the clients that are waited for to tell them that they are not served.
-	mostTold = 64
-	// hurry limits the time for an answer to any more. An answer fits in the buffer of a socket.
-	hurry = 100 * time.Millisecond
-)
-
-// tooMany tells a client that too many others are connected, without waiting for it. Up to mostTold at a time can write their requests first; more
-// are answered at once.
-func (p *Proxy) tooMany(c net.Conn) {
-	r := Refusal{Why: "The proxy of the sandbox serves at most " + strconv.Itoa(p.most) + " connections at a time, and none of them has ended in " + p.wait.String() +
-		": use fewer, or end programs that keep some open."}
-	p.record(r)
-	select {
-	case p.telling <- struct{}{}:
-	default:
-		if c.SetDeadline(time.Now().Add(hurry)) == nil {
-			_ = answer(http.StatusServiceUnavailable, r.Why).Write(c) // the client may have gone
-		}
-		c.Close()
-		return
-	}
-	if !p.begin() {
-		c.Close()
-		return
-	}
-	go func() {
-		defer p.tunnels.Done()
-		defer func() { <-p.telling }()
-		p.tell(c, answer(http.StatusServiceUnavailable, r.Why))
-	}()
-}
-
-// tell answers the first request on a connection, and ends it when the client has read the answer. An end before the client has written
-// its request would be an error to it, and it would not read the answer.
-func (p *Proxy) tell(c net.Conn, r *http.Response) {
-	defer c.Close()
-	stop := context.AfterFunc(p.ctx, func() { c.Close() })
-	defer stop()
-	if c.SetDeadline(time.Now().Add(p.patience)) != nil {
-		return
-	}
-	_, _ = http.ReadRequest(bufio.NewReader(io.LimitReader(c, maxHeader))) // whatever it asks for
-	if c.SetDeadline(time.Now().Add(p.patience)) == nil && r.Write(c) == nil && closeWrite(c) == nil {
-		_, _ = io.Copy(io.Discard, c) // the rest of the request
-	}
 }
 
 // refuse records a refusal and returns an answer with it. The reason phrase has it too: some programs show that, and none shows the body.
