@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Part is one piece of a message's content: [Text], [Media], [Thinking], [ToolCall], [ToolResult], [ToolReference] or [Opaque], always as
@@ -94,24 +95,13 @@ func TextParts(text string) Parts { return Parts{Text{Text: text}} }
 
 // Text returns the text parts, concatenated.
 func (p Parts) Text() string {
-	var first string
-	var joined []byte
+	var texts []string
 	for _, part := range p {
-		t, ok := part.(Text)
-		switch {
-		case !ok || t.Text == "":
-		case joined != nil:
-			joined = append(joined, t.Text...)
-		case first == "":
-			first = t.Text
-		default:
-			joined = append(append(joined, first...), t.Text...)
+		if t, ok := part.(Text); ok {
+			texts = append(texts, t.Text)
 		}
 	}
-	if joined != nil {
-		return string(joined)
-	}
-	return first
+	return strings.Join(texts, "")
 }
 
 // ToolCalls returns the calls, in order.
@@ -138,13 +128,13 @@ func (p Parts) ToolReferences() []string {
 
 // Reasoning returns the readable text of the thinking blocks, concatenated.
 func (p Parts) Reasoning() string {
-	var b []byte
+	var b strings.Builder
 	for _, part := range p {
 		if t, ok := part.(Thinking); ok {
-			b = append(b, t.Text...)
+			b.WriteString(t.Text)
 		}
 	}
-	return string(b)
+	return b.String()
 }
 
 // The kinds of parts, as written in JSON.
@@ -210,15 +200,6 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would lose content.
 func (p *Parts) UnmarshalJSON(data []byte) error {
-	if parts, ok := scanParts(data); ok {
-		*p = parts
-		return nil
-	}
-	return p.unmarshal(data)
-}
-
-// unmarshal decodes parts with encoding/json.
-func (p *Parts) unmarshal(data []byte) error {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("llm: parts: %w", err)

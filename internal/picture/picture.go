@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/gif"
+	_ "image/gif" // decodes
 	"image/jpeg"
 	"image/png"
 
 	"golang.org/x/image/draw"
-	"golang.org/x/image/webp"
+	_ "golang.org/x/image/webp" // decodes
 )
 
 // MaxFile is the largest file that is read, in bytes.
@@ -73,28 +73,6 @@ func Type(start []byte) string {
 	return ""
 }
 
-// A format decodes images.
-type format struct {
-	config func(data []byte) (image.Config, error)
-	decode func(data []byte) (image.Image, error)
-}
-
-func formatOf(mime string) format {
-	switch mime {
-	case "image/png":
-		return format{config: func(d []byte) (image.Config, error) { return png.DecodeConfig(bytes.NewReader(d)) },
-			decode: func(d []byte) (image.Image, error) { return png.Decode(bytes.NewReader(d)) }}
-	case "image/jpeg":
-		return format{config: func(d []byte) (image.Config, error) { return jpeg.DecodeConfig(bytes.NewReader(d)) },
-			decode: func(d []byte) (image.Image, error) { return jpeg.Decode(bytes.NewReader(d)) }}
-	case "image/gif":
-		return format{config: func(d []byte) (image.Config, error) { return gif.DecodeConfig(bytes.NewReader(d)) },
-			decode: func(d []byte) (image.Image, error) { return gif.Decode(bytes.NewReader(d)) }}
-	}
-	return format{config: func(d []byte) (image.Config, error) { return webp.DecodeConfig(bytes.NewReader(d)) },
-		decode: func(d []byte) (image.Image, error) { return webp.Decode(bytes.NewReader(d)) }}
-}
-
 // Fit returns an image as every vendor takes it: unchanged if it is within the limits, else scaled
 // down or encoded anew. Of an animation it is the first frame. Pixels are decoded only if the
 // header says that they are few enough. The error is one of this package's.
@@ -106,10 +84,9 @@ func Fit(data []byte) (*Picture, error) {
 	case len(data) > MaxFile:
 		return nil, ErrTooLarge
 	}
-	f := formatOf(mime)
-	head, err := f.config(data)
+	head, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil && mime == "image/png" {
-		head, err = f.config(pixelsOf(data))
+		head, _, err = image.DecodeConfig(bytes.NewReader(pixelsOf(data)))
 	}
 	switch {
 	case err != nil || head.Width <= 0 || head.Height <= 0:
@@ -117,10 +94,10 @@ func Fit(data []byte) (*Picture, error) {
 	case head.Width > maxPixels/head.Height:
 		return nil, ErrTooLarge
 	}
-	whole, err := f.decode(data)
+	whole, _, err := image.Decode(bytes.NewReader(data))
 	mended := false
 	if err != nil && mime == "image/png" { // a wrong checksum of a colour profile is no reason
-		whole, err = f.decode(pixelsOf(data))
+		whole, _, err = image.Decode(bytes.NewReader(pixelsOf(data)))
 		mended = true
 	}
 	if err != nil {

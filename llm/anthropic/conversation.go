@@ -39,36 +39,13 @@ const (
 	wireAssistant = "assistant"
 )
 
-// add encodes more messages.
+// add encodes more messages. All between two responses become one user message, in which the API
+// requires the results first.
 func (c *conversation) add(messages []llm.Message) error {
-	for i := 0; i < len(messages); {
-		m := messages[i]
-		if c.role == "" && (m.Role == llm.RoleSystem || m.Role == llm.RoleDeveloper) {
-			if err := c.addSystem(m); err != nil {
-				return err
-			}
-			i++
-			continue
-		}
-		if m.Role == llm.RoleAssistant {
-			if err := c.addAssistant(m); err != nil {
-				return err
-			}
-			i++
-			continue
-		}
-		// All messages up to the next assistant message become one user message, in which the API requires the results first.
-		end := i + 1
-		for end < len(messages) && messages[end].Role != llm.RoleAssistant {
-			end++
-		}
-		if err := c.addUser(messages[i:end]); err != nil {
-			return err
-		}
-		i = end
-	}
-	return nil
+	return api.Turns(messages, c.begun, c.addSystem, c.addAssistant, c.addUser)
 }
+
+func (c *conversation) begun() bool { return c.role != "" }
 
 func (c *conversation) addSystem(m llm.Message) error {
 	for _, part := range m.Parts {

@@ -28,7 +28,7 @@ func provider(t testing.TB, o Options) *Provider {
 
 func encodingOf(p *Provider) providertest.Encoding {
 	return providertest.Encoding{End: `],"max_tokens"`, Open: "]}", Mark: cacheMark,
-		Encode: func(req *llm.Request) ([][]byte, error) { return p.encode(req, options{}) }}
+		Encode: func(req *llm.Request) ([][]byte, error) { return p.encode(req) }}
 }
 
 func TestPrefix(t *testing.T) {

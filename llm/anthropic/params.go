@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -49,55 +50,33 @@ func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	case t.budget > 0:
 		p.Put("thinking", `{"type":"enabled","budget_tokens":`, strconv.Itoa(t.budget), `}`)
 	}
-	if err := p.output(req, t); err != nil {
-		return nil, err
-	}
+	p.output(req, t)
 	thinking := t.adaptive || t.budget > 0
-	for _, f := range []struct {
-		name  string
-		value *float64
-		fits  bool // "may only be set to 1 when thinking is enabled", and top_p only from 0.95 on
-	}{
-		{"temperature", req.Temperature, !thinking},
-		{"top_p", req.TopP, !thinking || req.TopP != nil && *req.TopP >= 0.95},
-	} {
-		if f.value == nil {
-			continue
-		}
-		number, err := api.Number(f.name, *f.value)
-		if err != nil {
-			return nil, err
-		}
-		if f.fits {
-			p.Put(f.name, number)
-		}
+	if !thinking { // "may only be set to 1 when thinking is enabled"
+		p.Float("temperature", req.Temperature)
+	}
+	if !thinking || req.TopP != nil && *req.TopP >= 0.95 {
+		p.Float("top_p", req.TopP)
 	}
 	if len(req.Stop) > 0 {
 		p.Put("stop_sequences", api.Strings(req.Stop))
 	}
 	p.toolChoice(req)
 	p.Put("stream", "true")
-	return p.Bytes(), nil
+	return p.Bytes()
 }
 
-func (p *params) output(req *llm.Request, t thinking) error {
-	var effort, format string
+func (p *params) output(req *llm.Request, t thinking) {
+	var members []string
 	if t.effort != "" {
-		effort = `"effort":` + string(api.AppendString(nil, t.effort))
+		members = append(members, `"effort":`+api.Quote(t.effort))
 	}
 	if req.Format != nil {
-		if !json.Valid(req.Format.Schema) {
-			return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON")
-		}
-		format = `"format":{"type":"json_schema","schema":` + string(req.Format.Schema) + `}`
+		members = append(members, `"format":{"type":"json_schema","schema":`+p.Schema(req.Format)+`}`)
 	}
-	switch {
-	case effort != "" && format != "":
-		p.Put("output_config", `{`, effort, `,`, format, `}`)
-	case effort != "" || format != "":
-		p.Put("output_config", `{`, effort, format, `}`)
+	if len(members) > 0 {
+		p.Put("output_config", `{`, strings.Join(members, ","), `}`)
 	}
-	return nil
 }
 
 func (p *params) toolChoice(req *llm.Request) {
@@ -114,7 +93,7 @@ func (p *params) toolChoice(req *llm.Request) {
 	case llm.ToolRequired:
 		p.Put("tool_choice", `{"type":"any"`, sequential, `}`)
 	case llm.ToolNamed:
-		p.Put("tool_choice", `{"type":"tool","name":`, string(api.AppendString(nil, req.ToolChoice.Name)), sequential, `}`)
+		p.Put("tool_choice", `{"type":"tool","name":`, api.Quote(req.ToolChoice.Name), sequential, `}`)
 	case llm.ToolAuto, "":
 		if req.Sequential {
 			p.Put("tool_choice", `{"type":"auto"`, sequential, `}`)

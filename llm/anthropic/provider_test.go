@@ -25,7 +25,7 @@ func TestNew(t *testing.T) {
 	for base, want := range map[string]string{"": "https://api.anthropic.com/v1/messages", "http://x.test": "http://x.test/v1/messages",
 		"http://x.test/": "http://x.test/v1/messages", "http://x.test/proxy/v1/": "http://x.test/proxy/v1/messages",
 		"http://x.test/a%2Fb?tenant=x": "http://x.test/a%2Fb/v1/messages?tenant=x", "http://x.test/v1?tenant=x": "http://x.test/v1/messages?tenant=x"} {
-		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.url != want || p.Name() != "anthropic" {
+		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.call.URL != want || p.Name() != "anthropic" {
 			t.Errorf("%q: %+v, %v", base, p, err)
 		}
 	}

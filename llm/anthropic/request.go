@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -11,23 +10,24 @@ import (
 // encode returns the body of a request, in pieces: the head, the messages, and what may differ between requests, in this order,
 // so that a conversation's requests begin with the same bytes. The messages belong to the memo and are not copied. Cache marks
 // stand between pieces, never inside them.
-func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
+func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
+	o, err := parseOptions(req.Options[p.Name()])
+	if err != nil {
+		return nil, err
+	}
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, err
 	}
+	tools, err := encodeTools(req)
+	if err != nil {
+		return nil, err
+	}
 	var c conversation // its state after this call; a later call may append to the memo's
-	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
+	err = req.Memo.Encode(p.Name(), req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
-		if !ok {
-			kept, from = newConversation(p.name), 0
-		}
-		tools, err := p.toolset(req, kept.tools)
-		if err != nil {
-			return nil, err
-		}
-		if !tools.continues(kept) {
-			kept, from = newConversation(p.name), 0
+		if !ok || !tools.continues(kept) {
+			kept, from = newConversation(p.Name()), 0
 		}
 		kept.tools = tools
 		if err := kept.add(req.Messages[from:]); err != nil {
@@ -44,7 +44,7 @@ func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 
 // body returns the pieces of a request's body.
 func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
-	w := bodyPieces{list: make([][]byte, 0, mostPieces), marks: !req.NoCache}
+	w := bodyPieces{marks: !req.NoCache}
 	w.text(`{"model":`)
 	w.add(api.AppendString(nil, req.Model))
 	if len(c.system) > 0 {
@@ -81,9 +81,6 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 // cacheMark is inserted before the closing brace of a block or a tool.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
-// mostPieces limits the pieces of a body.
-const mostPieces = 24
-
 // bodyPieces collects a body.
 type bodyPieces struct {
 	list  [][]byte
@@ -112,9 +109,8 @@ func (w *bodyPieces) marked(objects []byte) {
 	w.add(objects[brace:])
 }
 
-// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
+// toolset is the encoded form of a list of tools.
 type toolset struct {
-	of       []llm.ToolDefinition
 	encoded  []byte
 	mark     int             // the position for a cache mark: the closing brace of the last tool that is not deferred
 	deferred map[string]bool // the deferred tools, by name
@@ -131,35 +127,24 @@ func (t *toolset) continues(c *conversation) bool {
 	return true
 }
 
-// toolset returns the tools of a request, encoded unless the conversation or the provider's last one had the same.
-func (p *Provider) toolset(req *llm.Request, kept *toolset) (*toolset, error) {
+// encodeTools encodes the tools of a request.
+func encodeTools(req *llm.Request) (*toolset, error) {
 	tools := api.Offered(req.Tools)
 	if api.Loads(req) && len(tools) > 0 { // "At least one tool must have defer_loading=false"
 		tools = req.Tools
 	}
-	for _, t := range []*toolset{kept, p.tools.Load()} {
-		if t != nil && api.SameTools(t.of, tools) {
-			return t, nil
-		}
-	}
-	t := &toolset{of: append([]llm.ToolDefinition(nil), tools...), deferred: map[string]bool{}}
-	for i := range tools {
-		if i > 0 {
-			t.encoded = append(t.encoded, ',')
-		}
-		var err error
-		if t.encoded, err = appendTool(t.encoded, &tools[i]); err != nil {
-			return nil, err
-		}
-		if tools[i].Deferred {
-			t.deferred[tools[i].Name] = true
+	t := &toolset{deferred: map[string]bool{}}
+	var err error
+	t.encoded, err = api.Tools(tools, func(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+		b, err := appendTool(b, def)
+		if def.Deferred {
+			t.deferred[def.Name] = true
 		} else {
-			t.mark = len(t.encoded) - 1
+			t.mark = len(b) - 1
 		}
-	}
-	t.encoded = slices.Clip(t.encoded)
-	p.tools.Store(t)
-	return t, nil
+		return b, err
+	})
+	return t, err
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {

@@ -31,14 +31,8 @@ func (d *decoder) Out() []llm.StreamEvent { return d.out }
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.out = d.out[:0]
-	if delta, ok := scanDelta(data); ok {
-		if d.stopped() {
-			return api.Moving, nil
-		}
-		return api.Moving, d.delta(delta, data)
-	}
-	ev, err := parseEvent(data)
-	if err != nil {
+	var ev wireEvent
+	if err := json.Unmarshal(data, &ev); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)
 	}
 	if ev.Type == "" {
@@ -77,16 +71,6 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	}
 	d.pass(-1, data)
 	return api.Moving, nil
-}
-
-// parseEvent decodes any event.
-func parseEvent(data []byte) (wireEvent, error) {
-	if stop, ok := scanStop(data); ok {
-		return stop, nil
-	}
-	var ev wireEvent
-	err := json.Unmarshal(data, &ev)
-	return ev, err
 }
 
 // Whole implements [api.Decoder]. It handles the blocks as if they had been streamed.

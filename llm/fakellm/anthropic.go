@@ -127,7 +127,7 @@ func (s *anthropicSource) bytes() []byte {
 }
 
 // decode implements format.
-func (f anthropic) decode(r *Request) *refusal {
+func (anthropic) decode(r *Request) *refusal {
 	if r.Header.Get("X-Api-Key") == "" && r.Header.Get("Authorization") == "" {
 		return &refusal{401, "authentication_error", "x-api-key header is required"}
 	}
@@ -135,20 +135,18 @@ func (f anthropic) decode(r *Request) *refusal {
 		return invalid("anthropic-version: header is required")
 	}
 	var w anthropicRequest
-	dec := json.NewDecoder(strings.NewReader(string(r.Body)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&w); err != nil {
+	if err := strict(r.Body, &w); err != nil {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return invalid("%s: Extra inputs are not permitted", strings.Trim(field, `"`))
 		}
 		return invalid("The request body is not valid JSON: %v", err)
 	}
-	f.read(&w, r)
+	w.read(r)
 	return w.check(r)
 }
 
 // read converts the wire's request.
-func (f anthropic) read(w *anthropicRequest, r *Request) {
+func (w *anthropicRequest) read(r *Request) {
 	r.Model, r.MaxTokens, r.Stream = w.Model, w.MaxTokens, w.Stream
 	var system []string
 	for _, b := range w.System {
@@ -170,7 +168,8 @@ func (f anthropic) read(w *anthropicRequest, r *Request) {
 	for _, m := range w.Messages {
 		r.Messages = append(r.Messages, m.messages(w.Model)...)
 	}
-	for _, p := range f.walk(w) {
+	r.prefixes = w.prefixes()
+	for _, p := range r.prefixes {
 		if p.marked {
 			r.CacheMarks++
 		}
@@ -179,27 +178,14 @@ func (f anthropic) read(w *anthropicRequest, r *Request) {
 
 // messages returns one or two messages: results get a message of their own.
 func (m anthropicMessage) messages(model string) []llm.Message {
-	var results, rest llm.Parts
+	msg := llm.Message{Role: llm.Role(m.Role)}
+	if msg.Role == llm.RoleAssistant {
+		msg.Provider, msg.Model = "anthropic", model
+	}
 	for _, b := range m.Content {
-		part := b.part()
-		if _, ok := part.(llm.ToolResult); ok {
-			results = append(results, part)
-		} else {
-			rest = append(rest, part)
-		}
+		msg.Parts = append(msg.Parts, b.part())
 	}
-	var out []llm.Message
-	if len(results) > 0 {
-		out = append(out, llm.Message{Role: llm.RoleTool, Parts: results})
-	}
-	if len(rest) > 0 {
-		msg := llm.Message{Role: llm.Role(m.Role), Parts: rest}
-		if msg.Role == llm.RoleAssistant {
-			msg.Provider, msg.Model = "anthropic", model
-		}
-		out = append(out, msg)
-	}
-	return out
+	return split(msg)
 }
 
 func (b anthropicBlock) part() llm.Part {

@@ -3,75 +3,64 @@ package fakellm
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
-
-// check refuses what the real API refuses, in its own words where they are known.
-func (w *anthropicRequest) check(r *Request) *refusal {
-	switch {
-	case w.Model == "":
-		return invalid("model: Field required")
-	case w.MaxTokens <= 0:
-		return invalid("max_tokens: Field required")
-	case len(w.Messages) == 0:
-		return invalid("messages: at least one message is required")
-	case w.Messages[0].Role != "user":
-		return invalid(`messages: first message must use the "user" role`)
-	case r.CacheMarks > 4:
-		return invalid("A maximum of 4 blocks with cache_control may be provided. Found %d.", r.CacheMarks)
-	}
-	for i, b := range w.System {
-		if why := b.checkText(); why != nil {
-			why.message = "system." + itoa(i) + ": " + why.message
-			return why
-		}
-	}
-	for i, t := range w.Tools {
-		var schema struct{ Type string }
-		if t.Type != "" && t.Type != "custom" { // a server tool
-			continue
-		}
-		if !anthropicName().MatchString(t.Name) {
-			return invalid("tools.%d.custom.name: String should match pattern '%s'", i, anthropicName())
-		}
-		if json.Unmarshal(t.InputSchema, &schema) != nil || schema.Type != "object" {
-			return invalid("tools.%d.custom.input_schema.type: Field required", i)
-		}
-	}
-	if why := w.checkDeferred(); why != nil {
-		return why
-	}
-	if why := w.checkThinking(); why != nil {
-		return why
-	}
-	if c := w.ToolChoice; c != nil && !slices.Contains([]string{"auto", "any", "tool", "none"}, c.Type) {
-		return invalid("tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags", c.Type)
-	}
-	return w.checkMessages()
-}
 
 var (
 	anthropicName = pattern(`^[a-zA-Z0-9_-]{1,128}$`)
 	anthropicID   = pattern(`^[a-zA-Z0-9_-]+$`)
 )
 
+// check refuses what the real API refuses, in its own words where they are known.
+func (w *anthropicRequest) check(r *Request) *refusal {
+	c := &checker{code: "invalid_request_error"}
+	c.refuse(w.Model == "", "model: Field required")
+	c.refuse(w.MaxTokens <= 0, "max_tokens: Field required")
+	c.refuse(len(w.Messages) == 0, "messages: at least one message is required")
+	c.refuse(len(w.Messages) > 0 && w.Messages[0].Role != "user", `messages: first message must use the "user" role`)
+	c.refuse(r.CacheMarks > 4, "A maximum of 4 blocks with cache_control may be provided. Found %d.", r.CacheMarks)
+	for i, b := range w.System {
+		c.at = fmt.Sprintf("system.%d: ", i)
+		b.checkText(c)
+	}
+	c.at = ""
+	for i, t := range w.Tools {
+		if t.Type != "" && t.Type != "custom" { // a server tool
+			continue
+		}
+		var schema struct{ Type string }
+		typed := json.Unmarshal(t.InputSchema, &schema) == nil && schema.Type == "object"
+		c.refuse(!anthropicName().MatchString(t.Name),
+			"tools.%d.custom.name: String should match pattern '%s'", i, anthropicName())
+		c.refuse(!typed, "tools.%d.custom.input_schema.type: Field required", i)
+	}
+	w.checkDeferred(c)
+	w.checkThinking(c)
+	if choice := w.ToolChoice; choice != nil {
+		c.refuse(!slices.Contains([]string{"auto", "any", "tool", "none"}, choice.Type),
+			"tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags", choice.Type)
+	}
+	w.checkMessages(c)
+	return c.why
+}
+
 // checkDeferred refuses deferred tools that are marked or alone, and references to tools that the request does not have.
-func (w *anthropicRequest) checkDeferred() *refusal {
+func (w *anthropicRequest) checkDeferred(c *checker) {
 	names := map[string]bool{}
 	deferred := 0
 	for _, t := range w.Tools {
 		names[t.Name] = true
-		if t.Deferred && marked(t.raw) {
-			return invalid("Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.", t.Name)
+		if !t.Deferred {
+			continue
 		}
-		if t.Deferred {
-			deferred++
-		}
+		deferred++
+		c.refuse(marked(t.raw),
+			"Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use "+
+				"prompt caching.", t.Name)
 	}
-	if deferred > 0 && deferred == len(w.Tools) {
-		return invalid("At least one tool must have defer_loading=false.")
-	}
+	c.refuse(deferred > 0 && deferred == len(w.Tools), "At least one tool must have defer_loading=false.")
 	for _, m := range w.Messages {
 		for _, b := range m.Content {
 			var content anthropicContent
@@ -79,148 +68,109 @@ func (w *anthropicRequest) checkDeferred() *refusal {
 				continue
 			}
 			references := 0
-			for _, c := range content {
-				if c.Type != "tool_reference" {
-					continue
-				}
-				if references++; !names[c.ToolName] {
-					return invalid("Tool reference '%s' not found in available tools", c.ToolName)
+			for _, inner := range content {
+				if inner.Type == "tool_reference" {
+					references++
+					c.refuse(!names[inner.ToolName], "Tool reference '%s' not found in available tools", inner.ToolName)
 				}
 			}
-			if references > 0 && references < len(content) {
-				return invalid("Tool definitions/code execution functions cannot be mixed with other content")
-			}
+			c.refuse(references > 0 && references < len(content),
+				"Tool definitions/code execution functions cannot be mixed with other content")
 		}
 	}
-	return nil
 }
 
-func (w *anthropicRequest) checkThinking() *refusal {
+func (w *anthropicRequest) checkThinking(c *checker) {
 	t := w.Thinking
 	if t == nil || t.Type == "disabled" {
-		return nil
+		return
 	}
-	switch {
-	case t.Type != "enabled" && t.Type != "adaptive":
-		return invalid("thinking: Input tag '%s' found using 'type' does not match any of the expected tags", t.Type)
-	case t.Type == "enabled" && t.Budget < 1024:
-		return invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
-	case t.Type == "enabled" && t.Budget >= w.MaxTokens:
-		return invalid("`max_tokens` must be greater than `thinking.budget_tokens`.")
-	case w.Temperature != nil && *w.Temperature != 1:
-		return invalid("`temperature` may only be set to 1 when thinking is enabled.")
-	case w.ToolChoice != nil && (w.ToolChoice.Type == "any" || w.ToolChoice.Type == "tool"):
-		return invalid("Thinking may not be enabled when tool_choice forces tool use.")
-	}
-	return nil
+	enabled := t.Type == "enabled"
+	forced := w.ToolChoice != nil && (w.ToolChoice.Type == "any" || w.ToolChoice.Type == "tool")
+	c.refuse(!enabled && t.Type != "adaptive",
+		"thinking: Input tag '%s' found using 'type' does not match any of the expected tags", t.Type)
+	c.refuse(enabled && t.Budget < 1024,
+		"thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+	c.refuse(enabled && t.Budget >= w.MaxTokens, "`max_tokens` must be greater than `thinking.budget_tokens`.")
+	c.refuse(w.Temperature != nil && *w.Temperature != 1,
+		"`temperature` may only be set to 1 when thinking is enabled.")
+	c.refuse(forced, "Thinking may not be enabled when tool_choice forces tool use.")
 }
 
 // checkMessages pairs calls with results: each call's result must be in the next message, before anything else in it.
-func (w *anthropicRequest) checkMessages() *refusal {
+func (w *anthropicRequest) checkMessages(c *checker) {
 	var open []string // calls of the previous message
 	for i, m := range w.Messages {
-		if m.Role != "user" && m.Role != "assistant" {
-			return invalid(`messages: Unexpected role "%s". Allowed roles are "user" or "assistant"`, m.Role)
-		}
-		if len(m.Content) == 0 {
-			return invalid("messages.%d: %s messages must have non-empty content", i, m.Role)
-		}
+		c.refuse(m.Role != "user" && m.Role != "assistant",
+			`messages: Unexpected role "%s". Allowed roles are "user" or "assistant"`, m.Role)
+		c.refuse(len(m.Content) == 0, "messages.%d: %s messages must have non-empty content", i, m.Role)
 		var results, calls []string
 		for j, b := range m.Content {
-			if why := b.check(m.Role); why != nil {
-				why.message = "messages." + itoa(i) + ".content." + itoa(j) + "." + why.message
-				return why
-			}
+			c.at = fmt.Sprintf("messages.%d.content.%d.", i, j)
+			b.check(c, m.Role)
+			c.at = ""
 			switch b.Type {
 			case "tool_use":
-				if slices.Contains(calls, b.ID) {
-					return invalid("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
-				}
+				c.refuse(slices.Contains(calls, b.ID), "messages.%d.content.%d: `tool_use` ids must be unique", i, j)
 				calls = append(calls, b.ID)
 			case "tool_result":
-				if j != len(results) {
-					return invalid("messages.%d: `tool_result` blocks must come first in their message", i)
-				}
-				if !slices.Contains(open, b.ToolUseID) {
-					return invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each "+
-						"`tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
-				}
+				c.refuse(j != len(results), "messages.%d: `tool_result` blocks must come first in their message", i)
+				c.refuse(!slices.Contains(open, b.ToolUseID),
+					"messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: "+
+						"%s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
 				results = append(results, b.ToolUseID)
 			}
 		}
-		var missing []string
-		for _, id := range open {
-			if !slices.Contains(results, id) {
-				missing = append(missing, id)
-			}
-		}
-		if len(missing) > 0 || len(results) > len(open) {
-			return unpaired(i-1, missing)
-		}
+		missing := slices.DeleteFunc(slices.Clone(open), func(id string) bool { return slices.Contains(results, id) })
+		c.unpaired(len(missing) > 0 || len(results) > len(open), i-1, missing)
 		open = calls
 	}
-	if len(open) > 0 {
-		return unpaired(len(w.Messages)-1, open)
-	}
-	return nil
+	c.unpaired(len(open) > 0, len(w.Messages)-1, open)
 }
 
-func unpaired(message int, ids []string) *refusal {
-	return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` "+
-		"block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
+func (c *checker) unpaired(fault bool, message int, ids []string) {
+	c.refuse(fault,
+		"messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` "+
+			"block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
 }
 
-func (b anthropicBlock) checkText() *refusal {
-	if b.Type == "text" && strings.TrimSpace(b.Text) == "" {
-		return invalid("text: text content blocks must contain non-whitespace text")
-	}
-	return nil
+func (b anthropicBlock) checkText(c *checker) {
+	c.refuse(b.Type == "text" && strings.TrimSpace(b.Text) == "",
+		"text: text content blocks must contain non-whitespace text")
 }
 
-func (b anthropicBlock) check(role string) *refusal {
-	if role == "user" && slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) ||
-		role == "assistant" && slices.Contains([]string{"tool_result", "image", "document"}, b.Type) {
-		return invalid("%s: `%s` blocks are not allowed in a message of role `%s`", b.Type, b.Type, role)
-	}
+func (b anthropicBlock) check(c *checker, role string) {
+	c.refuse(role == "user" && slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) ||
+		role == "assistant" && slices.Contains([]string{"tool_result", "image", "document"}, b.Type),
+		"%s: `%s` blocks are not allowed in a message of role `%s`", b.Type, b.Type, role)
 	switch b.Type {
 	case "text":
-		return b.checkText()
+		b.checkText(c)
 	case "thinking":
-		if b.Signature != sign(b.Thinking) {
-			return invalid("thinking: Invalid `signature` in `thinking` block")
-		}
-		if b.marked() {
-			return invalid("thinking.cache_control: Extra inputs are not permitted")
-		}
+		c.refuse(b.Signature != sign(b.Thinking), "thinking: Invalid `signature` in `thinking` block")
+		c.refuse(marked(b.raw), "thinking.cache_control: Extra inputs are not permitted")
 	case "tool_use":
-		var input map[string]json.RawMessage
-		switch {
-		case !anthropicID().MatchString(b.ID):
-			return invalid("tool_use.id: String should match pattern '%s'", anthropicID())
-		case !anthropicName().MatchString(b.Name):
-			return invalid("tool_use.name: String should match pattern '%s'", anthropicName())
-		case json.Unmarshal(b.Input, &input) != nil || input == nil:
-			return invalid("tool_use.input: Input should be a valid dictionary")
-		}
+		c.refuse(!anthropicID().MatchString(b.ID), "tool_use.id: String should match pattern '%s'", anthropicID())
+		c.refuse(!anthropicName().MatchString(b.Name),
+			"tool_use.name: String should match pattern '%s'", anthropicName())
+		c.refuse(!isObject(b.Input), "tool_use.input: Input should be a valid dictionary")
 	case "tool_result":
 		var content anthropicContent
-		if len(b.Content) > 0 && json.Unmarshal(b.Content, &content) != nil {
-			return invalid("tool_result.content: Input should be a valid list")
-		}
-		for _, c := range content {
-			if why := c.checkText(); why != nil {
-				return why
-			}
+		c.refuse(len(b.Content) > 0 && json.Unmarshal(b.Content, &content) != nil,
+			"tool_result.content: Input should be a valid list")
+		for _, inner := range content {
+			inner.checkText(c)
 		}
 	case "image", "document":
-		if b.Source == nil || len(b.Source.Data) == 0 && b.Source.URL == "" {
-			return invalid("%s.source: Field required", b.Type)
-		}
-		if _, err := base64.StdEncoding.DecodeString(b.Source.Data); err != nil && b.Source.Type == "base64" {
-			return invalid("%s.source.base64: invalid base64 data", b.Type)
-		}
+		c.refuse(b.Source == nil || len(b.Source.Data) == 0 && b.Source.URL == "", "%s.source: Field required", b.Type)
+		c.refuse(b.Source != nil && b.Source.Type == "base64" && !isBase64(b.Source.Data),
+			"%s.source.base64: invalid base64 data", b.Type)
 	case "":
-		return invalid("type: Field required")
+		c.refuse(true, "type: Field required")
 	}
-	return nil
+}
+
+func isBase64(text string) bool {
+	_, err := base64.StdEncoding.DecodeString(text)
+	return err == nil
 }

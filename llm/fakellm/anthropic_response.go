@@ -1,8 +1,10 @@
 package fakellm
 
 import (
-	"crypto/sha256"
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
@@ -10,9 +12,7 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// marked reports whether a block has a cache breakpoint.
-func (b anthropicBlock) marked() bool { return marked(b.raw) }
-
+// marked reports whether a block or a tool has a cache breakpoint.
 func marked(raw json.RawMessage) bool {
 	var w struct {
 		CacheControl *struct{ Type string } `json:"cache_control"`
@@ -20,56 +20,36 @@ func marked(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &w) == nil && w.CacheControl != nil
 }
 
-// prefixes implements format.
-func (f anthropic) prefixes(r *Request) []prefix {
-	var w anthropicRequest
-	if json.Unmarshal(r.Body, &w) != nil {
-		return nil
-	}
-	return f.walk(&w)
-}
-
-// walk hashes the request's blocks in the order in which the API caches them: tools, system, messages. It omits the breakpoints
-// themselves, because they move from request to request.
-func (f anthropic) walk(w *anthropicRequest) []prefix {
-	h := sha256.New()
-	size := 0
-	var out []prefix
-	add := func(where string, raw json.RawMessage) {
-		content := unmarked(raw)
-		h.Write([]byte(where + "\x00" + string(content) + "\x00")) // never fails
-		size += len(content)
-		p := prefix{size: size, marked: marked(raw)}
-		h.Sum(p.sum[:0])
-		out = append(out, p)
-	}
-	h.Write([]byte(w.Model))
+// prefixes returns the request's blocks in the order in which the API caches them: tools, system,
+// messages. They do not have the breakpoints themselves, because these move from request to
+// request.
+func (w *anthropicRequest) prefixes() []prefix {
+	p := newPrefixer(w.Model)
 	for _, t := range w.Tools {
 		if !t.Deferred { // the others are not part of the prompt
-			add("tool", t.raw)
+			p.add("tool", unmarked(t.raw), marked(t.raw))
 		}
 	}
 	for _, b := range w.System {
-		add("system", b.raw)
+		p.add("system", unmarked(b.raw), marked(b.raw))
 	}
 	for i, m := range w.Messages {
 		for _, b := range m.Content {
-			add(m.Role+itoa(i), b.raw)
+			p.add(m.Role+itoa(i), unmarked(b.raw), marked(b.raw))
 		}
 	}
-	return out
+	return p.list
 }
+
+var cacheMark = []byte(`,"cache_control":{"type":"ephemeral"}`)
 
 // unmarked returns a block without its cache breakpoint.
 func unmarked(raw json.RawMessage) []byte {
 	if !marked(raw) {
 		return raw
 	}
-	const mark = `,"cache_control":{"type":"ephemeral"}`
-	for i := len(raw) - len(mark); i >= 0; i-- {
-		if string(raw[i:i+len(mark)]) == mark {
-			return append(append([]byte(nil), raw[:i]...), raw[i+len(mark):]...)
-		}
+	if at := bytes.LastIndex(raw, cacheMark); at >= 0 {
+		return slices.Concat(raw[:at], raw[at+len(cacheMark):])
 	}
 	return raw // written in another way, so it never equals its unmarked form: the cache misses, and tests notice
 }
@@ -175,42 +155,26 @@ func anthropicDelta(index int, kind, member, piece string) string {
 
 // failure implements format.
 func (anthropic) failure(why *refusal) []byte {
-	code := why.code
-	if code == "" {
-		code = anthropicCode(why.status)
-	}
+	code := cmp.Or(why.code, anthropicCodes[why.status], "api_error")
 	return []byte(encode(map[string]any{"type": "error", "error": map[string]any{"type": code, "message": why.message}}))
 }
 
-func anthropicCode(status int) string {
-	switch status {
-	case 400:
-		return "invalid_request_error"
-	case 401:
-		return "authentication_error"
-	case 402:
-		return "billing_error"
-	case 403:
-		return "permission_error"
-	case 404:
-		return "not_found_error"
-	case 413:
-		return "request_too_large"
-	case 429:
-		return "rate_limit_error"
-	case 504:
-		return "timeout_error"
-	case 529:
-		return "overloaded_error"
-	}
-	return "api_error"
+// anthropicCodes maps HTTP statuses to the API's codes. Others are api_error.
+var anthropicCodes = map[int]string{
+	400: "invalid_request_error",
+	401: "authentication_error",
+	402: "billing_error",
+	403: "permission_error",
+	404: "not_found_error",
+	413: "request_too_large",
+	429: "rate_limit_error",
+	504: "timeout_error",
+	529: "overloaded_error",
 }
 
 // inBand implements format.
 func (anthropic) inBand(code string) frame {
-	if code == "" {
-		code = "overloaded_error"
-	}
+	code = cmp.Or(code, "overloaded_error")
 	return frame{event: "error", data: encode(map[string]any{"type": "error", "error": map[string]any{"type": code,
 		"message": "The server is not well."}})}
 }

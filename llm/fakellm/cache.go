@@ -2,6 +2,7 @@ package fakellm
 
 import (
 	"crypto/sha256"
+	"hash"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -20,25 +21,49 @@ type prefix struct {
 	marked bool
 }
 
+// A prefixer collects the prefixes of a request.
+type prefixer struct {
+	hash hash.Hash
+	size int
+	list []prefix
+}
+
+func newPrefixer(model string) *prefixer {
+	p := &prefixer{hash: sha256.New()}
+	p.hash.Write([]byte(model + "\x00")) // never fails
+	return p
+}
+
+// add ends a prefix with a block of the request.
+func (p *prefixer) add(where string, block []byte, marked bool) {
+	p.hash.Write([]byte(where + "\x00"))
+	p.hash.Write(block)
+	p.hash.Write([]byte{0})
+	p.size += len(block)
+	last := prefix{size: p.size, marked: marked}
+	p.hash.Sum(last.sum[:0])
+	p.list = append(p.list, last)
+}
+
 // cache holds the prefixes with breakpoints of earlier requests. Nothing is ever removed.
 type cache map[[sha256.Size]byte]bool
 
 // usage returns a request's usage by the cache, and adds its breakpoints.
-func (c cache) usage(r *Request, prefixes []prefix, a *response) llm.Usage {
+func (c cache) usage(r *Request, a *response) llm.Usage {
 	read, written := 0, 0
-	for i, p := range prefixes {
+	for i, p := range r.prefixes {
 		if !p.marked {
 			continue
 		}
 		written = p.size
 		for j := i; j >= 0 && j > i-lookback; j-- {
-			if c[prefixes[j].sum] {
-				read = max(read, prefixes[j].size)
+			if c[r.prefixes[j].sum] {
+				read = max(read, r.prefixes[j].size)
 				break
 			}
 		}
 	}
-	for _, p := range prefixes {
+	for _, p := range r.prefixes {
 		if p.marked {
 			c[p.sum] = true
 		}

@@ -70,14 +70,6 @@ type chatMessage struct {
 	Reasoning        string          `json:"reasoning"`
 	ReasoningDetails json.RawMessage `json:"reasoning_details"`
 	Name             string          `json:"name"`
-	raw              json.RawMessage
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (m *chatMessage) UnmarshalJSON(b []byte) error {
-	type plain chatMessage
-	m.raw = append(m.raw[:0], b...)
-	return strict(b, (*plain)(m))
 }
 
 type chatCall struct {
@@ -170,6 +162,7 @@ func (w *chatRequest) read(r *Request) {
 		}
 	}
 	r.System = strings.Join(system, "\n\n")
+	r.prefixes = chatPrefixes(w.Model, r.Body)
 }
 
 func (m *chatMessage) message(model string) llm.Message {

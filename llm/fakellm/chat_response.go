@@ -1,32 +1,24 @@
 package fakellm
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
-// prefixes implements format. These servers cache automatically, so every message is a breakpoint.
-func (f *chat) prefixes(r *Request) []prefix {
+// chatPrefixes returns the cacheable beginnings. These servers cache automatically, so every
+// message ends one.
+func chatPrefixes(model string, body []byte) []prefix {
 	var w struct {
 		Tools    json.RawMessage   `json:"tools"`
 		Messages []json.RawMessage `json:"messages"`
 	}
-	if json.Unmarshal(r.Body, &w) != nil {
-		return nil
-	}
-	h := sha256.New()
-	size := 0
-	var out []prefix
+	_ = json.Unmarshal(body, &w) // it has been decoded before
+	p := newPrefixer(model)
 	for _, raw := range append([]json.RawMessage{w.Tools}, w.Messages...) {
-		h.Write(append([]byte(r.Model+"\x00"), raw...)) // never fails
-		size += len(raw)
-		p := prefix{size: size, marked: true}
-		h.Sum(p.sum[:0])
-		out = append(out, p)
+		p.add("", raw, true)
 	}
-	return out
+	return p.list
 }
 
 func chatUsage(u llm.Usage) map[string]any {

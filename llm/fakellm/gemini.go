@@ -202,31 +202,19 @@ func (w *geminiRequest) read(r *Request) {
 	for _, c := range w.Contents {
 		r.Messages = append(r.Messages, c.messages(r.Model)...)
 	}
+	r.prefixes = w.prefixes(r.Model)
 }
 
 // messages returns one or two messages: results get a message of their own.
 func (c geminiContent) messages(model string) []llm.Message {
-	var results, rest llm.Parts
+	msg := llm.Message{Role: llm.RoleUser}
+	if c.Role == "model" {
+		msg = llm.Message{Role: llm.RoleAssistant, Provider: "gemini", Model: model}
+	}
 	for _, p := range c.Parts {
-		part := p.part()
-		if _, ok := part.(llm.ToolResult); ok {
-			results = append(results, part)
-		} else {
-			rest = append(rest, part)
-		}
+		msg.Parts = append(msg.Parts, p.part())
 	}
-	var out []llm.Message
-	if len(results) > 0 {
-		out = append(out, llm.Message{Role: llm.RoleTool, Parts: results})
-	}
-	switch {
-	case len(rest) == 0:
-	case c.Role == "model":
-		out = append(out, llm.Message{Role: llm.RoleAssistant, Parts: rest, Provider: "gemini", Model: model})
-	default:
-		out = append(out, llm.Message{Role: llm.RoleUser, Parts: rest})
-	}
-	return out
+	return split(msg)
 }
 
 func (p geminiPart) part() llm.Part {

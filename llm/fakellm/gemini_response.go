@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,38 +11,27 @@ import (
 // implicitMinimum is the shortest prefix that is cached, in tokens: Google's figure for its Flash models.
 const implicitMinimum = 1024
 
-// prefixes implements format. Caching is implicit: every part ends a prefix that a later request may share, in the order in which
-// the API caches them: system, tools, contents.
-func (f gemini) prefixes(r *Request) []prefix {
-	var w geminiRequest
-	if json.Unmarshal(r.Body, &w) != nil {
-		return nil
-	}
-	h := sha256.New()
-	size := 0
-	var out []prefix
+// prefixes returns the cacheable beginnings. Caching is implicit: every part ends one that a later
+// request may share, in the order in which the API caches them: system, tools, contents.
+func (w *geminiRequest) prefixes(model string) []prefix {
+	p := newPrefixer("gemini\x00" + model + "\x00" + w.CachedContent)
 	add := func(where string, raw json.RawMessage) {
-		h.Write([]byte(where + "\x00" + string(raw) + "\x00")) // never fails
-		size += len(raw)
-		p := prefix{size: size, marked: size >= implicitMinimum*bytesPerToken}
-		h.Sum(p.sum[:0])
-		out = append(out, p)
+		p.add(where, raw, p.size+len(raw) >= implicitMinimum*bytesPerToken)
 	}
-	h.Write([]byte("gemini\x00" + r.Model + "\x00" + w.CachedContent + "\x00"))
 	if w.SystemInstruction != nil {
-		for _, p := range w.SystemInstruction.Parts {
-			add("system", p.raw)
+		for _, part := range w.SystemInstruction.Parts {
+			add("system", part.raw)
 		}
 	}
 	for _, t := range w.Tools {
 		add("tool", t.raw)
 	}
 	for i, c := range w.Contents {
-		for _, p := range c.Parts {
-			add(c.Role+itoa(i), p.raw)
+		for _, part := range c.Parts {
+			add(c.Role+itoa(i), part.raw)
 		}
 	}
-	return out
+	return p.list
 }
 
 // signed returns the content that a part's signature covers, however it is encoded.

@@ -2,7 +2,6 @@ package fakellm
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -11,6 +10,7 @@ import (
 // openai implements the Responses API. It serves one request.
 type openai struct {
 	words int
+	why   *refusal
 	param string        // the parameter that was refused
 	asked openaiRequest // the request; the response repeats parts of it
 }
@@ -149,15 +149,13 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	type plain openaiItem
-	dec := json.NewDecoder(strings.NewReader(string(b)))
-	dec.DisallowUnknownFields()
 	var err error
 	if strings.HasPrefix(it.Type, "tool_search_") {
 		it.search = new(openaiSearch)
-		err = dec.Decode(it.search)
+		err = strict(b, it.search)
 		it.ID, it.Status, it.CallID = it.search.ID, it.search.Status, it.search.CallID
 	} else {
-		err = dec.Decode((*plain)(it))
+		err = strict(b, (*plain)(it))
 	}
 	if err != nil {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
@@ -202,9 +200,7 @@ func openaiParts(raw json.RawMessage, text string) ([]openaiPart, error) {
 		return []openaiPart{{Type: text, Text: s}}, nil
 	}
 	var parts []openaiPart
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&parts)
+	err := strict(raw, &parts)
 	return parts, err
 }
 
@@ -214,14 +210,13 @@ func (f *openai) decode(r *Request) *refusal {
 		return &refusal{401, "", "You didn't provide an API key. You need to provide your API key in an Authorization header using " +
 			"Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."}
 	}
-	dec := json.NewDecoder(strings.NewReader(string(r.Body)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f.asked); err != nil {
+	if err := strict(r.Body, &f.asked); err != nil {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			name := strings.Trim(field, `"`)
-			return f.invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
+			f.refuse(true, name, "unknown_parameter", "Unknown parameter: '%s'.", name)
 		}
-		return f.invalid("", "", "We could not parse the JSON body of your request: %v", err)
+		f.refuse(true, "", "", "We could not parse the JSON body of your request: %v", err)
+		return f.why
 	}
 	f.read(r)
 	return f.check()
@@ -230,6 +225,7 @@ func (f *openai) decode(r *Request) *refusal {
 // read converts the wire's request.
 func (f *openai) read(r *Request) {
 	w := &f.asked
+	r.prefixes = f.prefixes()
 	r.Model, r.System, r.Stream = w.Model, w.Instructions, w.Stream
 	if w.MaxOutputTokens != nil {
 		r.MaxTokens = *w.MaxOutputTokens
@@ -316,10 +312,4 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// invalid returns a refusal of one of the request's parameters.
-func (f *openai) invalid(param, code, message string, args ...any) *refusal {
-	f.param = param
-	return &refusal{400, code, fmt.Sprintf(message, args...)}
 }

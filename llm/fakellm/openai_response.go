@@ -1,8 +1,6 @@
 package fakellm
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -13,9 +11,8 @@ import (
 // openaiMedia returns the media of a URL. A data URL is decoded.
 func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	m := llm.Media{MIME: kind, URL: source, Name: p.Filename, Detail: p.Detail}
-	head, data, ok := strings.Cut(source, ";base64,")
-	if b, err := base64.StdEncoding.DecodeString(data); ok && err == nil {
-		m.MIME, m.URL, m.Data = strings.TrimPrefix(head, "data:"), "", b
+	if kind, data, ok := dataURL(source); ok {
+		m.MIME, m.URL, m.Data = kind, "", data
 	}
 	return m
 }
@@ -26,9 +23,10 @@ const (
 	openaiCacheStep = 128 * bytesPerToken
 )
 
-// prefixes implements format. There are no breakpoints to set: every step is one. The cache holds the request's bytes, so an item
-// that is encoded differently is a miss, as it would be for the model.
-func (f *openai) prefixes(*Request) []prefix {
+// prefixes returns the cacheable beginnings. There are no breakpoints to set: every step is one.
+// The cache holds the request's bytes, so an item that is encoded differently is a miss, as it
+// would be for the model.
+func (f *openai) prefixes() []prefix {
 	text := []byte(f.asked.Model)
 	for _, t := range f.asked.Tools {
 		text = append(append(text, 0), t.raw...)
@@ -37,15 +35,11 @@ func (f *openai) prefixes(*Request) []prefix {
 	for _, it := range f.asked.Input {
 		text = append(append(text, 0), it.raw...)
 	}
-	h := sha256.New()
-	var out []prefix
+	p := newPrefixer("")
 	for at, from := openaiCacheFrom, 0; at <= len(text); at, from = at+openaiCacheStep, at {
-		h.Write(text[from:at]) // never fails
-		p := prefix{size: at, marked: true}
-		h.Sum(p.sum[:0])
-		out = append(out, p)
+		p.add("", text[from:at], true)
 	}
-	return out
+	return p.list
 }
 
 // openaiStatus returns the response's status and, if it is incomplete, the reason.

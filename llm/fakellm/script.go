@@ -36,7 +36,8 @@ type Request struct {
 	// CacheMarks counts the cache breakpoints.
 	CacheMarks int
 
-	unread int // bytes of the body that are no part of the prompt
+	unread   int      // bytes of the body that are no part of the prompt
+	prefixes []prefix // those that can be cached
 }
 
 // Turn returns the number of the model's responses in the conversation, which is the index of the response to return.
@@ -48,6 +49,26 @@ func (r *Request) Turn() int {
 		}
 	}
 	return n
+}
+
+// split returns the results of a message as a message of their own, and then the rest of it.
+func split(m llm.Message) (list []llm.Message) {
+	results := llm.Message{Role: llm.RoleTool}
+	rest := m
+	rest.Parts = nil
+	for _, part := range m.Parts {
+		if _, ok := part.(llm.ToolResult); ok {
+			results.Parts = append(results.Parts, part)
+		} else {
+			rest.Parts = append(rest.Parts, part)
+		}
+	}
+	for _, msg := range []llm.Message{results, rest} {
+		if len(msg.Parts) > 0 {
+			list = append(list, msg)
+		}
+	}
+	return list
 }
 
 // Turn holds one response: thinking, then text, then calls. Empty ones are omitted. It can be decoded from JSON.

@@ -53,8 +53,6 @@ func (s *Server) Requests() []*Request {
 type format interface {
 	// decode decodes the body into the request. It returns a refusal if the vendor would refuse it.
 	decode(r *Request) *refusal
-	// prefixes returns the request's cacheable prefixes.
-	prefixes(r *Request) []prefix
 	// whole returns the response as one JSON value, stream returns it as events.
 	whole(a *response) []byte
 	stream(a *response) []frame
@@ -69,6 +67,20 @@ type format interface {
 type refusal struct {
 	status        int
 	code, message string
+}
+
+// checker keeps the first fault of a request.
+type checker struct {
+	code string // the vendor's, of all faults
+	at   string // what the messages begin with
+	why  *refusal
+}
+
+// refuse refuses a request when it has a fault, in the vendor's words.
+func (c *checker) refuse(fault bool, format string, args ...any) {
+	if fault && c.why == nil {
+		c.why = &refusal{400, c.code, c.at + fmt.Sprintf(format, args...)}
+	}
 }
 
 // pattern returns a regular expression that is compiled at its first use: most programs that link this package use few of them, if any.
@@ -154,7 +166,7 @@ func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
 func (s *Server) respond(w http.ResponseWriter, hr *http.Request, r *Request, f format, fault Fault) {
 	a := newResponse(r, s.model(r))
 	s.mu.Lock()
-	a.usage = s.cache.usage(r, f.prefixes(r), a)
+	a.usage = s.cache.usage(r, a)
 	s.mu.Unlock()
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", r.N))
 	if !r.Stream {

@@ -28,19 +28,20 @@ const (
 	opaqueBlock
 )
 
-// part decodes one part of a chunk.
-func (d *decoder) part(raw json.RawMessage) error {
+// known handles a part of a known kind. It returns false for any other.
+func (d *decoder) known(w *wirePart) (ok bool, err error) {
 	d.content = true
-	var w wirePart
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return fmt.Errorf("malformed part: %w", err)
-	}
 	switch {
 	case w.Call != nil:
-		return d.call(&w)
+		return true, d.call(w)
 	case w.Text != nil:
-		return d.text(*w.Text, w.Thought, w.Signature)
+		return true, d.text(*w.Text, w.Thought, w.Signature)
 	}
+	return false, nil
+}
+
+// unknown handles a part of an unknown kind, which is kept as it came.
+func (d *decoder) unknown(w *wirePart, raw json.RawMessage) error {
 	var rest map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &rest); err != nil {
 		return fmt.Errorf("malformed part: %w", err)

@@ -13,7 +13,6 @@ type conversation struct {
 	provider string
 	model    family // of the models that it is encoded for
 	system   []byte // the parts of the leading system messages
-	tools    toolset
 
 	// contents holds the wire's contents without the end of the last one: if the next message has the same role, its parts join
 	// it. role is the last one's role, empty before the first. calls counts its calls, and responses reports whether it has
@@ -57,37 +56,14 @@ const (
 // the dummy and get none.
 const noSignature = "skip_thought_signature_validator"
 
-// add encodes more messages.
+// add encodes more messages. All between two responses become one user content with the function
+// responses first: "the number of function response parts" must be "equal to the number of function
+// call parts of the function call turn" before it.
 func (c *conversation) add(messages []llm.Message) error {
-	for i := 0; i < len(messages); {
-		m := messages[i]
-		if c.role == "" && (m.Role == llm.RoleSystem || m.Role == llm.RoleDeveloper) {
-			if err := c.addSystem(m); err != nil {
-				return err
-			}
-			i++
-			continue
-		}
-		if m.Role == llm.RoleAssistant {
-			if err := c.addModel(m); err != nil {
-				return err
-			}
-			i++
-			continue
-		}
-		// All messages up to the next assistant message become one user content with the responses first: "the number of function
-		// response parts" must be "equal to the number of function call parts of the function call turn" before it.
-		end := i + 1
-		for end < len(messages) && messages[end].Role != llm.RoleAssistant {
-			end++
-		}
-		if err := c.addUser(messages[i:end]); err != nil {
-			return err
-		}
-		i = end
-	}
-	return nil
+	return api.Turns(messages, c.begun, c.addSystem, c.addModel, c.addUser)
 }
+
+func (c *conversation) begun() bool { return c.role != "" }
 
 func (c *conversation) addSystem(m llm.Message) error {
 	for _, part := range m.Parts {

@@ -45,7 +45,7 @@ func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	if len(config) > 0 {
 		p.Put("generationConfig", `{`, string(config[1:]), `}`)
 	}
-	return p.Bytes(), nil
+	return p.Bytes()
 }
 
 // generationConfig returns the members of that object, each with a comma before it.
@@ -58,19 +58,8 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 	if t.maxTokens > 0 {
 		p.Put("maxOutputTokens", strconv.Itoa(t.maxTokens))
 	}
-	for _, f := range []struct {
-		name  string
-		value *float64
-	}{{"temperature", req.Temperature}, {"topP", req.TopP}} {
-		if f.value == nil {
-			continue
-		}
-		number, err := api.Number(f.name, *f.value)
-		if err != nil {
-			return nil, err
-		}
-		p.Put(f.name, number)
-	}
+	p.Float("temperature", req.Temperature)
+	p.Float("topP", req.TopP)
 	if len(req.Stop) > 0 {
 		p.Put("stopSequences", api.Strings(req.Stop))
 	}
@@ -78,13 +67,10 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 		p.Put("thinkingConfig", t.config)
 	}
 	if req.Format != nil {
-		if !json.Valid(req.Format.Schema) {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON")
-		}
 		p.Put("responseMimeType", `"application/json"`)
-		p.Put("responseJsonSchema", string(req.Format.Schema))
+		p.Put("responseJsonSchema", p.Schema(req.Format))
 	}
-	return p.Bytes(), nil
+	return p.Bytes()
 }
 
 // toolChoice returns the JSON of functionCallingConfig, or "" for the API's default.
@@ -100,7 +86,7 @@ func toolChoice(req *llm.Request) string {
 	case llm.ToolRequired:
 		return `{"mode":"ANY"}`
 	case llm.ToolNamed:
-		return `{"mode":"ANY","allowedFunctionNames":[` + string(api.AppendString(nil, req.ToolChoice.Name)) + `]}`
+		return `{"mode":"ANY","allowedFunctionNames":[` + api.Quote(req.ToolChoice.Name) + `]}`
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -28,8 +29,8 @@ type Options struct {
 	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse.
 	// Empty means https://generativelanguage.googleapis.com.
 	BaseURL string
-	// HTTPClient sends the requests. Nil means one that uses http.DefaultTransport if the program has replaced it, and otherwise a copy
-	// of it that all providers share. Redirects are errors, whatever the client's policy.
+	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
+	// whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
@@ -52,74 +53,43 @@ type Options struct {
 // A call without an id gets one derived from the response's id. Signatures of other authors are not sent. Models from Gemini 3 on
 // refuse calls without a signature, so for them the first call of another author's response gets the dummy that Google documents
 // for this.
-type Provider struct {
-	name     string
-	url      string
-	header   http.Header
-	client   *http.Client
-	timeouts api.Timeouts
-	secrets  []string
-}
+type Provider struct{ call api.Call }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
-	name := o.Name
-	if name == "" {
-		name = defaultName
-	}
+	name := cmp.Or(o.Name, defaultName)
 	if o.APIKey == "" && o.BaseURL == "" {
 		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or GEMINI_API_KEY in the environment")
 	}
-	base := o.BaseURL
-	if base == "" {
-		base = defaultBaseURL
-	}
-	u, err := api.BaseURL(name, o.APIKey, base)
+	base := cmp.Or(o.BaseURL, defaultBaseURL)
+	call, u, err := api.Config{Name: name, Key: o.APIKey, BaseURL: base, Client: o.HTTPClient,
+		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},
+		Own:      map[string]string{"X-Goog-Api-Key": o.APIKey}, Header: o.Header}.Call()
 	if err != nil {
 		return nil, err
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return nil, api.ConfigError(name, "the base URL must not have a query or a fragment; set the key with Options.APIKey")
 	}
-	header := api.Header()
-	api.SetHeader(header, o.Header)
-	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion) + apiVersion + "/", header: header,
-		client:   o.HTTPClient,
-		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
-	if o.APIKey != "" {
-		header["X-Goog-Api-Key"] = []string{o.APIKey}
-		p.secrets = []string{o.APIKey}
-	}
-	return p, nil
+	call.URL, call.Decode = strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion)+apiVersion+"/", decodeError
+	return &Provider{call}, nil
 }
 
 // Name implements [llm.Provider].
-func (p *Provider) Name() string { return p.name }
+func (p *Provider) Name() string { return p.call.Provider }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	call := p.call
+	call.URL = p.endpoint(req.Model)
 	var names *callNames
-	x := &api.Exchange{Provider: p.name, Request: req,
-		Encode: func(req *llm.Request) ([][]byte, error) {
-			body, _, err := p.encode(req)
+	x := &api.Exchange{Call: call, Request: req,
+		Encode: func(req *llm.Request) (body [][]byte, err error) {
+			body, names, err = p.encode(req)
 			return body, err
 		},
-		Prepare: func() (call *api.Call, err error) {
-			call, names, err = p.call(req)
-			return call, err
-		},
-		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.name, req, names, r.RateLimit) }}
+		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.Name(), req, names, r.RateLimit) }}
 	return x.Stream(ctx)
-}
-
-// call encodes a request. It also returns the names of the conversation's calls.
-func (p *Provider) call(req *llm.Request) (*api.Call, *callNames, error) {
-	body, names, err := p.encode(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &api.Call{Provider: p.name, URL: p.endpoint(req.Model), Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
-		Secrets: p.secrets, Decode: decodeError}, names, nil
 }
 
 // endpoint returns the URL of a model's requests. An id with a slash names its collection itself, such as
@@ -128,7 +98,7 @@ func (p *Provider) endpoint(model string) string {
 	if !strings.Contains(model, "/") {
 		model = "models/" + model
 	}
-	return p.url + (&url.URL{Path: model}).EscapedPath() + ":streamGenerateContent?alt=sse"
+	return p.call.URL + (&url.URL{Path: model}).EscapedPath() + ":streamGenerateContent?alt=sse"
 }
 
 // FormatsWithTools implements [llm.Formatter]: models up to 2.5 refuse a response schema together with tools.

@@ -29,7 +29,7 @@ func TestNew(t *testing.T) {
 	}
 	for base, want := range map[string]string{"": "https://generativelanguage.googleapis.com/v1beta/", "http://x.test": "http://x.test/v1beta/",
 		"http://x.test/": "http://x.test/v1beta/", "http://x.test/proxy/v1beta/": "http://x.test/proxy/v1beta/"} {
-		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.url != want || p.Name() != "gemini" {
+		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.call.URL != want || p.Name() != "gemini" {
 			t.Errorf("%q: %+v, %v", base, p, err)
 		}
 	}

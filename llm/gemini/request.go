@@ -11,7 +11,7 @@ import (
 // so that a conversation's requests begin with the same bytes. The contents belong to the memo and are not copied. It also returns the
 // names of the conversation's calls.
 func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
-	o, err := parseOptions(req.Options[p.name])
+	o, err := parseOptions(req.Options[p.Name()])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -19,16 +19,17 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	tools, err := api.Tools(api.Offered(req.Tools), appendTool)
+	if err != nil {
+		return nil, nil, err
+	}
 	model := familyOf(req.Model)
-	key := p.name + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
-	var c conversation                               // its state after this call; a later call may append to the memo's
+	key := p.Name() + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
+	var c conversation                                 // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.name, model: model, names: &callNames{byID: map[string]string{}}}, 0
-		}
-		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
-			return nil, err
+			kept, from = &conversation{provider: p.Name(), model: model, names: &callNames{byID: map[string]string{}}}, 0
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err
@@ -39,12 +40,12 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.body(params, o.cached), c.names, nil
+	return c.body(tools, params, o.cached), c.names, nil
 }
 
 // body returns the pieces of a request's body. It omits the system prompt and the tools if the caller refers to cached content:
 // "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config".
-func (c *conversation) body(params []byte, cached bool) [][]byte {
+func (c *conversation) body(tools, params []byte, cached bool) [][]byte {
 	var list [][]byte
 	add := func(b []byte) {
 		if len(b) > 0 {
@@ -57,9 +58,9 @@ func (c *conversation) body(params []byte, cached bool) [][]byte {
 		add(c.system)
 		add([]byte(`]},`))
 	}
-	if len(c.tools.encoded) > 0 && !cached {
+	if len(tools) > 0 && !cached {
 		add([]byte(`"tools":[{"functionDeclarations":[`))
-		add(c.tools.encoded)
+		add(tools)
 		add([]byte(`]}],`))
 	}
 	add([]byte(`"contents":[`))
@@ -73,36 +74,16 @@ func (c *conversation) body(params []byte, cached bool) [][]byte {
 	return list
 }
 
-// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
-type toolset struct {
-	of      []llm.ToolDefinition
-	encoded []byte
-}
-
-func (c *conversation) setTools(tools []llm.ToolDefinition) error {
-	if api.SameTools(c.tools.of, tools) {
-		return nil
+func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+	b = api.AppendString(append(b, `{"name":`...), def.Name)
+	if def.Description != "" {
+		b = api.AppendString(append(b, `,"description":`...), def.Description)
 	}
-	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
-	for i, def := range tools {
-		if i > 0 {
-			t.encoded = append(t.encoded, ',')
+	if len(def.Parameters) > 0 { // a function without parameters needs no schema
+		if !json.Valid(def.Parameters) {
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
 		}
-		t.encoded = append(t.encoded, `{"name":`...)
-		t.encoded = api.AppendString(t.encoded, def.Name)
-		if def.Description != "" {
-			t.encoded = append(t.encoded, `,"description":`...)
-			t.encoded = api.AppendString(t.encoded, def.Description)
-		}
-		if len(def.Parameters) > 0 { // a function without parameters needs no schema
-			if !json.Valid(def.Parameters) {
-				return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
-			}
-			t.encoded = append(t.encoded, `,"parametersJsonSchema":`...)
-			t.encoded = append(t.encoded, def.Parameters...)
-		}
-		t.encoded = append(t.encoded, '}')
+		b = append(append(b, `,"parametersJsonSchema":`...), def.Parameters...)
 	}
-	c.tools = t
-	return nil
+	return append(b, '}'), nil
 }

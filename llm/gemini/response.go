@@ -65,16 +65,6 @@ func (d *decoder) End() (bool, error) {
 }
 
 func (d *decoder) chunk(data []byte) error {
-	if c, ok := scanChunk(data); ok {
-		if !d.begun {
-			d.announce(string(c.id), string(c.model))
-		}
-		d.usage.use(c.usage)
-		if d.stopped() {
-			return nil
-		}
-		return d.text(c.text, c.thought, "")
-	}
 	var w wireChunk
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("malformed chunk: %w", err)
@@ -94,8 +84,8 @@ func (d *decoder) chunk(data []byte) error {
 	}
 	d.usage.use(w.Usage)
 	for i := range w.Candidates {
-		if c := &w.Candidates[i]; c.Index == 0 { // more than one must be requested, and could not be represented
-			if err := d.candidate(c, data); err != nil {
+		if w.Candidates[i].Index == 0 { // more than one must be requested, and could not be represented
+			if err := d.candidate(&w, i, data); err != nil {
 				return err
 			}
 		}
@@ -115,15 +105,26 @@ func (d *decoder) announce(id, model string) {
 // stopped reports whether the finish reason has come. Later parts do not belong to the response.
 func (d *decoder) stopped() bool { return d.resp.Finish.Raw != "" }
 
-func (d *decoder) candidate(c *wireCandidate, data []byte) error {
+// candidate handles a candidate of a chunk. data is the whole chunk.
+func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
+	c := &w.Candidates[at]
 	if d.stopped() {
 		if c.more() {
 			d.pass(-1, data)
 		}
 		return nil
 	}
-	for _, raw := range c.Content.Parts {
-		if err := d.part(raw); err != nil {
+	var raw wireParts
+	for i := range c.Content.Parts {
+		p := &c.Content.Parts[i]
+		ok, err := d.known(p)
+		if !ok && raw.Candidates == nil {
+			err = json.Unmarshal(data, &raw)
+		}
+		if !ok && err == nil {
+			err = d.unknown(p, raw.Candidates[at].Content.Parts[i])
+		}
+		if err != nil {
 			return err
 		}
 		if err := d.Check(); err != nil { // one chunk can have a million parts

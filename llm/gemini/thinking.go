@@ -76,7 +76,7 @@ func levelConfig(effort string, levels []string) string {
 	if effort != "none" {
 		config += `"includeThoughts":true,`
 	}
-	return config + `"thinkingLevel":` + string(api.AppendString(nil, strings.ToUpper(level))) + `}`
+	return config + `"thinkingLevel":` + api.Quote(strings.ToUpper(level)) + `}`
 }
 
 // effortBudget returns the thinking budget of an effort, in tokens, as Google's OpenAI-compatible endpoint translates it.

@@ -20,7 +20,7 @@ type wireChunk struct {
 type wireCandidate struct {
 	Index   int `json:"index"`
 	Content struct {
-		Parts []json.RawMessage `json:"parts"`
+		Parts []wirePart `json:"parts"`
 	} `json:"content"`
 	FinishReason  string `json:"finishReason"`
 	FinishMessage string `json:"finishMessage"`
@@ -41,6 +41,15 @@ func (c *wireCandidate) more() bool {
 type wireFeedback struct {
 	BlockReason        string `json:"blockReason"`
 	BlockReasonMessage string `json:"blockReasonMessage"`
+}
+
+// wireParts has only the parts of a chunk, for those that are sent back verbatim.
+type wireParts struct {
+	Candidates []struct {
+		Content struct {
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"content"`
+	} `json:"candidates"`
 }
 
 // wirePart is a known part. Other parts are sent back verbatim.

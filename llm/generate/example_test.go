@@ -9,7 +9,6 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
-	"github.com/attractor-go/attractor/llm/gemini"
 	"github.com/attractor-go/attractor/llm/generate"
 )
 
@@ -92,28 +91,4 @@ func ExampleObject() {
 	}
 	fmt.Printf("%+v\n", ada)
 	// Output: {Name:Ada Born:1815}
-}
-
-// Show a list while it grows.
-func ExampleStreamObject() {
-	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: `{"value": ["a canoe", "two paddles", "a map"]}`}), fakellm.Options{}))
-	defer server.Close()
-	p, err := gemini.New(gemini.Options{APIKey: "a-key", BaseURL: server.URL})
-	if err != nil {
-		log.Fatal(err)
-	}
-	client := &llm.Client{Providers: []llm.Provider{p}}
-
-	s := generate.StreamObject[[]string](context.Background(), client, generate.Options{Model: "gemini-2.5-pro", Prompt: "What do I need on the river?"})
-	for list, err := range s.Partials() {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%q\n", list)
-	}
-	// Output:
-	// ["a canoe"]
-	// ["a canoe" "two paddles" "a "]
-	// ["a canoe" "two paddles" "a map"]
-	// ["a canoe" "two paddles" "a map"]
 }

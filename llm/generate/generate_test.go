@@ -75,9 +75,6 @@ func TestG9_PromptOrMessages(t *testing.T) {
 		if _, _, err := generate.Object[cityArgs](t.Context(), client, o); !errors.Is(err, llm.ErrInvalidRequest) {
 			t.Errorf("%s, object: %v", name, err)
 		}
-		if _, _, err := generate.StreamObject[cityArgs](t.Context(), client, o).Result(); !errors.Is(err, llm.ErrInvalidRequest) {
-			t.Errorf("%s, stream object: %v", name, err)
-		}
 	}
 	if len(p.Requests()) > 0 {
 		t.Error("something was sent")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -12,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ObjectMode selects how [Object] and [StreamObject] make the model respond with JSON.
+// ObjectMode selects how [Object] makes the model respond with JSON.
 type ObjectMode uint8
 
 // The modes of an object.
@@ -53,77 +52,6 @@ func Object[T any](ctx context.Context, client *llm.Client, o Options) (T, *Resu
 	}
 	value, err := objectOf[T](r)
 	return value, &r.result, err
-}
-
-// ObjectStream is an object in progress. It must be used by one goroutine.
-type ObjectStream[T any] struct {
-	events *TextStream
-	value  T
-	err    error
-}
-
-// StreamObject starts a generation like [Object] whose value can be read while it grows. Nothing happens before the partial
-// values are ranged over or the result is requested. A model call that has delivered content is not retried.
-func StreamObject[T any](ctx context.Context, client *llm.Client, o Options) *ObjectStream[T] {
-	s := &ObjectStream[T]{}
-	obj, err := newObject[T](client, o)
-	if err != nil {
-		s.events = &TextStream{err: err}
-		return s
-	}
-	r, err := newRun(client.Stream, o, obj)
-	s.events = &TextStream{ctx: ctx, run: r, err: err}
-	return s
-}
-
-// Partials returns the value as far as its text has arrived, each time decoded anew: strings may be incomplete, missing parts are
-// zero, and only the Go types are checked. A value comes whenever the text has grown by a sixteenth, so all of them together cost
-// no more than decoding the whole a few times. The last value is whole and checked. A failure yields exactly one error, at the
-// end.
-func (s *ObjectStream[T]) Partials() iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var zero T
-		p := partials{object: s.object()}
-		for ev, err := range s.events.Events() {
-			if err != nil {
-				yield(zero, err)
-				return
-			}
-			text, ok := p.add(ev)
-			if !ok {
-				continue
-			}
-			if value, err := decode[T](text, p.object.wrapped); err == nil && !yield(value, nil) {
-				return
-			}
-		}
-		if s.events.err != nil { // the events were ranged over elsewhere and left
-			return
-		}
-		s.value, s.err = objectOf[T](s.events.run)
-		yield(s.value, s.err)
-	}
-}
-
-// Result returns what [Object] would have returned. It reads partial values that nobody has ranged over. After a loop that was
-// left early, the error is an [llm.ErrAborted].
-func (s *ObjectStream[T]) Result() (T, *Result, error) {
-	if !s.events.started {
-		for range s.Partials() { // an error is kept in s
-		}
-	}
-	result, err := s.events.Result()
-	if err == nil {
-		err = s.err
-	}
-	return s.value, result, err
-}
-
-func (s *ObjectStream[T]) object() *object {
-	if s.events.run == nil {
-		return &object{}
-	}
-	return s.events.run.object
 }
 
 // object describes the value that the model is asked for.

@@ -1,7 +1,6 @@
 package generate_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -134,7 +133,7 @@ func TestG9_NoObject(t *testing.T) {
 		``:                                {cut("", llm.FinishContentFilter), "the response was cut off (content_filter)"},
 		`{"name":"Al`:                     {cut(`{"name":"Al`, llm.FinishLength), "the response was cut off (length)"},
 	} {
-		client, p := scripted(tt.step, tt.step)
+		client, p := scripted(tt.step)
 		o := generate.Options{Model: "m", Prompt: "who?"}
 		got, res, err := generate.Object[person](t.Context(), client, o)
 		var e *llm.Error
@@ -143,9 +142,6 @@ func TestG9_NoObject(t *testing.T) {
 		}
 		if !cmp.Equal(got, person{}) || res.Text() != text || len(p.Requests()) != 1 {
 			t.Errorf("%s: %+v, %q, %d calls", text, got, res.Text(), len(p.Requests()))
-		}
-		if _, _, err := generate.StreamObject[person](t.Context(), client, o).Result(); !errors.Is(err, llm.ErrNoObject) {
-			t.Errorf("%s, streaming: %v", text, err)
 		}
 	}
 }
@@ -156,11 +152,6 @@ func TestG9_ObjectConfiguration(t *testing.T) {
 	_, _, err := generate.Object[chan int](t.Context(), client, o)
 	if !errors.Is(err, llm.ErrConfiguration) {
 		t.Errorf("no schema: %v", err)
-	}
-	for _, err := range generate.StreamObject[chan int](t.Context(), client, o).Partials() {
-		if !errors.Is(err, llm.ErrConfiguration) {
-			t.Errorf("no schema, streaming: %v", err)
-		}
 	}
 	o.Format = &llm.Format{Schema: []byte(`{"type":7}`)}
 	if _, _, err := generate.Object[person](t.Context(), client, o); !errors.Is(err, llm.ErrConfiguration) {
@@ -198,55 +189,5 @@ func TestG9_ObjectWithTools(t *testing.T) {
 	client, _ = scripted(look, llmtest.Text(alice))
 	if got, _, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?", Tools: []generate.Tool{weatherTool}}); err != nil || got.Age != 30 {
 		t.Errorf("native: %+v, %v", got, err)
-	}
-}
-
-func TestG9_StreamObject(t *testing.T) {
-	const answer = `{"name": "Alice Ann", "age": 30, "tags": ["a b", "c"]}`
-	whole := person{Name: "Alice Ann", Age: 30, Tags: []string{"a b", "c"}}
-	for name, step := range map[string]llmtest.Step{
-		"anthropic": llmtest.Answer(llm.Text{Text: "Well, { here"}, llm.ToolCall{Name: "answer", Args: answer}),
-		"gemini":    llmtest.Answer(llm.Thinking{Text: "{"}, llm.Text{Text: answer}),
-	} {
-		p := llmtest.NewProvider(name, step)
-		client := &llm.Client{Providers: []llm.Provider{p}}
-		s := generate.StreamObject[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?"})
-		var got []person
-		for value, err := range s.Partials() {
-			if err != nil {
-				t.Fatal(name, err)
-			}
-			got = append(got, value)
-		}
-		want := []person{{}, {Name: "Alice "}, {Name: "Alice Ann"}, {Name: "Alice Ann", Age: 30},
-			{Name: "Alice Ann", Age: 30, Tags: []string{"a "}}, {Name: "Alice Ann", Age: 30, Tags: []string{"a b"}}, whole, whole}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if value, res, err := s.Result(); err != nil || !cmp.Equal(value, whole) || len(res.Steps) != 1 {
-			t.Errorf("%s: %+v, %v", name, value, err)
-		}
-	}
-}
-
-func TestG9_StreamObjectEndings(t *testing.T) {
-	client, _ := scripted(llmtest.Text(alice), llmtest.Text(alice), llmtest.Error(llm.Errorf(llm.ErrQuota, "no money")))
-	o := generate.Options{Model: "m", Prompt: "who?"}
-	if value, _, err := generate.StreamObject[person](t.Context(), client, o).Result(); err != nil || value.Name != "Alice" {
-		t.Errorf("%+v, %v", value, err)
-	}
-	left := generate.StreamObject[person](t.Context(), client, o)
-	for range left.Partials() {
-		break
-	}
-	if value, _, err := left.Result(); !errors.Is(err, llm.ErrAborted) || value.Name != "" {
-		t.Errorf("left: %+v, %v", value, err)
-	}
-	if _, _, err := generate.StreamObject[person](t.Context(), client, o).Result(); !errors.Is(err, llm.ErrQuota) {
-		t.Errorf("failed: %v", err)
-	}
-	_, _, err := generate.Object[person](context.Background(), client, o)
-	if llm.KindOf(err) != "configuration" { // the script has ended
-		t.Errorf("%v", err)
 	}
 }

@@ -35,9 +35,10 @@ type Options struct {
 	MaxTokens         int
 	Temperature, TopP *float64
 	Stop              []string
-	// Format is the response's format. [Object] and [StreamObject] take their schema from it, if set, instead of from their type.
+	// Format is the response's format. [Object] takes its schema from it, if set, instead of from
+	// its type.
 	Format *llm.Format
-	// ObjectMode selects how Object and StreamObject request their value.
+	// ObjectMode selects how Object requests its value.
 	ObjectMode ObjectMode
 
 	CacheKey        string

@@ -16,7 +16,7 @@ type run struct {
 	handler llm.Handler
 	request *llm.Request
 	tools   map[string]*active
-	object  *object // set by Object and StreamObject
+	object  *object // set by Object
 	result  Result
 }
 

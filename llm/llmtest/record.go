@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"unicode/utf8"
 )
 
 // Recorder is an [http.RoundTripper] that records the traffic through it, for a [Replayer] to replay without a network. The file
@@ -59,8 +60,12 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	s.learn(resp.Header)
 	x.Response = &recordedResponse{Status: resp.StatusCode, Header: s.header(resp.Header)}
-	resp.Body = &tape{ReadCloser: resp.Body, done: func(chunks [][]byte, err error) error {
-		x.Response.Body, x.Response.Base64 = s.chunks(chunks)
+	resp.Body = &tape{ReadCloser: resp.Body, done: func(body []byte, err error) error {
+		if text := s.text(string(body)); utf8.ValidString(text) {
+			x.Response.Body = text
+		} else {
+			x.Response.Base64 = []byte(text)
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			x.Response.Error = s.text(err.Error())
 		}
@@ -106,10 +111,8 @@ func (r *Recorder) Close() error {
 // tape keeps what is read from a body until the body is closed.
 type tape struct {
 	io.ReadCloser
-	done func(chunks [][]byte, err error) error
-
-	mu     sync.Mutex
-	chunks [][]byte
+	done   func(body []byte, err error) error
+	body   []byte
 	err    error // of the body
 	closed bool
 }
@@ -117,14 +120,7 @@ type tape struct {
 // Read implements io.Reader.
 func (t *tape) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed { // this error is the effect of closing
-		return n, err
-	}
-	if n > 0 {
-		t.chunks = append(t.chunks, bytes.Clone(p[:n]))
-	}
+	t.body = append(t.body, p[:n]...)
 	if err != nil {
 		t.err = err
 	}
@@ -133,14 +129,10 @@ func (t *tape) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (t *tape) Close() error {
-	t.mu.Lock()
-	first := !t.closed
-	t.closed = true
-	chunks, ended := t.chunks, t.err
-	t.mu.Unlock()
 	err := t.ReadCloser.Close()
-	if first {
-		err = errors.Join(err, t.done(chunks, ended))
+	if !t.closed {
+		t.closed = true
+		err = errors.Join(err, t.done(t.body, t.err))
 	}
 	return err
 }

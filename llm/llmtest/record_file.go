@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"unicode/utf8"
 )
 
 // exchange is one request with its response, as it is recorded in a file.
@@ -33,12 +31,12 @@ type recordedRequest struct {
 	Text string          `json:"text,omitempty"`
 }
 
-// recordedResponse is an HTTP response. Its body is the pieces that were read, concatenated.
+// recordedResponse is an HTTP response.
 type recordedResponse struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header,omitempty"`
-	Body   []string    `json:"body"`
-	Base64 bool        `json:"base64,omitempty"` // the body is not text
+	Body   string      `json:"body,omitempty"`
+	Base64 []byte      `json:"base64,omitempty"` // the body, if it is not text
 	// Error is the read error that the body ended with.
 	Error string `json:"error,omitempty"`
 }
@@ -71,44 +69,4 @@ func (q *recordedRequest) compact() (string, error) {
 	var b bytes.Buffer
 	err := json.Compact(&b, q.Body)
 	return b.String(), err
-}
-
-// pack returns pieces as strings. A character that is split between pieces goes into the later one.
-func pack(pieces [][]byte) (list []string, inBase64 bool) {
-	if !utf8.Valid(bytes.Join(pieces, nil)) {
-		for _, p := range pieces {
-			list = append(list, base64.StdEncoding.EncodeToString(p))
-		}
-		return list, true
-	}
-	var rest []byte
-	for _, p := range pieces {
-		p = append(rest, p...)
-		end := len(p)
-		for end > 0 && len(p)-end < utf8.UTFMax && !utf8.Valid(p[:end]) {
-			end--
-		}
-		if end > 0 {
-			list = append(list, string(p[:end]))
-		}
-		rest = bytes.Clone(p[end:])
-	}
-	return list, false
-}
-
-// unpack decodes the pieces that pack has encoded.
-func (a *recordedResponse) unpack() ([][]byte, error) {
-	pieces := make([][]byte, 0, len(a.Body))
-	for _, s := range a.Body {
-		if !a.Base64 {
-			pieces = append(pieces, []byte(s))
-			continue
-		}
-		p, err := base64.StdEncoding.DecodeString(s)
-		if err != nil {
-			return nil, err
-		}
-		pieces = append(pieces, p)
-	}
-	return pieces, nil
 }

@@ -1,7 +1,6 @@
 package llmtest
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -135,14 +134,4 @@ func (s *scrubber) header(h http.Header) http.Header {
 		}
 	}
 	return kept
-}
-
-// chunks returns a body's pieces without the secrets. A body with secrets becomes a single piece, because they may be split
-// between pieces.
-func (s *scrubber) chunks(pieces [][]byte) ([]string, bool) {
-	whole := string(bytes.Join(pieces, nil))
-	if clean := s.text(whole); clean != whole {
-		pieces = [][]byte{[]byte(clean)}
-	}
-	return pack(pieces)
 }

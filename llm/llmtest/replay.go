@@ -1,12 +1,15 @@
 package llmtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
+	"testing/iotest"
 )
 
 // ReplayOptions configure how a [Replayer] compares requests.
@@ -63,7 +66,7 @@ func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if x.Response == nil {
 		return nil, errors.New(x.Error)
 	}
-	return x.Response.http(req)
+	return x.Response.http(req), nil
 }
 
 func (r *Replayer) compare(want, got *recordedRequest) error {
@@ -81,73 +84,18 @@ func (r *Replayer) compare(want, got *recordedRequest) error {
 	if err != nil || recorded == came {
 		return err
 	}
-	at := 0
-	for at < min(len(recorded), len(came)) && recorded[at] == came[at] {
-		at++
-	}
-	return fmt.Errorf("the bodies differ from byte %d on: recorded was %s, got %s", at, around(recorded, at), around(came, at))
-}
-
-// around returns the part of a text around a place.
-func around(text string, at int) string {
-	const before, after = 40, 80
-	from, to := max(at-before, 0), min(at+after, len(text))
-	shown := strings.ToValidUTF8(text[from:to], "")
-	if from > 0 {
-		shown = "..." + shown
-	}
-	if to < len(text) {
-		shown += "..."
-	}
-	return "`" + shown + "`"
+	return fmt.Errorf("the bodies differ %s", difference(recorded, came))
 }
 
 // http returns the recorded response.
-func (a *recordedResponse) http(req *http.Request) (*http.Response, error) {
-	pieces, err := a.unpack()
-	if err != nil {
-		return nil, err
+func (a *recordedResponse) http(req *http.Request) *http.Response {
+	body := io.MultiReader(strings.NewReader(a.Body), bytes.NewReader(a.Base64))
+	if a.Error != "" {
+		body = io.MultiReader(body, iotest.ErrReader(errors.New(a.Error)))
 	}
-	end := io.EOF
-	switch a.Error {
-	case "":
-	case io.ErrUnexpectedEOF.Error():
-		end = io.ErrUnexpectedEOF
-	default:
-		end = errors.New(a.Error)
-	}
-	header := a.Header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
+	header := http.Header{}
+	maps.Copy(header, a.Header)
 	return &http.Response{Status: fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), StatusCode: a.Status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: -1, Request: req,
-		Body: &playback{pieces: pieces, end: end}}, nil
-}
-
-// playback is a body that is read in pieces.
-type playback struct {
-	pieces [][]byte
-	end    error
-}
-
-// Read implements io.Reader. It returns at most one piece.
-func (p *playback) Read(b []byte) (int, error) {
-	for len(p.pieces) > 0 {
-		n := copy(b, p.pieces[0])
-		p.pieces[0] = p.pieces[0][n:]
-		if len(p.pieces[0]) == 0 {
-			p.pieces = p.pieces[1:]
-		}
-		if n > 0 || len(b) == 0 {
-			return n, nil
-		}
-	}
-	return 0, p.end
-}
-
-// Close implements io.Closer.
-func (p *playback) Close() error {
-	p.pieces, p.end = nil, http.ErrBodyReadAfterClose
-	return nil
+		Body: io.NopCloser(body)}
 }

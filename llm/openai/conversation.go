@@ -15,7 +15,6 @@ type conversation struct {
 	provider string
 	// instructions holds the leading system messages: a JSON string without its end, empty if there are none.
 	instructions []byte
-	tools        toolset
 	items        []byte
 	begun        bool // a message was added that is not a leading system message
 	// outputs holds the item types of results by the ids of their calls, as far as they are not function_call_output.

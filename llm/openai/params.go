@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -32,18 +33,18 @@ func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, err
 		p.Put("max_output_tokens", strconv.Itoa(req.MaxTokens))
 	}
 	p.reasoning(req)
-	if err := p.text(req.Format); err != nil {
-		return nil, err
-	}
-	if err := p.sampling(req); err != nil {
-		return nil, err
+	p.text(req.Format)
+	// "Unsupported parameter: 'temperature' is not supported with this model."
+	if f := req.Facts; f == nil || !f.Reasoning || req.Effort == "none" {
+		p.Float("temperature", req.Temperature)
+		p.Float("top_p", req.TopP)
 	}
 	p.toolChoice(req)
 	p.include(req)
 	p.cache(req)
 	p.Put("store", "false")
 	p.Put("stream", "true")
-	return p.Bytes(), nil
+	return p.Bytes()
 }
 
 // reasoning sets the effort, and requests summaries, the only readable form of the reasoning. It sends nothing to models that are
@@ -54,52 +55,21 @@ func (p *params) reasoning(req *llm.Request) {
 	switch {
 	case req.Effort == "", facts != nil && !facts.Reasoning:
 	case req.Effort != "none":
-		ours = []member{{"effort", string(api.AppendString(nil, req.Effort))}, {"summary", `"auto"`}}
+		ours = []member{{"effort", api.Quote(req.Effort)}, {"summary", `"auto"`}}
 	case facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, "none"):
 		ours = []member{{"effort", `"none"`}}
 	}
 	p.object("reasoning", ours...)
 }
 
-func (p *params) text(f *llm.Format) error {
+func (p *params) text(f *llm.Format) {
 	if f == nil {
 		p.object("text")
-		return nil
+		return
 	}
-	if !json.Valid(f.Schema) {
-		return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON")
-	}
-	name := f.Name
-	if name == "" {
-		name = "answer" // the API requires a name
-	}
-	format := api.AppendString([]byte(`{"type":"json_schema","name":`), name)
-	format = append(append(format, `,"schema":`...), f.Schema...)
-	format = strconv.AppendBool(append(format, `,"strict":`...), strictSchema(f.Schema))
-	p.object("text", member{"format", string(append(format, '}'))})
-	return nil
-}
-
-// sampling omits parameters that reasoning models refuse: "Unsupported parameter: 'temperature' is not supported with this
-// model."
-func (p *params) sampling(req *llm.Request) error {
-	thinking := req.Facts != nil && req.Facts.Reasoning && req.Effort != "none"
-	for _, f := range []struct {
-		name  string
-		value *float64
-	}{{"temperature", req.Temperature}, {"top_p", req.TopP}} {
-		if f.value == nil {
-			continue
-		}
-		number, err := api.Number(f.name, *f.value)
-		if err != nil {
-			return err
-		}
-		if !thinking {
-			p.Put(f.name, number)
-		}
-	}
-	return nil
+	name := cmp.Or(f.Name, "answer") // the API requires a name
+	p.object("text", member{"format", `{"type":"json_schema","name":` + api.Quote(name) + `,"schema":` + p.Schema(f) +
+		`,"strict":` + strconv.FormatBool(strictSchema(f.Schema)) + `}`})
 }
 
 func (p *params) toolChoice(req *llm.Request) {
@@ -116,7 +86,7 @@ func (p *params) toolChoice(req *llm.Request) {
 				kind = "custom"
 			}
 		}
-		p.Put("tool_choice", `{"type":"`, kind, `","name":`, string(api.AppendString(nil, req.ToolChoice.Name)), `}`)
+		p.Put("tool_choice", `{"type":"`, kind, `","name":`, api.Quote(req.ToolChoice.Name), `}`)
 	case llm.ToolAuto, "":
 		p.Put("tool_choice", `"auto"`)
 	}
@@ -169,7 +139,7 @@ func (p *params) cache(req *llm.Request) {
 			sum := sha256.Sum256([]byte(key))
 			key = hex.EncodeToString(sum[:])
 		}
-		p.Put("prompt_cache_key", string(api.AppendString(nil, key)))
+		p.Put("prompt_cache_key", api.Quote(key))
 	}
 }
 

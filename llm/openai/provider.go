@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -26,8 +27,8 @@ type Options struct {
 	BaseURL string
 	// Organization and Project are charged for the requests, if they are not the key's own.
 	Organization, Project string
-	// HTTPClient sends the requests. Nil means one that uses http.DefaultTransport if the program has replaced it, and otherwise a copy
-	// of it that all providers share. Redirects are errors, whatever the client's policy.
+	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
+	// whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
@@ -47,72 +48,38 @@ type Options struct {
 // include is joined with the provider's own. The members model, instructions, tools, input, stream, background, conversation and
 // previous_response_id are an [llm.ErrConfiguration]: the request sets the first five, and the server never stores the
 // conversation.
-type Provider struct {
-	name     string
-	url      string
-	header   http.Header
-	client   *http.Client
-	timeouts api.Timeouts
-	secrets  []string
-}
+type Provider struct{ call api.Call }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
-	name := o.Name
-	if name == "" {
-		name = defaultName
-	}
+	name := cmp.Or(o.Name, defaultName)
 	if o.APIKey == "" && o.BaseURL == "" {
 		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or OPENAI_API_KEY in the environment")
 	}
-	base := o.BaseURL
-	if base == "" {
-		base = defaultBaseURL
-	}
-	u, err := api.BaseURL(name, o.APIKey, base)
+	call, u, err := api.Config{Name: name, Key: o.APIKey, BaseURL: cmp.Or(o.BaseURL, defaultBaseURL),
+		Client:   o.HTTPClient,
+		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},
+		Own: map[string]string{"Openai-Organization": o.Organization, "Openai-Project": o.Project,
+			"Authorization": api.Bearer(o.APIKey)}, Header: o.Header}.Call()
 	if err != nil {
 		return nil, err
 	}
-	header := api.Header()
-	p := &Provider{name: name, url: u.JoinPath("responses").String(), header: header, client: o.HTTPClient,
-		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
-	if o.Organization != "" {
-		header["Openai-Organization"] = []string{o.Organization}
-	}
-	if o.Project != "" {
-		header["Openai-Project"] = []string{o.Project}
-	}
-	if o.APIKey != "" {
-		header["Authorization"] = []string{"Bearer " + o.APIKey}
-		p.secrets = []string{o.APIKey}
-	}
-	api.SetHeader(header, o.Header)
-	return p, nil
+	call.URL, call.Decode = u.JoinPath("responses").String(), decodeError
+	return &Provider{call}, nil
 }
 
 // Name implements [llm.Provider].
-func (p *Provider) Name() string { return p.name }
+func (p *Provider) Name() string { return p.call.Provider }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	x := &api.Exchange{Provider: p.name, Request: req, Encode: p.encode,
-		Prepare: func() (*api.Call, error) { return p.call(req) },
+	x := &api.Exchange{Call: p.call, Request: req, Encode: p.encode,
 		Decoder: func(r *api.Response) api.Decoder {
-			d := newDecoder(p.name, req.Model, r.RateLimit)
+			d := newDecoder(p.Name(), req.Model, r.RateLimit)
 			d.search = searchTool(req)
 			return d
 		}}
 	return x.Stream(ctx)
-}
-
-// call encodes a request.
-func (p *Provider) call(req *llm.Request) (*api.Call, error) {
-	body, err := p.encode(req)
-	if err != nil {
-		return nil, err
-	}
-	return &api.Call{Provider: p.name, URL: p.url, Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
-		Secrets: p.secrets, Decode: decodeError}, nil
 }
 
 // FormatsWithTools implements [llm.Formatter]: the Responses API supports text.format together with tools.

@@ -39,7 +39,7 @@ func TestG12_New(t *testing.T) {
 	for base, want := range map[string]string{"": "https://api.openai.com/v1/responses", "http://x.test/v1": "http://x.test/v1/responses",
 		"http://x.test/v1/": "http://x.test/v1/responses", "http://x.test": "http://x.test/responses",
 		"http://x.test/openai/v1?api-version=9": "http://x.test/openai/v1/responses?api-version=9"} {
-		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.url != want || p.Name() != "openai" {
+		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.call.URL != want || p.Name() != "openai" {
 			t.Errorf("%q: %+v, %v", base, p, err)
 		}
 	}

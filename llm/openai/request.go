@@ -11,7 +11,7 @@ import (
 // encode returns the body of a request, in pieces: the head, the input, and what may differ between requests, in this order, so
 // that a conversation's requests begin with the same bytes. The input belongs to the memo and is not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
-	own, err := api.ParseOptions(req.Options[p.name], "model", "instructions", "tools", "input", "stream", "background",
+	own, err := api.ParseOptions(req.Options[p.Name()], "model", "instructions", "tools", "input", "stream", "background",
 		"conversation", "previous_response_id")
 	if err != nil {
 		return nil, err
@@ -21,17 +21,18 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		return nil, err
 	}
 	search := searchTool(req)
-	key := p.name + "\x00" + search // what a conversation's encoding depends on
-	var c conversation              // its state after this call; a later call may append to the memo's
+	tools, err := encodeTools(api.Offered(req.Tools), search)
+	if err != nil {
+		return nil, err
+	}
+	key := p.Name() + "\x00" + search // what a conversation's encoding depends on
+	var c conversation                // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.name, search: search, outputs: map[string]string{}}, 0
+			kept, from = &conversation{provider: p.Name(), search: search, outputs: map[string]string{}}, 0
 		}
 		kept.known = req.Tools
-		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
-			return nil, err
-		}
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err
 		}
@@ -41,58 +42,37 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.body(req.Model, params), nil
+	return c.body(req.Model, tools, params), nil
 }
 
 // body returns the pieces of a request's body. The instructions and items belong to the memo, which grows, so their slices are
 // cut at their present length.
-func (c *conversation) body(model string, params []byte) [][]byte {
+func (c *conversation) body(model string, tools, params []byte) [][]byte {
 	head := api.AppendString([]byte(`{"model":`), model)
 	list := make([][]byte, 0, 8)
 	list = append(list, head)
 	if len(c.instructions) > 0 {
 		list = append(list, []byte(`,"instructions":`), c.instructions[:len(c.instructions):len(c.instructions)], []byte(`"`))
 	}
-	if len(c.tools.encoded) > 0 {
-		list = append(list, c.tools.encoded)
+	if len(tools) > 0 {
+		list = append(list, []byte(`,"tools":[`), tools, []byte(`]`))
 	}
 	tail := append(append([]byte(`]`), params...), '}')
 	return append(list, []byte(`,"input":[`), c.items[:len(c.items):len(c.items)], tail)
 }
 
-// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
-type toolset struct {
-	of      []llm.ToolDefinition
-	encoded []byte // the whole member, with a comma before it
+// encodeTools encodes tools. The search is the name of the one that finds others, if the API has a
+// form for it.
+func encodeTools(tools []llm.ToolDefinition, search string) ([]byte, error) {
+	return api.Tools(tools, func(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+		if search != "" && def.Name == search {
+			return appendSearch(b, def)
+		}
+		return appendTool(b, def)
+	})
 }
 
-func (c *conversation) setTools(tools []llm.ToolDefinition) error {
-	if api.SameTools(c.tools.of, tools) {
-		return nil
-	}
-	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
-	separator := `,"tools":[`
-	for _, def := range tools {
-		t.encoded = append(t.encoded, separator...)
-		separator = ","
-		var err error
-		if def.Name == c.search && c.search != "" {
-			t.encoded, err = appendSearch(t.encoded, def)
-		} else {
-			t.encoded, err = appendTool(t.encoded, def)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if len(tools) > 0 {
-		t.encoded = append(t.encoded, ']')
-	}
-	c.tools = t
-	return nil
-}
-
-func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
+func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	kind := "function"
 	if def.Grammar != nil {
 		kind = "custom"
@@ -119,7 +99,7 @@ func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func appendParameters(b []byte, def llm.ToolDefinition) ([]byte, error) {
+func appendParameters(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	schema, ok := objectSchema(def.Parameters)
 	if !ok {
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not a JSON object", def.Name)

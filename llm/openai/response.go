@@ -34,12 +34,6 @@ func (d *decoder) Out() []llm.StreamEvent { return d.out }
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.out = d.out[:0]
-	if x, number, ok := scanDelta(data); ok {
-		if d.sent.Again(number, data) {
-			return api.Idle, nil
-		}
-		return api.Moving, d.delta(x, data)
-	}
 	var head wireHead
 	if err := json.Unmarshal(data, &head); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)

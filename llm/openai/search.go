@@ -28,7 +28,7 @@ func searchTool(req *llm.Request) string {
 }
 
 // appendSearch writes the tool that finds deferred ones. It has no name in this API, and it is run by us.
-func appendSearch(b []byte, def llm.ToolDefinition) ([]byte, error) {
+func appendSearch(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	b = append(b, `{"type":"tool_search","execution":"client"`...)
 	if def.Description != "" {
 		b = api.AppendString(append(b, `,"description":`...), def.Description)
@@ -60,7 +60,7 @@ func (c *conversation) addFound(r llm.ToolResult) (says llm.Parts, err error) {
 		if found++; found > 1 {
 			b = append(b, ',')
 		}
-		if b, err = appendTool(b, c.known[at]); err != nil {
+		if b, err = appendTool(b, &c.known[at]); err != nil {
 			return nil, err
 		}
 	}

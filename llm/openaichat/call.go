@@ -43,10 +43,6 @@ func (d *decoder) call(w *wireCall) error {
 	if err != nil {
 		return fmt.Errorf("malformed arguments: %w", err)
 	}
-	return d.piece(w, args)
-}
-
-func (d *decoder) piece(w *wireCall, args string) error {
 	c := d.calls.find(w)
 	switch {
 	case c == nil || c.another(w, args, d.chunk):

@@ -11,8 +11,7 @@ import (
 
 // conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
 type conversation struct {
-	o     encoding
-	tools toolset
+	o encoding
 
 	// messages holds the wire messages, separated by commas. inSystem reports that the last one is the leading system message,
 	// which is still open for more.

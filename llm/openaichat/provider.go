@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -22,8 +23,8 @@ type Options struct {
 	APIKey string
 	// BaseURL is the API's URL with the version: requests go to {BaseURL}/chat/completions. Its query is kept.
 	BaseURL string
-	// HTTPClient sends the requests. Nil means one that uses http.DefaultTransport if the program has replaced it, and otherwise a copy
-	// of it that all providers share. Redirects are errors, whatever the client's policy.
+	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
+	// whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
@@ -53,33 +54,25 @@ type Options struct {
 // Without Request.MaxTokens the server's own limit applies, even for known models: many servers count the limit as part of the
 // window and refuse requests that exceed it.
 type Provider struct {
-	o       Options
-	url     string
-	header  http.Header
-	secrets []string
-	newID   func() string // nil means random ids
+	o     Options
+	call  api.Call
+	newID func() string // nil means random ids
 }
 
 // New returns a provider. A missing or invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
-	if o.Name == "" {
-		o.Name = defaultName
-	}
+	o.Name = cmp.Or(o.Name, defaultName)
 	if o.BaseURL == "" {
 		return nil, api.ConfigError(o.Name, "no base URL: set Options.BaseURL to where the API is, such as http://localhost:11434/v1")
 	}
-	u, err := api.BaseURL(o.Name, o.APIKey, o.BaseURL)
+	call, u, err := api.Config{Name: o.Name, Key: o.APIKey, BaseURL: o.BaseURL, Client: o.HTTPClient,
+		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},
+		Own:      map[string]string{"Authorization": api.Bearer(o.APIKey)}, Header: o.Header}.Call()
 	if err != nil {
 		return nil, err
 	}
-	header := api.Header()
-	p := &Provider{o: o, url: u.JoinPath("chat", "completions").String(), header: header}
-	if o.APIKey != "" {
-		header["Authorization"] = []string{"Bearer " + o.APIKey}
-		p.secrets = []string{o.APIKey}
-	}
-	api.SetHeader(header, o.Header)
-	return p, nil
+	call.URL, call.Decode = u.JoinPath("chat", "completions").String(), decodeError
+	return &Provider{o: o, call: call}, nil
 }
 
 // Name implements [llm.Provider].
@@ -87,8 +80,7 @@ func (p *Provider) Name() string { return p.o.Name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	x := &api.Exchange{Provider: p.o.Name, Request: req, Encode: p.encode,
-		Prepare: func() (*api.Call, error) { return p.call(req) },
+	x := &api.Exchange{Call: p.call, Request: req, Encode: p.encode,
 		Decoder: func(r *api.Response) api.Decoder {
 			d := newDecoder(p.o.Name, req.Model, r.RateLimit, req.Tools)
 			if p.newID != nil {
@@ -97,15 +89,4 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 			return d
 		}}
 	return x.Stream(ctx)
-}
-
-// call encodes a request.
-func (p *Provider) call(req *llm.Request) (*api.Call, error) {
-	body, err := p.encode(req)
-	if err != nil {
-		return nil, err
-	}
-	return &api.Call{Provider: p.o.Name, URL: p.url, Header: p.header, Body: body, Client: p.o.HTTPClient, Secrets: p.secrets,
-		Timeouts: api.Timeouts{Connect: p.o.ConnectTimeout, FirstByte: p.o.FirstByteTimeout, Idle: p.o.IdleTimeout},
-		Decode:   decodeError}, nil
 }

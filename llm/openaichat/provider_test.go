@@ -30,7 +30,7 @@ func TestNew(t *testing.T) {
 	}
 	for base, want := range map[string]string{"http://x.test/v1": "http://x.test/v1/chat/completions", "https://x.test/v1/": "https://x.test/v1/chat/completions",
 		"http://x.test": "http://x.test/chat/completions", "http://x.test/d/gpt?api-version=1": "http://x.test/d/gpt/chat/completions?api-version=1"} {
-		if p, err := New(Options{BaseURL: base}); err != nil || p.url != want || p.Name() != "openai-compatible" {
+		if p, err := New(Options{BaseURL: base}); err != nil || p.call.URL != want || p.Name() != "openai-compatible" {
 			t.Errorf("%q: %+v, %v", base, p, err)
 		}
 	}

@@ -15,14 +15,15 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	tools, err := api.Tools(api.Offered(req.Tools), appendTool)
+	if err != nil {
+		return nil, err
+	}
 	var c conversation // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(p.o.Name, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if o := p.encoding(req); !ok || kept.o != o {
 			kept, from = &conversation{o: o}, 0
-		}
-		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
-			return nil, err
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err
@@ -33,7 +34,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.body(req.Model, params), nil
+	return c.body(req.Model, tools, params), nil
 }
 
 // encoding holds everything that the encoding of messages depends on.
@@ -49,41 +50,17 @@ func (p *Provider) encoding(req *llm.Request) encoding {
 }
 
 // body returns the pieces of a request's body.
-func (c *conversation) body(model string, params []byte) [][]byte {
+func (c *conversation) body(model string, tools, params []byte) [][]byte {
 	head := api.AppendString([]byte(`{"model":`), model)
 	end := `]`
 	if c.inSystem {
 		end = `"}]`
 	}
 	tail := append(append([]byte(end), params...), '}')
-	return [][]byte{head, c.tools.encoded, []byte(`,"messages":[`), c.messages, tail}
-}
-
-// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
-type toolset struct {
-	of      []llm.ToolDefinition
-	encoded []byte // the whole member, with a comma before it
-}
-
-func (c *conversation) setTools(tools []llm.ToolDefinition) error {
-	if api.SameTools(c.tools.of, tools) {
-		return nil
-	}
-	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
-	separator := `,"tools":[`
-	for i := range tools {
-		t.encoded = append(t.encoded, separator...)
-		separator = ","
-		var err error
-		if t.encoded, err = appendTool(t.encoded, &tools[i]); err != nil {
-			return err
-		}
-	}
 	if len(tools) > 0 {
-		t.encoded = append(t.encoded, ']')
+		head = append(append(append(head, `,"tools":[`...), tools...), ']')
 	}
-	c.tools = t
-	return nil
+	return [][]byte{append(head, `,"messages":[`...), c.messages, tail}
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {

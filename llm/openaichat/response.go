@@ -18,7 +18,6 @@ type decoder struct {
 	resp  llm.Response
 	begun bool
 	chunk int // counts the events
-	scan  deltaScanner
 
 	blocks []*block // in the order in which they began, which is the order of the parts
 	speech *block   // the current text or thinking, nil between blocks
@@ -46,14 +45,6 @@ func (d *decoder) Out() []llm.StreamEvent { return d.out }
 func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.out = d.out[:0]
 	d.chunk++
-	if d.begun {
-		if x, ok := d.scan.scan(data); ok {
-			if d.stopped {
-				return api.Moving, nil
-			}
-			return api.Moving, d.delta(x)
-		}
-	}
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0:
@@ -89,7 +80,7 @@ func (d *decoder) End() (bool, error) {
 	return true, d.close()
 }
 
-// take decodes an event the slow way. data is the whole event.
+// take handles an event. data is the whole of it.
 func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 	if failed(w) {
 		return api.Moving, api.InBandError(bytes.Clone(data))
@@ -208,22 +199,6 @@ func (d *decoder) message(m *wireMessage) error {
 		return d.call(&wireCall{Function: *f})
 	}
 	return nil
-}
-
-// delta handles a piece that was scanned, as message does.
-func (d *decoder) delta(x delta) error {
-	switch x.kind {
-	case contentDelta:
-		return d.say(textBlock, "", x.text)
-	case reasoningContentDelta:
-		return d.say(thinkingBlock, memberReasoningContent, x.text)
-	case reasoningDelta:
-		return d.say(thinkingBlock, memberReasoning, x.text)
-	case argumentsDelta:
-		index := x.index
-		return d.piece(&wireCall{Index: &index}, x.text)
-	}
-	return nil // an empty one
 }
 
 // close ends the response and everything that is open in it. It returns an error for an incomplete one.

@@ -81,32 +81,19 @@ func (c ErrorCase) Answer(begin, end string) http.Handler {
 	})
 }
 
-// kinds returns the kinds of package llm for the corpus's class. They are finer: in the corpus, an overload and a gateway's
-// timeout are server errors.
-func (c ErrorCase) kinds() []error {
-	switch c.Class {
-	case "InvalidRequestError":
-		return []error{llm.ErrInvalidRequest}
-	case "AuthenticationError":
-		return []error{llm.ErrAuthentication}
-	case "AccessDeniedError":
-		return []error{llm.ErrAccessDenied}
-	case "NotFoundError":
-		return []error{llm.ErrNotFound}
-	case "ContentFilterError":
-		return []error{llm.ErrContentFilter}
-	case "QuotaExceededError":
-		return []error{llm.ErrQuota}
-	case "ContextLengthError":
-		return []error{llm.ErrContextLength}
-	case "RateLimitError":
-		return []error{llm.ErrRateLimit}
-	case "StreamError":
-		return []error{llm.ErrStream}
-	case "ServerError":
-		return []error{llm.ErrServer, llm.ErrOverloaded, llm.ErrTimeout}
-	}
-	return nil
+// classes maps the corpus's classes to kinds of package llm. Those are finer: in the corpus, an
+// overload and a gateway's timeout are server errors.
+var classes = map[string][]error{
+	"InvalidRequestError": {llm.ErrInvalidRequest},
+	"AuthenticationError": {llm.ErrAuthentication},
+	"AccessDeniedError":   {llm.ErrAccessDenied},
+	"NotFoundError":       {llm.ErrNotFound},
+	"ContentFilterError":  {llm.ErrContentFilter},
+	"QuotaExceededError":  {llm.ErrQuota},
+	"ContextLengthError":  {llm.ErrContextLength},
+	"RateLimitError":      {llm.ErrRateLimit},
+	"StreamError":         {llm.ErrStream},
+	"ServerError":         {llm.ErrServer, llm.ErrOverloaded, llm.ErrTimeout},
 }
 
 // Check calls a provider whose server sends this case's [ErrorCase.Answer], and checks the error's kind, whether it is retryable,
@@ -124,7 +111,7 @@ func (c ErrorCase) Check(t *testing.T, p llm.Provider, decision error) {
 	if !errors.As(err, &e) {
 		t.Fatalf("%v, want %s", err, c.Class)
 	}
-	kinds, retryable := c.kinds(), c.Retryable
+	kinds, retryable := classes[c.Class], c.Retryable
 	if decision != nil {
 		again := llm.Retryable(&llm.Error{Kind: decision})
 		kinds, retryable = []error{decision}, &again

@@ -3,14 +3,14 @@ package providertest
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Recording is a recorded response of a model server.
@@ -134,74 +134,34 @@ func readTrace(data string) (list []Recording, err error) {
 	return list, nil
 }
 
-// readCassette reads the responses of a YAML cassette. It understands only the YAML that occurs in such files.
+// cassette is a YAML cassette, as far as it is read.
+type cassette struct {
+	Interactions []struct {
+		Response struct {
+			Code    *int                `yaml:"code"`
+			Headers map[string][]string `yaml:"headers"`
+			Body    string              `yaml:"body"`
+		} `yaml:"response"`
+	} `yaml:"interactions"`
+}
+
+// readCassette reads the responses of a YAML cassette.
 func readCassette(data string) (list []Recording, err error) {
-	lines := strings.Split(data, "\n")
-	var now *Recording
-	for i := 0; i < len(lines); i++ {
-		name, value, _ := strings.Cut(strings.TrimSpace(lines[i]), ":")
-		value = strings.TrimSpace(value)
-		switch {
-		case name == "response":
-			list = append(list, Recording{Status: 200})
-			now = &list[len(list)-1]
-		case name == "request":
-			now = nil
-		case now == nil:
-		case name == "code":
-			if now.Status, err = strconv.Atoi(value); err != nil {
-				return nil, err
-			}
-		case strings.EqualFold(name, "Content-Type") && i+1 < len(lines):
-			now.ContentType = strings.TrimPrefix(strings.TrimSpace(lines[i+1]), "- ")
-		case name == "body":
-			var rest int
-			if now.Body, rest, err = scalar(value, lines[i+1:]); err != nil {
-				return nil, err
-			}
-			i += rest
+	var c cassette
+	if err := yaml.Unmarshal([]byte(data), &c); err != nil {
+		return nil, err
+	}
+	for _, x := range c.Interactions {
+		r := Recording{Status: http.StatusOK, Body: []byte(x.Response.Body)}
+		if x.Response.Code != nil {
+			r.Status = *x.Response.Code
 		}
+		for name, values := range x.Response.Headers {
+			if strings.EqualFold(name, "Content-Type") {
+				r.ContentType = strings.Join(values, ",")
+			}
+		}
+		list = append(list, r)
 	}
 	return list, nil
-}
-
-// scalar reads a YAML string: quoted on one line, or a block of lines. It also returns the number of lines.
-func scalar(value string, lines []string) (text []byte, took int, err error) {
-	value, binary := strings.CutPrefix(value, "!!binary ")
-	s := value
-	switch {
-	case strings.HasPrefix(value, "|"):
-		s, took = blockScalar(value, lines)
-	case strings.HasPrefix(value, `"`):
-		s, err = strconv.Unquote(value)
-	case strings.HasPrefix(value, "'"):
-		s = strings.ReplaceAll(strings.TrimSuffix(value[1:], "'"), "''", "'")
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %.80s", err, value)
-	}
-	if binary {
-		text, err = base64.StdEncoding.DecodeString(strings.ReplaceAll(s, "\n", ""))
-		return text, took, err
-	}
-	return []byte(s), took, nil
-}
-
-// blockScalar reads a block of lines. Its header tells how many of the final line ends to keep: all with |+, none with |-.
-func blockScalar(header string, lines []string) (text string, took int) {
-	const indent = "      " // of a body's lines
-	var b strings.Builder
-	for took < len(lines) && (lines[took] == "" || strings.HasPrefix(lines[took], indent)) {
-		b.WriteString(strings.TrimPrefix(lines[took], indent) + "\n")
-		took++
-	}
-	text = b.String()
-	if header == "|+" {
-		return text, took
-	}
-	text = strings.TrimRight(text, "\n")
-	if header != "|-" && text != "" {
-		text += "\n"
-	}
-	return text, took
 }

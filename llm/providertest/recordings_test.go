@@ -135,8 +135,8 @@ func TestRecordingsErrors(t *testing.T) {
 	}
 	for kind, data := range map[string]string{
 		"unheard_of": "", "http_cassette": "httprr trace v1\n99 99\nshort", "http_cassette ": "httprr trace v1\nfew\n",
-		"http_cassette  ": "  response:\n    body: \"\\q\"\n", "http_cassette   ": "  response:\n    body: !!binary \"%\"\n",
-		"http_cassette    ": "  response:\n    code: many\n", "http_cassette     ": "httprr trace v1\n1 1\nab",
+		"http_cassette  ": "interactions:\n- response:\n    body: \"\\q\"\n", "http_cassette   ": "interactions:\n- response:\n    body: !!binary \"%\"\n",
+		"http_cassette    ": "interactions:\n- response:\n    code: many\n", "http_cassette     ": "httprr trace v1\n1 1\nab",
 	} {
 		dir := corpus(t, map[string]string{"file": data,
 			"index.jsonl": fmt.Sprintf(`{"id":"x","kind":%q,"file":"file"}`, strings.TrimSpace(kind)) + "\n"})

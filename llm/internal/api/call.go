@@ -1,9 +1,12 @@
 package api
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -21,6 +24,9 @@ const (
 
 // maxErrorBody limits how much of an error's body is read, in bytes.
 const maxErrorBody = 64 << 10
+
+// never is a time that does not end.
+const never time.Duration = math.MaxInt64
 
 // Timeouts limit the phases of a call. Zero means the default, a negative value no limit.
 type Timeouts struct {
@@ -77,18 +83,18 @@ func (c *Call) Do(ctx context.Context) (*Response, error) {
 
 func (c *Call) send(w *watch) (*http.Response, error) {
 	connect, first := orDefault(c.Timeouts.Connect, DefaultConnect), orDefault(c.Timeouts.FirstByte, c.Timeouts.idle())
-	connecting := newAlarm(w, connect, phaseConnect)
-	waiting := newAlarm(w, first, phaseFirstByte)
-	defer connecting.stop()
-	defer waiting.stop()
-	waiting.start()
+	connecting := w.timer(connect, phaseConnect)
+	waiting := w.timer(first, phaseFirstByte)
+	defer connecting.Stop()
+	defer waiting.Stop()
+	waiting.Reset(first)
 	// A transport that does not trace never starts the connect timer, so it does not end the call of a fake one.
 	ctx := httptrace.WithClientTrace(w.ctx, &httptrace.ClientTrace{
 		GetConn: func(string) {
 			w.traced.Store(true)
-			connecting.start()
+			connecting.Reset(connect)
 		},
-		GotConn: func(httptrace.GotConnInfo) { connecting.stop() },
+		GotConn: func(httptrace.GotConnInfo) { connecting.Stop() },
 		WroteRequest: func(wrote httptrace.WroteRequestInfo) {
 			if wrote.Err == nil {
 				w.wrote.Store(true)
@@ -103,14 +109,12 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	tracecontext.SetHeader(ctx, req.Header)
-	body := segments(c.Body)
-	req.ContentLength = body.size()
-	req.Body = body.reader()
-	req.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
-	client := defaultClient()
-	if c.Client != nil {
-		client = *c.Client
+	req.Body, req.ContentLength = c.body()
+	req.GetBody = func() (io.ReadCloser, error) {
+		body, _ := c.body()
+		return body, nil
 	}
+	client := *cmp.Or(c.Client, new(http.Client))
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(req)
 	if err != nil {
@@ -119,6 +123,19 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 		return nil, e
 	}
 	return resp, nil
+}
+
+// body returns a reader of the whole body, and its size.
+func (c *Call) body() (io.ReadCloser, int64) {
+	var size int64
+	segments := make([]io.Reader, len(c.Body))
+	for i, b := range c.Body {
+		size += int64(len(b))
+		segments[i] = bytes.NewReader(b)
+	}
+	// net/http looks for more at the end of a body, and a reader with a method WriteTo would
+	// allocate a buffer for that.
+	return io.NopCloser(struct{ io.Reader }{io.MultiReader(segments...)}), size
 }
 
 // check returns an error for an unsuccessful response, with the reason from its body.
@@ -144,10 +161,10 @@ func (r *Response) errorBody() []byte {
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
+	if d < 0 {
+		return never
 	}
-	return d
+	return cmp.Or(d, otherwise)
 }
 
 // safeURL returns a URL without the parts that may be secret: user, password, query.

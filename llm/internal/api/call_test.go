@@ -41,7 +41,7 @@ func read(ctx context.Context, c *api.Call) (data []string, err error) {
 		if err != nil {
 			return data, err
 		}
-		if string(ev.Type) != "ping" {
+		if string(ev.Data) != "{}" {
 			resp.Progress()
 			data = append(data, string(ev.Data))
 		}

@@ -61,7 +61,7 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 		if err != nil {
 			return err
 		}
-		if ev.OwnID && sent.Again(number(ev.ID), ev.Data) {
+		if sent.Again(number(ev.ID), ev.Data) {
 			continue
 		}
 		progress, err := d.Step(ev.Data)

@@ -82,11 +82,7 @@ func rateLimit(h http.Header) *llm.RateLimit {
 // count returns the first header that is a number, or -1.
 func count(h http.Header, names ...string) int {
 	for _, name := range names {
-		value := h.Get(name)
-		if value == "" { // as with servers that set no limit; Atoi would make an error
-			continue
-		}
-		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && n >= 0 {
+		if n, err := strconv.Atoi(strings.TrimSpace(h.Get(name))); err == nil && n >= 0 {
 			return n
 		}
 	}

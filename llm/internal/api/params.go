@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -34,6 +36,7 @@ type Params struct {
 	Own map[string]json.RawMessage
 
 	buf []byte
+	err error
 }
 
 // Put writes a parameter, whose JSON comes in pieces, unless the caller has set it.
@@ -47,35 +50,51 @@ func (p *Params) Put(name string, value ...string) {
 	}
 }
 
-// Bytes returns all parameters: ours, then the caller's in the order of their names.
-func (p *Params) Bytes() []byte {
+// Float writes a number, unless it is nil. One that JSON cannot represent is an
+// [llm.ErrInvalidRequest] that names the parameter.
+func (p *Params) Float(name string, value *float64) {
+	if value == nil {
+		return
+	}
+	if math.IsNaN(*value) || math.IsInf(*value, 0) {
+		p.Fail(llm.Errorf(llm.ErrInvalidRequest, "%s is not a finite number", name))
+	}
+	p.Put(name, strconv.FormatFloat(*value, 'g', -1, 64))
+}
+
+// Schema returns the schema of a format. One that is not JSON is an [llm.ErrInvalidRequest].
+func (p *Params) Schema(f *llm.Format) string {
+	if !json.Valid(f.Schema) {
+		p.Fail(llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON"))
+	}
+	return string(f.Schema)
+}
+
+// Fail makes Bytes return an error.
+func (p *Params) Fail(err error) { p.err = cmp.Or(p.err, err) }
+
+// Bytes returns all parameters: ours, then the caller's in the order of their names. The error is
+// the first of the other methods.
+func (p *Params) Bytes() ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Own)) {
 		p.buf = append(AppendString(append(p.buf, ','), name), ':')
 		p.buf = append(p.buf, p.Own[name]...)
 	}
 	p.Own = nil
-	return p.buf
+	return p.buf, p.err
 }
+
+// Quote returns a string as JSON.
+func Quote(s string) string { return string(AppendString(nil, s)) }
 
 // Strings returns a list of strings as JSON.
 func Strings(list []string) string {
-	b := []byte{'['}
+	quoted := make([]string, len(list))
 	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = AppendString(b, s)
+		quoted[i] = Quote(s)
 	}
-	return string(append(b, ']'))
+	return "[" + strings.Join(quoted, ",") + "]"
 }
 
 // IsNull reports whether a member of a JSON object is missing or null.
 func IsNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// Number returns a float as JSON. A value that JSON cannot represent is an [llm.ErrInvalidRequest] that names the parameter.
-func Number(name string, f float64) (string, error) {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return "", llm.Errorf(llm.ErrInvalidRequest, "%s is not a finite number", name)
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64), nil
-}

@@ -18,24 +18,29 @@ func TestParams(t *testing.T) {
 	p := Params{Own: own}
 	p.Put("first", `"`, `x`, `"`)
 	p.Put("ours", "9")
-	if got, want := string(p.Bytes()), `,"first":"x","a\"":[2],"b":1,"ours":{"x":null}`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	got, err := p.Bytes()
+	if want := `,"first":"x","a\"":[2],"b":1,"ours":{"x":null}`; string(got) != want || err != nil {
+		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	for _, raw := range []string{`[]`, `{`, `"x"`, `{"model":"m"}`} {
 		if _, err := ParseOptions(json.RawMessage(raw), "model"); !errors.Is(err, llm.ErrConfiguration) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
-	if got, want := Strings([]string{"a", `b"`, "<\xff"}), `["a","b\"","<�"]`; got != want || Strings(nil) != "[]" {
+	if got, want := Strings([]string{"a", `b"`, "<\xff"}), `["a","b\"","<\ufffd"]`; got != want || Strings(nil) != "[]" {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for f, want := range map[float64]string{0: "0", 0.7: "0.7", 1e21: "1e+21", -2: "-2"} {
-		if got, err := Number("n", f); err != nil || got != want || !json.Valid([]byte(got)) {
+		var p Params
+		p.Float("n", &f)
+		if got, err := p.Bytes(); err != nil || string(got) != `,"n":`+want || !json.Valid([]byte(want)) {
 			t.Errorf("%v: %s, %v", f, got, err)
 		}
 	}
 	for _, f := range []float64{math.NaN(), math.Inf(1)} {
-		if _, err := Number("n", f); !errors.Is(err, llm.ErrInvalidRequest) {
+		var p Params
+		p.Float("n", &f)
+		if _, err := p.Bytes(); !errors.Is(err, llm.ErrInvalidRequest) {
 			t.Errorf("%v: %v", f, err)
 		}
 	}

@@ -11,48 +11,68 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
+// Config is what the options of all providers have in common. Key may be empty.
+type Config struct {
+	Name, Key, BaseURL string
+	Client             *http.Client
+	Timeouts           Timeouts
+	// Own holds the headers of the API. Those without a value are not sent.
+	Own map[string]string
+	// Header is sent with every request, in place of headers of the same names.
+	Header http.Header
+}
+
+// Bearer returns the value of the header Authorization for a key.
+func Bearer(key string) string {
+	if key == "" {
+		return ""
+	}
+	return "Bearer " + key
+}
+
+// Call returns what all calls of a provider have in common, and the parsed base URL. The key must
+// not contain white space, and the base must be an http or https URL.
+func (c Config) Call() (Call, *url.URL, error) {
+	if strings.ContainsAny(c.Key, " \t\r\n") {
+		return Call{}, nil, ConfigError(c.Name, "the API key contains white space: remove it")
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		// The URL is not quoted, because it may contain a password.
+		return Call{}, nil, ConfigError(c.Name, "the base URL must begin with http:// or https://, followed by a host")
+	}
+	call := Call{Provider: c.Name, Client: c.Client, Timeouts: c.Timeouts, Header: http.Header{
+		"Content-Type": {"application/json"},
+		"Accept":       {"text/event-stream, application/json"},
+		"User-Agent":   {"attractor-go"},
+	}}
+	if c.Key != "" {
+		call.Secrets = []string{c.Key}
+	}
+	for key, value := range c.Own {
+		if value != "" {
+			call.Header.Set(key, value)
+		}
+	}
+	for key, values := range c.Header {
+		call.Header[http.CanonicalHeaderKey(key)] = values
+	}
+	return call, u, nil
+}
+
 // ConfigError returns an [llm.ErrConfiguration] of a provider.
 func ConfigError(provider, message string) error {
 	return &llm.Error{Kind: llm.ErrConfiguration, Provider: provider, Message: message}
 }
 
-// BaseURL checks a provider's configuration and returns the parsed base URL: the key, which may be empty, must not contain white
-// space, and the base must be an http or https URL.
-func BaseURL(provider, key, base string) (*url.URL, error) {
-	if strings.ContainsAny(key, " \t\r\n") {
-		return nil, ConfigError(provider, "the API key contains white space: remove it")
-	}
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, ConfigError(provider, "the base URL must begin with http:// or https://, followed by a host") // not quoted, because it may contain a password
-	}
-	return u, nil
-}
-
-// Header returns the headers of every request.
-func Header() http.Header {
-	return http.Header{
-		"Content-Type": {"application/json"},
-		"Accept":       {"text/event-stream, application/json"},
-		"User-Agent":   {"attractor-go"},
-	}
-}
-
-// SetHeader sets the headers in more, whatever the spelling of their names.
-func SetHeader(header, more http.Header) {
-	for key, values := range more {
-		header[http.CanonicalHeaderKey(key)] = values
-	}
-}
-
 // An Exchange is a request and the way to its response.
 type Exchange struct {
-	Provider string
-	Request  *llm.Request
+	// Call is the call without its body.
+	Call    Call
+	Request *llm.Request
 	// Encode encodes the request, or another one alike, which finds what of it an error is about.
 	Encode Encode
-	// Prepare makes the call, Decoder the decoder of its response.
-	Prepare func() (*Call, error)
+	// Decoder returns the decoder of the response.
 	Decoder func(*Response) Decoder
 }
 
@@ -67,8 +87,9 @@ func (x *Exchange) Stream(ctx context.Context) iter.Seq2[llm.StreamEvent, error]
 
 // run returns the error that is still to be yielded.
 func (x *Exchange) run(ctx context.Context, yield func(llm.StreamEvent, error) bool) error {
-	call, err := x.Prepare()
-	if err != nil {
+	call := x.Call
+	var err error
+	if call.Body, err = x.Encode(x.Request); err != nil {
 		return err
 	}
 	resp, err := call.Do(ctx)
@@ -86,7 +107,7 @@ func (x *Exchange) explained(err error) error {
 		return err
 	}
 	if e.Provider == "" {
-		e.Provider = x.Provider
+		e.Provider = x.Call.Provider
 	}
 	e.Rejected = x.rejection(e)
 	return err

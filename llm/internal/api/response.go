@@ -110,6 +110,7 @@ func (r *Response) Drain() {
 func (r *Response) Close() {
 	if r.events != nil {
 		r.events.Close()
+		r.events = nil
 	}
 	r.watch.cancel(nil)
 	_ = r.body.Close() // nothing was written, so nothing can be lost

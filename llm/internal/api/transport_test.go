@@ -2,13 +2,10 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -31,8 +28,7 @@ func echo(t testing.TB) *httptest.Server {
 	return srv
 }
 
-// TestK8_BodiesArriveWhole compares what the default client sends, without copying, with the segments of the body. More than 1,024
-// segments do not fit into one system call, and 1 MiB does not fit into a socket's buffer.
+// TestK8_BodiesArriveWhole compares what the default client sends with the segments of the body.
 func TestK8_BodiesArriveWhole(t *testing.T) {
 	srv := echo(t)
 	seed.Check(t, func(rt *rapid.T) {
@@ -48,68 +44,6 @@ func TestK8_BodiesArriveWhole(t *testing.T) {
 			rt.Fatalf("%d bytes arrived, want %d: %v", len(strings.Join(data, "")), len(want), err)
 		}
 	})
-}
-
-// TestK8_NoCopyBuffer checks that a request's body is sent without the buffer of 32 KiB through which net/http copies others.
-func TestK8_NoCopyBuffer(t *testing.T) {
-	buf := new([1 << 15]byte) // the requests come one after the other
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for { // allocates nothing itself
-			if _, err := r.Body.Read(buf[:]); err != nil {
-				break
-			}
-		}
-		events(w, "data: 1\n\n")
-	}))
-	defer srv.Close()
-	body := [][]byte{bytes.Repeat([]byte("segment "), 1<<14)}
-	other := &http.Client{Transport: http.DefaultTransport}
-	own, others := bytesOf(t, nil, srv.URL, body), bytesOf(t, other, srv.URL, body)
-	if own+(24<<10) > others {
-		t.Errorf("%d bytes a request, client and server together; %d with another client", own, others)
-	}
-}
-
-// bytesOf returns how many bytes a call allocates.
-func bytesOf(t *testing.T, client *http.Client, url string, body [][]byte) uint64 {
-	c := call(client, url)
-	c.Body = body
-	send := func() {
-		if _, err := read(t.Context(), c); err != io.EOF {
-			t.Fatal(err)
-		}
-	}
-	send()
-	const n = 50
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range n {
-		send()
-	}
-	runtime.ReadMemStats(&after)
-	return (after.TotalAlloc - before.TotalAlloc) / n
-}
-
-// TestK8_ReplacedTransport checks that a program's own http.DefaultTransport sends the requests.
-func TestK8_ReplacedTransport(t *testing.T) {
-	before := http.DefaultTransport
-	defer func() { http.DefaultTransport = before }()
-	used := 0
-	http.DefaultTransport = roundTrip(func(r *http.Request) (*http.Response, error) {
-		used++
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("data: 1\n\n"))}, nil
-	})
-	if data, err := read(t.Context(), call(nil, "http://x.test")); err != io.EOF || len(data) != 1 || used != 1 {
-		t.Errorf("%q, %v, used %d times", data, err, used)
-	}
-	dialled := 0
-	http.DefaultTransport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		dialled++
-		return nil, io.ErrUnexpectedEOF
-	}}
-	if _, err := read(t.Context(), call(nil, "http://x.test")); err == nil || dialled != 1 {
-		t.Errorf("%v, dialled %d times", err, dialled)
-	}
 }
 
 // TestK8_StreamsShareNothing reads many streams at the same time, with buffers that earlier streams have used, some of them left

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +42,7 @@ type watch struct {
 
 	// Only time spent waiting for the server counts as idle, not the time that the caller takes for an event.
 	idle, left time.Duration
-	timer      *alarm
+	idling     *time.Timer
 }
 
 // Progress restarts the idle time of the body.
@@ -51,18 +50,22 @@ func (w *watch) Progress() { w.left = w.idle }
 
 // reading runs the idle timer during one read.
 func (w *watch) reading(read func() (int, error)) (int, error) {
-	if w.idle < 0 {
-		return read()
-	}
-	if w.timer == nil {
-		w.timer = newAlarm(w, w.idle, phaseIdle)
+	if w.idling == nil {
+		w.idling = w.timer(w.idle, phaseIdle)
 	}
 	begin := time.Now()
-	w.timer.startIn(max(w.left, 0))
+	w.idling.Reset(max(w.left, 0))
 	n, err := read()
-	w.timer.stop()
+	w.idling.Stop()
 	w.left -= time.Since(begin)
 	return n, err
+}
+
+// timer returns a timer, not running yet, that ends the call because a phase has taken so long.
+func (w *watch) timer(after time.Duration, p *phase) *time.Timer {
+	t := time.AfterFunc(never, func() { w.cancel(expired{p, after}) })
+	t.Stop()
+	return t
 }
 
 // failure returns why the call ended, given the error from the transport.
@@ -101,42 +104,4 @@ func (c *Call) fail(kind error, format string, args ...any) *llm.Error {
 	e := &llm.Error{Kind: kind, Provider: c.Provider, Message: fmt.Sprintf(format, args...)}
 	c.redact(e)
 	return e
-}
-
-// alarm ends a call after a time unless it is stopped first. It can be restarted. It is safe for concurrent use, because a
-// transport traces on goroutines of its own.
-type alarm struct {
-	w     *watch
-	after time.Duration
-	phase *phase
-
-	mu    sync.Mutex
-	timer *time.Timer
-}
-
-func newAlarm(w *watch, after time.Duration, p *phase) *alarm {
-	return &alarm{w: w, after: after, phase: p}
-}
-
-func (a *alarm) start() { a.startIn(a.after) }
-
-func (a *alarm) startIn(d time.Duration) {
-	if a.after < 0 {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.timer != nil {
-		a.timer.Reset(d)
-		return
-	}
-	a.timer = time.AfterFunc(d, func() { a.w.cancel(expired{a.phase, a.after}) })
-}
-
-func (a *alarm) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.timer != nil {
-		a.timer.Stop()
-	}
 }

@@ -15,11 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// event is an Event that stays valid after the next call, in the corpus's form.
+// event is the data of an Event in the corpus's form.
 type event struct {
-	Event string `json:"event"`
-	Data  string `json:"data"`
-	ID    string `json:"id"`
+	Data string `json:"data"`
 }
 
 // chunks is a reader that returns its parts one by one.
@@ -56,7 +54,7 @@ func readAll(t testing.TB, r *Reader) ([]event, error) {
 		if err != nil {
 			return events, err
 		}
-		events = append(events, event{string(ev.Type), string(ev.Data), ev.ID})
+		events = append(events, event{string(ev.Data)})
 	}
 }
 
@@ -67,10 +65,8 @@ type corpusCase struct {
 		Prefix, Unit, Suffix string
 		Count                int
 	} `json:"generate"`
-	Chunking []string    `json:"chunking"`
-	Events   []event     `json:"events"`
-	LastID   string      `json:"last_event_id"`
-	Retry    json.Number `json:"retry"`
+	Chunking []string `json:"chunking"`
+	Events   []event  `json:"events"`
 }
 
 func (c *corpusCase) body(t *testing.T) []byte {
@@ -148,40 +144,29 @@ func (c *corpusCase) check(t *testing.T, chunking string, src io.Reader) {
 	if c.Generate != nil {
 		want = []event{}
 		if c.Generate.Suffix != "" {
-			want = []event{{"message", strings.Repeat(c.Generate.Unit, c.Generate.Count), ""}}
+			want = []event{{strings.Repeat(c.Generate.Unit, c.Generate.Count)}}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("%s: events (-want +got):\n%s", chunking, diff)
 	}
-	if r.LastEventID() != c.LastID {
-		t.Errorf("%s: last event id %q, want %q", chunking, r.LastEventID(), c.LastID)
-	}
-	if ms, err := c.Retry.Int64(); err == nil && r.Retry().Milliseconds() != ms {
-		t.Errorf("%s: retry %v, want %d ms", chunking, r.Retry(), ms)
-	} else if err != nil && c.Retry != "" && r.Retry() <= 0 { // the corpus' 99999999999999999999
-		t.Errorf("%s: retry %v, want the longest duration", chunking, r.Retry())
-	}
-}
-
-func TestRetry(t *testing.T) {
-	for in, want := range map[string]int64{"3000": 3000, "0": 0, "": 0, "12x": 0, "-1": 0, "9223372036854": 9223372036854} {
-		r := NewReader(strings.NewReader("retry:"+in+"\n\n"), 0)
-		if _, err := readAll(t, r); err != nil || r.Retry().Milliseconds() != want {
-			t.Errorf("retry %q: %v, %v; want %d ms", in, r.Retry(), err, want)
-		}
-	}
 }
 
 func TestIDs(t *testing.T) {
-	r := NewReader(strings.NewReader("id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\nid: never"), 0)
-	got, err := readAll(t, r)
-	want := []event{{"message", "a", "1"}, {"message", "b", "1"}, {"message", "c", "1"}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+	r := NewReader(strings.NewReader("id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\ndata: d\n\nid: 8\nid: 9\ndata: e\n\n"), 0)
+	var ids []string
+	for {
+		ev, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, ev.ID)
 	}
-	if r.LastEventID() != "7" {
-		t.Errorf("last event id %q, want 7", r.LastEventID())
+	if diff := cmp.Diff([]string{"1", "", "", "", "9"}, ids); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -205,8 +190,8 @@ func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
 func TestComments(t *testing.T) {
 	r := NewReader(strings.NewReader(": ping\n\n:\n\ndata: x\n\n"), 0)
 	ev, err := r.Next()
-	if err != nil || string(ev.Data) != "x" || r.Comments() != 2 {
-		t.Errorf("%q, %v, %d comments; want x and 2", ev.Data, err, r.Comments())
+	if err != nil || string(ev.Data) != "x" {
+		t.Errorf("%q, %v; want x", ev.Data, err)
 	}
 }
 
@@ -232,8 +217,8 @@ func TestTooLong(t *testing.T) {
 		if _, err := r.Next(); !errors.Is(err, ErrTooLong) {
 			t.Errorf("%q: %v, want ErrTooLong", unit, err)
 		}
-		if cap(r.buf) > 4*max {
-			t.Errorf("%q: a buffer of %d bytes", unit, cap(r.buf))
+		if n := cap(r.line) + cap(r.data); n > 4*max {
+			t.Errorf("%q: buffers of %d bytes", unit, n)
 		}
 	}
 	for _, body := range []string{"data: 12345\n\n", "data: 12\ndata: 34\n\n", ":12345678901\n\ndata:1\n\n"} {
@@ -249,8 +234,8 @@ func TestIgnoredLinesTakeNoMemory(t *testing.T) {
 	if _, err := r.Next(); err != io.EOF {
 		t.Fatal(err)
 	}
-	if cap(r.buf) > 4*readSize {
-		t.Errorf("a buffer of %d bytes", cap(r.buf))
+	if n := cap(r.line) + cap(r.data); n > readSize {
+		t.Errorf("buffers of %d bytes", n)
 	}
 }
 
@@ -287,9 +272,6 @@ func FuzzChunking(f *testing.F) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("byte by byte (-whole +bytewise):\n%s", diff)
-		}
-		if whole.Retry() != bytewise.Retry() || whole.LastEventID() != bytewise.LastEventID() || whole.Comments() != bytewise.Comments() {
-			t.Error("retry, last id or comments depend on the chunking")
 		}
 	})
 }
