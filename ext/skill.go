@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/names"
-	"github.com/attractor-go/attractor/rules/shell"
+	"github.com/attractor-go/attractor/internal/script"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -205,7 +205,7 @@ func (s *Skill) place(body template) (err error) {
 			continue
 		}
 		dir := word(cmp.Or(s.Dir, "."))
-		if p.Text, err = shell.Fill(p.Text, func(name string) (shell.Value, bool) { return dir, name == dirName }); err != nil {
+		if p.Text, err = script.Fill(p.Text, func(name string) (script.Value, bool) { return dir, name == dirName }); err != nil {
 			return fmt.Errorf("%s cannot be run in the directory %s: %w", p.Written, names.Shown(s.Dir), err)
 		}
 	}

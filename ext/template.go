@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/rules/shell"
+	"github.com/attractor-go/attractor/internal/script"
 )
 
 // Piece holds a part of a prompt.
@@ -220,7 +220,7 @@ func (t template) fill(a *arguments) ([]Piece, error) {
 	var filled []Piece
 	for _, p := range t {
 		if p.Kind == PieceShell {
-			script, err := shell.Fill(p.Text, a.value)
+			script, err := script.Fill(p.Text, a.value)
 			if err != nil {
 				return nil, fmt.Errorf("%s cannot be run with these arguments: %w", p.Written, err)
 			}
@@ -279,20 +279,20 @@ func isWord(c byte) bool {
 }
 
 // value returns the value of an argument, empty if there are fewer words.
-func (a *arguments) value(name string) (shell.Value, bool) {
+func (a *arguments) value(name string) (script.Value, bool) {
 	index := -1
 	switch {
 	case name == "ARGUMENTS":
-		v := shell.Value{Words: a.words, Text: a.text, Everywhere: true}
+		v := script.Value{Words: a.words, Text: a.text, Everywhere: true}
 		if a.whole {
 			v.Words = word(a.text).Words
 		}
 		return v, true
 	case a.whole:
-		return shell.Value{}, false
+		return script.Value{}, false
 	case strings.HasPrefix(name, "ARGUMENTS["):
 		if _, err := fmt.Sscanf(name, "ARGUMENTS[%d]", &index); err != nil {
-			return shell.Value{}, false
+			return script.Value{}, false
 		}
 	case name[0] >= '0' && name[0] <= '9':
 		index = int(name[0]-'0') - a.first
@@ -304,17 +304,17 @@ func (a *arguments) value(name string) (shell.Value, bool) {
 	}
 	switch {
 	case index < 0:
-		return shell.Value{}, false
+		return script.Value{}, false
 	case index >= len(a.words):
-		return shell.Value{}, true
+		return script.Value{}, true
 	}
 	return word(a.words[index]), true
 }
 
 // word returns the value of one word. An empty one does not stand in a script.
-func word(text string) shell.Value {
+func word(text string) script.Value {
 	if text == "" {
-		return shell.Value{}
+		return script.Value{}
 	}
-	return shell.Value{Words: []string{text}, Text: text}
+	return script.Value{Words: []string{text}, Text: text}
 }

@@ -111,7 +111,7 @@ func (c *call) command() {
 func unusual(access tool.Access) string {
 	for _, v := range access.Vars {
 		name, value, _ := strings.Cut(v, "=")
-		if shell.Strange(name, value) || shell.OtherCharacters(name, value) {
+		if shell.Strange(name, value) {
 			name = v
 		}
 		if !harmlessVar(name) {

@@ -17,8 +17,8 @@ func lists() map[string]tool.Verdict {
 	return map[string]tool.Verdict{"allow": tool.Allow, "ask": tool.Ask, "deny": tool.Deny}
 }
 
-// unused lists the members of permissions that are settings of Claude Code. They are accepted and have no effect: a mode is chosen on the
-// command line.
+// unused lists the members of permissions that are settings of Claude Code. They are accepted and
+// have no effect: a mode is chosen on the command line.
 func unused(name string) bool {
 	return slices.Contains([]string{"defaultMode", "disableBypassPermissionsMode", "disableAutoMode", "skipDangerousModePermissionPrompt"}, name)
 }
@@ -96,18 +96,17 @@ func (r *reader) file() error {
 		return err
 	}
 	found := false
-	err := r.object(`a settings file is an object such as {"permissions": {"allow": ["Bash(go test:*)"]}}`, func(name string, offset int64) error {
-		if name == "permissions" {
+	for _, m := range r.object(r.value(), `a settings file is an object such as {"permissions": {"allow": ["Bash(go test:*)"]}}`) {
+		if m.name == "permissions" {
 			found = true
-			return r.object("permissions is an object with "+membersOfPermissions, r.member)
+			for _, m := range r.object(m.value, "permissions is an object with "+membersOfPermissions) {
+				r.member(m)
+			}
+			continue
 		}
-		if !r.Foreign && (strings.EqualFold(name, "permissions") || strings.EqualFold(name, "permission") || name == "allow" || name == "ask" || name == "deny") {
-			r.mistake(offset, `%q is not a member of a settings file; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, name)
+		if !r.Foreign && (strings.EqualFold(m.name, "permissions") || strings.EqualFold(m.name, "permission") || m.name == "allow" || m.name == "ask" || m.name == "deny") {
+			r.mistake(m.offset, `%q is not a member of a settings file; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, m.name)
 		}
-		return r.skip()
-	})
-	if err != nil {
-		return err
 	}
 	if !found && !r.Foreign && len(r.errs) == 0 {
 		r.mistake(0, `the file has no rules; they go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`)
@@ -115,120 +114,92 @@ func (r *reader) file() error {
 	return nil
 }
 
-// object reads an object and calls member with each name, to read the value. A name must not come twice, because readers differ in which
-// one they take.
-func (r *reader) object(want string, member func(name string, offset int64) error) error {
-	offset := r.next()
-	token, err := r.dec.Token()
-	if err != nil {
-		return err
+// value is a value in the file.
+type value struct {
+	offset int64
+	plain  any // a string, for example; an object or a list if it is a json.Delim
+	inside []member
+}
+
+// member is a member of an object, or an element of a list without a name.
+type member struct {
+	name   string
+	offset int64
+	value  value
+}
+
+// value reads the next value. The file has been found to be JSON, so that no error can occur.
+func (r *reader) value() value {
+	v := value{offset: r.next()}
+	v.plain, _ = r.dec.Token()
+	if _, ok := v.plain.(json.Delim); !ok {
+		return v
 	}
-	if token != json.Delim('{') {
-		r.mistake(offset, "%s", want)
-		return r.rest(token)
+	for r.dec.More() {
+		m := member{offset: r.next()}
+		if v.plain == json.Delim('{') {
+			name, _ := r.dec.Token()
+			m.name, _ = name.(string)
+		}
+		m.value = r.value()
+		v.inside = append(v.inside, m)
+	}
+	_, _ = r.dec.Token() // its end
+	return v
+}
+
+// object returns the members of an object. A name must not come twice, because readers differ in
+// which one they take.
+func (r *reader) object(v value, want string) []member {
+	if v.plain != json.Delim('{') {
+		r.mistake(v.offset, "%s", want)
+		return nil
 	}
 	seen := map[string]bool{}
-	for r.dec.More() {
-		offset := r.next()
-		token, err := r.dec.Token()
-		if err != nil {
-			return err
+	for _, m := range v.inside {
+		if seen[m.name] {
+			r.mistake(m.offset, "%q is there twice", m.name)
 		}
-		name, _ := token.(string)
-		if seen[name] {
-			r.mistake(offset, "%q is there twice", name)
-		}
-		seen[name] = true
-		if err := member(name, offset); err != nil {
-			return err
-		}
+		seen[m.name] = true
 	}
-	if _, err := r.dec.Token(); err != nil {
-		return err
-	}
-	return nil
+	return v.inside
 }
 
-// array reads an array and calls element at each element, to read it.
-func (r *reader) array(want string, element func(offset int64) error) error {
-	offset := r.next()
-	token, err := r.dec.Token()
-	if err != nil {
-		return err
+// array returns the elements of a list.
+func (r *reader) array(v value, want string) []member {
+	if v.plain != json.Delim('[') {
+		r.mistake(v.offset, "%s", want)
+		return nil
 	}
-	if token != json.Delim('[') {
-		r.mistake(offset, "%s", want)
-		return r.rest(token)
-	}
-	for r.dec.More() {
-		if err := element(r.next()); err != nil {
-			return err
-		}
-	}
-	if _, err := r.dec.Token(); err != nil {
-		return err
-	}
-	return nil
+	return v.inside
 }
 
-// rest skips what is left of a value whose first token was read.
-func (r *reader) rest(token json.Token) error {
-	depth := 0
-	for {
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-		var err error
-		if token, err = r.dec.Token(); err != nil {
-			return err
-		}
+// text returns a string. ok is false if the value is something else, which is a mistake.
+func (r *reader) text(v value, want string) (text string, ok bool) {
+	if text, ok = v.plain.(string); !ok {
+		r.mistake(v.offset, "%s", want)
 	}
-}
-
-// skip skips a value.
-func (r *reader) skip() error {
-	var value json.RawMessage
-	if err := r.dec.Decode(&value); err != nil {
-		return err
-	}
-	return nil
-}
-
-// text reads a string. ok is false if the value is something else, which is a mistake.
-func (r *reader) text(want string) (text string, ok bool, err error) {
-	offset := r.next()
-	var value any
-	if err := r.dec.Decode(&value); err != nil {
-		return "", false, err
-	}
-	if text, ok = value.(string); !ok {
-		r.mistake(offset, "%s", want)
-	}
-	return text, ok, nil
+	return text, ok
 }
 
 // member reads a member of permissions.
-func (r *reader) member(name string, offset int64) error {
-	if verdict, ok := lists()[name]; ok {
-		return r.array(name+" is a list of rules", func(offset int64) error { return r.rule(verdict, offset) })
-	}
+func (r *reader) member(m member) {
+	verdict, isList := lists()[m.name]
 	switch {
-	case name == "additionalDirectories":
-		return r.array(name+" is a list of directories", func(offset int64) error { return r.directory(offset) })
-	case unused(name):
-		return r.skip()
+	case isList:
+		for _, element := range r.array(m.value, m.name+" is a list of rules") {
+			r.rule(verdict, element.value)
+		}
+	case m.name == "additionalDirectories":
+		for _, element := range r.array(m.value, m.name+" is a list of directories") {
+			r.directory(element.value)
+		}
+	case unused(m.name):
 	case r.Foreign:
-		r.warn(offset, "%q of permissions is not known and has no effect", name)
+		r.warn(m.offset, "%q of permissions is not known and has no effect", m.name)
 	default:
-		r.mistake(offset, "%q is not a member of permissions; its members are %s", name, membersOfPermissions)
+		r.mistake(m.offset, "%q is not a member of permissions; its members are %s", m.name, membersOfPermissions)
 	}
-	return r.skip()
 }
 
 func (r *reader) warn(offset int64, format string, args ...any) {
@@ -236,10 +207,10 @@ func (r *reader) warn(offset int64, format string, args ...any) {
 }
 
 // directory reads an element of additionalDirectories. Only the user's own count.
-func (r *reader) directory(int64) error {
-	dir, ok, err := r.text("a directory is a string")
-	if err != nil || !ok || r.Origin != User {
-		return err
+func (r *reader) directory(v value) {
+	dir, ok := r.text(v, "a directory is a string")
+	if !ok || r.Origin != User {
+		return
 	}
 	if rest, ok := strings.CutPrefix(dir, "~/"); ok && r.dirs.Home != "" {
 		dir = r.dirs.Home + "/" + rest
@@ -248,59 +219,50 @@ func (r *reader) directory(int64) error {
 		dir = r.dirs.Work + "/" + dir
 	}
 	r.roots = append(r.roots, filepath.ToSlash(filepath.Clean(dir)))
-	return nil
 }
 
-// rule reads an element of a list of rules.
-func (r *reader) rule(verdict tool.Verdict, offset int64) error {
-	var written struct {
-		text            string
-		reason          string
-		match, notMatch []example
-	}
-	var err error
-	if r.Data[offset] == '{' {
-		err = r.object("", func(name string, offset int64) (err error) {
-			switch name {
+// rule reads an element of a list of rules: a string, or an object with examples.
+func (r *reader) rule(verdict tool.Verdict, v value) {
+	var text, reason string
+	var match, notMatch []member
+	ok := true
+	if v.plain == json.Delim('{') {
+		for _, m := range r.object(v, "") {
+			switch m.name {
 			case "rule":
-				written.text, _, err = r.text("rule is a string such as Bash(git push:*)")
+				text, _ = r.text(m.value, "rule is a string such as Bash(git push:*)")
 			case "reason":
-				written.reason, _, err = r.text("reason is a string")
+				reason, _ = r.text(m.value, "reason is a string")
 			case "match":
-				written.match, err = r.examples(name)
+				match = r.array(m.value, `match is a list of examples, such as ["git push origin"]`)
 			case "not_match":
-				written.notMatch, err = r.examples(name)
+				notMatch = r.array(m.value, `not_match is a list of examples, such as ["git push origin"]`)
 			default:
-				r.mistake(offset, "%q is not a member of a rule; its members are rule, reason, match and not_match", name)
-				err = r.skip()
+				r.mistake(m.offset, "%q is not a member of a rule; its members are rule, reason, match and not_match", m.name)
 			}
-			return err
-		})
-	} else {
-		var ok bool
-		if written.text, ok, err = r.text(`a rule is a string such as "Bash(git push:*)", or an object such as {"rule": "Bash(git push:*)", "match": ["git push origin"]}`); err == nil && !ok {
-			return nil
 		}
+	} else {
+		text, ok = r.text(v, `a rule is a string such as "Bash(git push:*)", or an object such as {"rule": "Bash(git push:*)", "match": ["git push origin"]}`)
 	}
+	if !ok {
+		return
+	}
+	parsed, err := parseRule(text, r.Dir, r.dirs)
 	if err != nil {
-		return err
+		r.unknown(verdict, v.offset, err)
+		return
 	}
-	parsed, err := parseRule(written.text, r.Dir, r.dirs)
-	if err != nil {
-		r.unknown(verdict, offset, err)
-		return nil
-	}
-	parsed.verdict, parsed.where, parsed.reason = verdict, r.at(offset), written.reason
-	r.check(parsed, written.match, true)
-	r.check(parsed, written.notMatch, false)
+	parsed.verdict, parsed.where, parsed.reason = verdict, r.at(v.offset), reason
+	r.check(parsed, match, true)
+	r.check(parsed, notMatch, false)
 	if verdict == tool.Allow && r.Origin == Project {
-		return nil
+		return
 	}
 	r.rules = append(r.rules, parsed)
-	return nil
 }
 
-// unknown reports a rule that cannot be read. In another program's file a rule that allows does no harm if it is ignored.
+// unknown reports a rule that cannot be read. In another program's file a rule that allows does no
+// harm if it is ignored.
 func (r *reader) unknown(verdict tool.Verdict, offset int64, err error) {
 	if r.Foreign && (verdict == tool.Allow || errors.Is(err, errNoPattern)) {
 		r.warn(offset, "the rule is ignored: %v", err)
@@ -309,35 +271,21 @@ func (r *reader) unknown(verdict tool.Verdict, offset int64, err error) {
 	r.mistake(offset, "%v", err)
 }
 
-// example is an example of what a rule matches or does not match.
-type example struct {
-	text   string
-	offset int64
-}
-
-// examples reads a list of examples.
-func (r *reader) examples(name string) (list []example, err error) {
-	err = r.array(name+" is a list of examples, such as [\"git push origin\"]", func(offset int64) error {
-		text, ok, err := r.text("an example is a string")
-		if ok {
-			list = append(list, example{text, offset})
-		}
-		return err
-	})
-	return list, err
-}
-
 // check reports the examples about which a rule decides otherwise.
-func (r *reader) check(parsed *rule, list []example, want bool) {
+func (r *reader) check(parsed *rule, list []member, want bool) {
 	for _, e := range list {
-		got, err := parsed.example(e.text, r.dirs)
+		text, ok := r.text(e.value, "an example is a string")
+		if !ok {
+			continue
+		}
+		got, err := parsed.example(text, r.dirs)
 		switch {
 		case err != nil:
-			r.mistake(e.offset, "the rule %s cannot have the example %q: %v", parsed.text, e.text, err)
+			r.mistake(e.offset, "the rule %s cannot have the example %q: %v", parsed.text, text, err)
 		case got && !want:
-			r.mistake(e.offset, "the rule %s matches %q, which is an example of what it must not match", parsed.text, e.text)
+			r.mistake(e.offset, "the rule %s matches %q, which is an example of what it must not match", parsed.text, text)
 		case !got && want:
-			r.mistake(e.offset, "the rule %s does not match its example %q", parsed.text, e.text)
+			r.mistake(e.offset, "the rule %s does not match its example %q", parsed.text, text)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package trust
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // Store keeps the decisions of a user about projects: a file for each in a directory. Processes may use it at the same time; each change
@@ -185,21 +185,15 @@ func (s *Store) damaged(root string, err error) error {
 // readRecord reads and checks a decision's file.
 func readRecord(name string) (*record, error) {
 	info, err := os.Lstat(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
-	}
-	if runtime.GOOS != "windows" && info.Mode()&0o022 != 0 {
+	case runtime.GOOS != "windows" && info.Mode()&0o022 != 0:
 		return nil, fmt.Errorf("others may change it (mode %v)", info.Mode().Perm())
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
+	data, err := userfiles.Read(name, maxRecord+1)
 	if err != nil {
 		return nil, err
 	}
@@ -212,12 +206,8 @@ func parseRecord(data []byte) (*record, error) {
 		return nil, fmt.Errorf("it has more than %d MiB", maxRecord>>20)
 	}
 	var r record
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(&r); err != nil {
+	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the decision")
 	}
 	switch {
 	case r.Version != version:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/script"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/rules/shell"
 )
@@ -134,12 +135,12 @@ func (w *watcher) cannot(format string, args ...any) {
 
 // script adds the files of a script. Of a hook's own command all words count; of a script that it starts,
 // what that runs. own is the directory of the script.
-func (w *watcher) script(script, own string, whole bool) {
-	if *w.left -= len(script); *w.left < 0 {
+func (w *watcher) script(text, own string, whole bool) {
+	if *w.left -= len(text); *w.left < 0 {
 		w.cannot("the scripts of all hooks have more than %d bytes", maxParsed)
 		return
 	}
-	known, items := shell.Literals(script)
+	known, items := script.Literals(text)
 	if whole {
 		for _, name := range slices.Sorted(maps.Keys(known)) {
 			w.text(known[name])
@@ -150,15 +151,15 @@ func (w *watcher) script(script, own string, whole bool) {
 		w.pattern(own, item)
 	}
 	known["CLAUDE_PROJECT_DIR"], known["PWD"], known["HOME"] = w.root, w.dir, w.home
-	filled, err := shell.Fill(script, func(name string) (shell.Value, bool) {
+	filled, err := script.Fill(text, func(name string) (script.Value, bool) {
 		value, ok := known[name]
-		return shell.Value{Words: []string{value}, Text: value}, ok
+		return script.Value{Words: []string{value}, Text: value}, ok
 	})
 	if err != nil {
-		filled = script
+		filled = text
 	}
 	parsed := shell.Parse(filled, shell.Place{Dir: w.dir, Home: w.home})
-	if whole && (len(parsed.Commands) == 0 || strings.Contains(script, "<<")) {
+	if whole && (len(parsed.Commands) == 0 || strings.Contains(text, "<<")) {
 		w.text(filled)
 	}
 	if parsed.Unclear != "" {

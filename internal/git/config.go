@@ -2,10 +2,12 @@ package git
 
 import (
 	"errors"
+	"path"
 	"strings"
 )
 
-// Setting is one line of git's configuration. Name is section.key or section.subsection.key; only the subsection may have capitals.
+// Setting is one line of git's configuration. Name is section.key or section.subsection.key; only
+// the subsection may have capitals.
 type Setting struct {
 	Name, Value string
 	Bare        bool // there is no = in the line: the value is true
@@ -27,6 +29,14 @@ func (s Setting) No() bool {
 		return true
 	}
 	return s.Value == "" && !s.Bare
+}
+
+// Path returns the value as a path, with ~ replaced by a home directory. An empty one is not known.
+func (s Setting) Path(home string) string {
+	if rest, ok := strings.CutPrefix(s.Value, "~/"); ok && home != "" {
+		return path.Join(home, rest)
+	}
+	return s.Value
 }
 
 var errConfig = errors.New("it has an unusual form")
@@ -127,7 +137,8 @@ func (p *configParser) setting(section string) (Setting, error) {
 	return s, p.value(&s)
 }
 
-// value parses a value up to the end of its line. Spaces around it do not count, unless they are quoted.
+// value parses a value up to the end of its line. Spaces around it do not count, unless they are
+// quoted.
 func (p *configParser) value(s *Setting) error {
 	var b strings.Builder
 	quoted, comment, end := false, false, 0

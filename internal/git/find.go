@@ -15,8 +15,8 @@ import (
 // Files reads the files of repositories.
 type Files struct {
 	Env env.Environment
-	// Outside returns the content of a file that Env does not open. Nil means that it is not known. Its errors wrap fs.ErrNotExist
-	// like those of Env.
+	// Outside returns the content of a file that Env does not open. Nil means that it is not known.
+	// Its errors wrap fs.ErrNotExist like those of Env.
 	Outside func(ctx context.Context, name string) ([]byte, error)
 }
 
@@ -27,8 +27,8 @@ type Repository struct {
 	CommonDir string // of all work trees
 }
 
-// Find finds the repository that git would use in a directory: the nearest one, going up. It returns why that is not known, or why it is not
-// one that git would use without fail.
+// Find finds the repository that git would use in a directory: the nearest one, going up. It
+// returns why that is not known, or why it is not one that git would use without fail.
 func (f Files) Find(ctx context.Context, dir string) (*Repository, string) {
 	dir, err := env.Resolve(ctx, f.Env, dir)
 	if err != nil {
@@ -161,24 +161,28 @@ func (f Files) Lstat(ctx context.Context, dir, name string) (env.Info, error) {
 	return env.Info{}, fs.ErrNotExist
 }
 
-// Read returns the content of a file, or fs.ErrNotExist. Other errors mean that the content is not known.
+// Read returns the content of a file, or fs.ErrNotExist. Other errors mean that the content is not
+// known.
 func (f Files) Read(ctx context.Context, name string) ([]byte, error) {
+	return f.readUpTo(ctx, name, maxFile)
+}
+
+// maxFile is how many bytes of a file are read.
+const maxFile = 1 << 20
+
+func (f Files) readUpTo(ctx context.Context, name string, limit int64) (data []byte, err error) {
 	file, err := f.Env.Open(ctx, name)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || f.Outside == nil {
-			return nil, err
-		}
-		data, err := f.Outside(ctx, name)
-		if err == nil && len(data) > maxConfig {
-			err = fmt.Errorf("%s has more than %d bytes", name, maxConfig)
-		}
-		return data, err
+	switch {
+	case err == nil:
+		data, err = io.ReadAll(io.LimitReader(file, limit+1))
+		err = errors.Join(err, file.Close())
+	case f.Outside != nil && !missing(err):
+		data, err = f.Outside(ctx, name)
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxConfig)
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", name, limit)
 	}
-	return data, errors.Join(err, file.Close())
+	return data, err
 }
 
 // Exists reports whether there is a file.
@@ -192,7 +196,8 @@ func (f Files) Exists(ctx context.Context, name string) (bool, error) {
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// joined returns a path for a name in a directory. It keeps .., because a link may be in front of it.
+// joined returns a path for a name in a directory. It keeps .., because a link may be in front of
+// it.
 func joined(dir, name string) string {
 	if path.IsAbs(name) {
 		return name

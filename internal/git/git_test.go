@@ -295,7 +295,7 @@ func TestI2_E6_WithoutGit(t *testing.T) {
 		branch string
 		why    string
 	}{
-		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, "", "git ended with exit code 128"},
+		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, "main", "git ended with exit code 128"},
 		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, "main", "it has no directory objects"},
 		{"an index of another version", func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) }, "main", "git ended with exit code 128"},
 		{"a filter", func(w *tree) { w.git("config", "filter.f.clean", "touch mark") }, "main", "has filter.f.clean, which may run a program"},
@@ -485,8 +485,8 @@ func TestI2_BrokenFiles(t *testing.T) {
 				w.must(os.WriteFile(name, broken[:len(broken)-random.IntN(min(len(broken), 3)+1)], 0o644))
 				git.ReadHead(t.Context(), e)
 				if repo, why := (git.Files{Env: e}).Find(t.Context(), w.dir); why == "" {
-					_, _ = (git.Files{Env: e}).Starts(t.Context(), repo)       // it may, or it may not
-					_, _ = git.ReadIndex(t.Context(), git.Files{Env: e}, repo) // it cannot be read, or it can
+					settings, _ := (git.Files{Env: e}).Starts(t.Context(), repo)  // it may, or it may not
+					_, _ = (git.Files{Env: e}).Index(t.Context(), repo, settings) // it cannot be read, or it can
 				}
 			}
 			w.must(os.WriteFile(name, data, 0o644))

@@ -12,9 +12,11 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// harmless lists the keys that a repository's configuration may have, one section a line or several: with them, no command of git that only reads
-// starts a program where it has no terminal, reads other configuration, or gets objects from elsewhere. A section with .* is one with a subsection, and a * stands
-// for all keys. What is not in it, such as keys of later versions of git, is not known to be harmless.
+// harmless lists the keys that a repository's configuration may have, one section a line or
+// several: with them, no command of git that only reads starts a program where it has no terminal,
+// reads other configuration, or gets objects from elsewhere. A section with .* is one with a
+// subsection, and a * stands for all keys. What is not in it, such as keys of later versions of
+// git, is not known to be harmless.
 const harmless = `
 add *
 advice *
@@ -177,23 +179,17 @@ func (s Setting) Harmless() bool {
 	return slices.Contains(keys, key) || len(keys) == 1 && keys[0] == "*"
 }
 
-// Starts returns the settings of a repository, and why git might start a program or use files of others there because of what the repository
-// has, or "". A repository without drivers can only name those of the user by its attributes. Hooks are left to the caller.
+// Starts returns the settings of a repository, and why git might start a program or use files of
+// others there because of what the repository has, or "". A repository without drivers can only
+// name those of the user by its attributes. Hooks are left to the caller.
 func (f Files) Starts(ctx context.Context, repo *Repository) (settings []Setting, why string) {
 	if why := f.leadsOut(ctx, repo); why != "" {
 		return nil, why
 	}
-	for _, name := range repo.ConfigFiles() {
-		data, err := f.Read(ctx, name)
-		if missing(err) {
-			continue
-		}
-		if err != nil {
-			return nil, "the configuration of git in " + name + " cannot be read here"
-		}
-		list, err := ParseConfig(string(data))
-		if err != nil {
-			return nil, fmt.Sprintf("the configuration of git in %s cannot be parsed: %v", name, err)
+	for _, name := range repo.configFiles() {
+		list, why := f.settings(ctx, name)
+		if why != "" {
+			return nil, why
 		}
 		for _, s := range list {
 			if why := f.setting(ctx, repo, s); why != "" {
@@ -210,25 +206,27 @@ func (f Files) setting(ctx context.Context, repo *Repository, s Setting) string 
 	switch {
 	case !s.Harmless():
 		return fmt.Sprintf("the configuration of git has %s, which may run a program", s.Name)
-	case s.Name == "core.hookspath" && !s.IsPath():
+	case s.Name == "core.hookspath" && !s.isPath():
 		return "the configuration of git names hooks in " + s.Value
 	case s.Name == "extensions.refstorage" && s.Value != "files" && s.Value != "reftable":
 		return "the configuration of git has refs in " + s.Value
 	case s.Name == "core.worktree":
-		if top, err := env.Resolve(ctx, f.Env, joined(repo.GitDir, s.Value)); !s.IsPath() || err != nil || top != repo.Top {
+		if top, err := env.Resolve(ctx, f.Env, joined(repo.GitDir, s.Value)); !s.isPath() || err != nil || top != repo.Top {
 			return "the configuration of git names another work tree: " + s.Value
 		}
 	}
 	return ""
 }
 
-// IsPath reports whether all versions of git take the value for the same path. It has no ~ and the like.
-func (s Setting) IsPath() bool {
+// isPath reports whether all versions of git take the value for the same path. It has no ~ and the
+// like.
+func (s Setting) isPath() bool {
 	return s.Value != "" && !strings.HasPrefix(s.Value, "-") && strings.Trim(s.Value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+-") == ""
 }
 
-// leadsOut returns why the repository's files may be others' files: objects elsewhere, and symbolic links to where git would read instead. A
-// link to the hooks is none, because it is looked through. A split index counts as well, because reading it changes it.
+// leadsOut returns why the repository's files may be others' files: objects elsewhere, and symbolic
+// links to where git would read instead. A link to the hooks is none, because it is looked through.
+// A split index counts as well, because reading it changes it.
 func (f Files) leadsOut(ctx context.Context, repo *Repository) string {
 	for _, name := range []string{"alternates", "http-alternates"} {
 		if there, err := f.Exists(ctx, path.Join(repo.CommonDir, "objects/info", name)); there || err != nil {

@@ -17,74 +17,70 @@ const (
 	includeLevels = 8
 )
 
-// UserConfig returns the files of the configuration of the system and of a user with a home directory, in
-// the order in which git reads them. xdg is XDG_CONFIG_HOME.
-func UserConfig(home, xdg string) []string {
+// userConfig returns the files of the configuration of the system and of a user with a home
+// directory, in the order in which git reads them. xdg is XDG_CONFIG_HOME.
+func userConfig(home, xdg string) []string {
 	return []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig",
 		path.Join(cmp.Or(xdg, path.Join(home, ".config")), "git/config"), path.Join(home, ".gitconfig")}
 }
 
-// ConfigFiles returns the files of the configuration of a repository.
-func (r *Repository) ConfigFiles() []string {
+// configFiles returns the files of the configuration of a repository.
+func (r *Repository) configFiles() []string {
 	return []string{r.CommonDir + "/config", r.CommonDir + "/config.worktree", r.GitDir + "/config.worktree"}
 }
 
-// Config holds what files of git's configuration say, and those that they include under whatever condition.
-type Config struct {
-	Home     string // what ~ stands for
-	Settings []Setting
-	// Included holds the names of included files, whether they exist or not.
-	Included []string
-
-	files int
+// config holds what files of git's configuration say, and those that they include under whatever
+// condition.
+type config struct {
+	home     string // what ~ stands for
+	settings []Setting
+	included []string // whether they exist or not
+	files    int
 }
 
-// AddConfig adds what a file says. It returns why that is not known; what is known is added all the same.
-func (f Files) AddConfig(ctx context.Context, c *Config, name string) (why string) {
-	return f.addConfig(ctx, c, name, 0)
+// settings returns what a file of git's configuration says, or why that is not known. A missing
+// file says nothing.
+func (f Files) settings(ctx context.Context, name string) (list []Setting, why string) {
+	data, err := f.Read(ctx, name)
+	if missing(err) {
+		return nil, ""
+	}
+	if err != nil {
+		return nil, "the configuration of git in " + name + " cannot be read here"
+	}
+	if list, err = ParseConfig(string(data)); err != nil {
+		return nil, fmt.Sprintf("the configuration of git in %s cannot be parsed: %v", name, err)
+	}
+	return list, ""
 }
 
-func (f Files) addConfig(ctx context.Context, c *Config, name string, level int) string {
+// add adds what a file says. It returns why that is not known; what is known is added all the same.
+func (f Files) add(ctx context.Context, c *config, name string, level int) string {
 	if c.files++; c.files > maxIncludes || level > includeLevels {
 		return "the configuration of git includes too many files"
 	}
-	data, err := f.Read(ctx, name)
-	if missing(err) {
-		return ""
+	list, why := f.settings(ctx, name)
+	if why != "" {
+		return why
 	}
-	if err != nil {
-		return "the configuration of git in " + name + " cannot be read here"
-	}
-	list, err := ParseConfig(string(data))
-	if err != nil {
-		return fmt.Sprintf("the configuration of git in %s cannot be parsed: %v", name, err)
-	}
-	if c.Settings = append(c.Settings, list...); len(c.Settings) > maxSettings {
+	if c.settings = append(c.settings, list...); len(c.settings) > maxSettings {
 		return "the configuration of git is too long"
 	}
 	for _, s := range list {
 		if s.Key() != "path" || s.Section() != "include" && s.Section() != "includeif" {
 			continue
 		}
-		target := c.expand(s.Value)
+		target := s.Path(c.home)
 		if target == "" || strings.HasPrefix(target, "~") || strings.HasPrefix(target, "%(") {
 			return "the configuration of git includes " + s.Value
 		}
 		target = joined(name[:strings.LastIndexByte(name, '/')], target)
-		c.Included = append(c.Included, target)
-		if why := f.addConfig(ctx, c, target, level+1); why != "" {
+		c.included = append(c.included, target)
+		if why := f.add(ctx, c, target, level+1); why != "" {
 			return why
 		}
 	}
 	return ""
-}
-
-// expand returns a value that is a path, with ~ replaced.
-func (c *Config) expand(value string) string {
-	if rest, ok := strings.CutPrefix(value, "~/"); ok && c.Home != "" {
-		return path.Join(c.Home, rest)
-	}
-	return value
 }
 
 // Named returns the files and directories outside of .git from which git takes what it runs in the repository
@@ -92,27 +88,27 @@ func (c *Config) expand(value string) string {
 // own directory of hooks lead to, and a directory of the repository that has another name. The configuration
 // of the user with this home directory counts too. Not all of them exist.
 func (f Files) Named(ctx context.Context, top, home, xdg string) (names []string) {
-	c := &Config{Home: home}
+	c := &config{home: home}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}
 	if info, err := f.Env.Stat(ctx, repo.GitDir); err == nil {
 		if found, _ := f.dotGit(ctx, top, info); found != nil {
 			repo = found
 		}
 	}
-	for _, name := range append(UserConfig(home, xdg), repo.ConfigFiles()...) {
-		_ = f.AddConfig(ctx, c, name) // what is not known of it, no name can be told of
+	for _, name := range append(userConfig(home, xdg), repo.configFiles()...) {
+		_ = f.add(ctx, c, name, 0) // what is not known of it, no name can be told of
 		names = append(names, name)
 	}
-	names = append(append(names, c.Included...), repo.GitDir, repo.CommonDir)
-	for _, s := range c.Settings {
+	names = append(append(names, c.included...), repo.GitDir, repo.CommonDir)
+	for _, s := range c.settings {
 		switch {
 		case s.Value == "":
 		case s.Name == "core.hookspath":
-			names = append(names, joined(repo.Top, c.expand(s.Value)))
+			names = append(names, joined(repo.Top, s.Path(home)))
 		case !s.Harmless():
 			for word := range strings.FieldsSeq(s.Value) {
 				if strings.Contains(word, "/") {
-					names = append(names, joined(repo.Top, c.expand(word)))
+					names = append(names, joined(repo.Top, Setting{Value: word}.Path(home)))
 				}
 			}
 		}

@@ -1,20 +1,14 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
-	"io/fs"
 	"path"
-	"strings"
 )
 
-const (
-	maxIndex     = 64 << 20  // bytes
-	maxPath      = 4096      // bytes of one path
-	maxPathBytes = 128 << 20 // bytes of all paths, which version 4 compresses
-)
+const maxIndex = 64 << 20 // bytes
 
 // Types of files in indexes.
 const (
@@ -23,169 +17,88 @@ const (
 	kindRepo = 0o160000 // a commit of a submodule
 )
 
-// indexEntry holds a tracked file.
-type indexEntry struct {
-	path string
-	mode uint32
-}
-
-// readIndex returns the files in the index, by path. A repository to which nothing was ever added has none.
-func (r *repository) readIndex(ctx context.Context) ([]indexEntry, error) {
-	name := path.Join(r.gitDir, "index")
-	info, err := r.env.Stat(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && info.Size > maxIndex {
-		err = errBudget
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := r.readSized(ctx, name, info.Size, maxIndex)
-	if err != nil {
-		return nil, err
-	}
-	return parseIndex(data, r.idLen())
-}
-
-// parseIndex parses an index of version 2, 3 or 4.
-func parseIndex(data []byte, idLen int) ([]indexEntry, error) {
-	if len(data) < 12+idLen || string(data[:4]) != "DIRC" {
-		return nil, errUnknown
-	}
-	version, count := binary.BigEndian.Uint32(data[4:]), int(binary.BigEndian.Uint32(data[8:]))
-	if version < 2 || version > 4 || count > len(data)/(42+idLen) {
-		return nil, errUnknown
-	}
-	entries := make([]indexEntry, 0, count)
-	rest := string(data[12 : len(data)-idLen]) // without the checksum at the end; the entries have parts of it
-	before, total := "", 0
-	for range count {
-		e, n, err := parseEntry(rest, idLen, version, before)
-		if err != nil {
-			return nil, err
-		}
-		if total += len(e.path); total > maxPathBytes || e.path < before {
-			return nil, errUnknown
-		}
-		before, rest = e.path, rest[n:]
-		entries = append(entries, e)
-	}
-	return entries, checkExtensions(rest)
-}
-
-// parseEntry parses the entry at the beginning of data, and returns its length.
-func parseEntry(data string, idLen int, version uint32, before string) (e indexEntry, n int, err error) {
-	const stats = 40
-	if len(data) < stats+idLen+2 {
-		return e, 0, errUnknown
-	}
-	e.mode = bigEndian(data[24:28])
-	n = stats + idLen + 2
-	flags := bigEndian(data[n-2 : n])
-	if flags&0x4000 != 0 && version >= 3 {
-		n += 2 // more flags
-	}
-	if len(data) < n {
-		return e, 0, errUnknown
-	}
-	kept := ""
-	if version == 4 { // the path replaces the last bytes of the previous one
-		in := strings.NewReader(data[n:])
-		cut, err := offsetNumber(in)
-		if err != nil || cut > int64(len(before)) {
-			return e, 0, errUnknown
-		}
-		kept = before[:len(before)-int(cut)]
-		n = len(data) - in.Len()
-	}
-	end := strings.IndexByte(data[n:], 0)
-	if end < 0 || len(kept)+end > maxPath || len(kept)+end == 0 {
-		return e, 0, errUnknown
-	}
-	if e.path = kept + data[n:n+end]; e.path[0] == '/' { // git has none: paths lead from the top
-		return e, 0, errUnknown
-	}
-	if n += end + 1; version < 4 {
-		n = (n + 7) &^ 7
-	}
-	if n > len(data) {
-		return e, 0, errUnknown
-	}
-	return e, n, nil
-}
-
-// bigEndian returns the number in at most four bytes.
-func bigEndian(data string) (n uint32) {
-	for i := range len(data) {
-		n = n<<8 | uint32(data[i])
-	}
-	return n
-}
-
-// checkExtensions looks at what follows the entries. An extension whose name begins with a small letter changes the meaning of the entries.
-func checkExtensions(data string) error {
-	for len(data) >= 8 {
-		name, size := data[:4], int(bigEndian(data[4:8]))
-		data = data[8:]
-		if size > len(data) || name[0] >= 'a' && name[0] <= 'z' {
-			return errUnknown
-		}
-		data = data[size:]
-	}
-	return nil
-}
-
-// offsetNumber reads a number of 7 bits a byte, the highest first, as an index of version 4 has it. Each byte but the last one adds one.
-func offsetNumber(in io.ByteReader) (n int64, err error) {
-	for range 9 {
-		b, err := in.ReadByte()
-		if err != nil {
-			return 0, errUnknown
-		}
-		n = n<<7 | int64(b&0x7f)
-		if b&0x80 == 0 {
-			return n, nil
-		}
-		n++
-	}
-	return 0, errUnknown
-}
+var errIndex = errors.New("the index has a form that is not known here")
 
 // Index holds what the index of a work tree says, as paths from its top.
 type Index struct {
 	// Links are the repositories inside: submodules, and those that were added like them.
 	Links []string
-	// Dirs are the directories with tracked files, and Attributes the tracked files named .gitattributes.
+	// Dirs are the directories with tracked files, and Attributes the tracked files named
+	// .gitattributes.
 	Dirs, Attributes []string
+
+	seen map[string]bool // directories
 }
 
-// ReadIndex reads the index of a repository.
-func ReadIndex(ctx context.Context, f Files, repo *Repository) (x Index, err error) {
-	r := &repository{env: f.Env, gitDir: repo.GitDir, commonDir: repo.CommonDir, budget: maxRead}
-	if there, err := f.Exists(ctx, path.Join(repo.GitDir, "index")); err == nil && !there {
-		return x, nil // nothing was ever added, and there may be no configuration either
+// Index reads the index of a repository with these settings. It knows the versions 2 and 3. A
+// repository to which nothing was ever added has none.
+func (f Files) Index(ctx context.Context, repo *Repository, settings []Setting) (x Index, err error) {
+	idLen := 20 // bytes of an id
+	for _, s := range settings {
+		if s.Name == "extensions.objectformat" && s.Value == "sha256" {
+			idLen = 32
+		}
 	}
-	if err := r.configure(ctx); err != nil {
-		return x, err
+	data, err := f.readUpTo(ctx, path.Join(repo.GitDir, "index"), maxIndex)
+	if missing(err) {
+		return x, nil
 	}
-	entries, err := r.readIndex(ctx)
 	if err != nil {
 		return x, err
 	}
-	seen := map[string]bool{}
-	for _, e := range entries {
-		for dir := path.Dir(e.path); !seen[dir]; dir = path.Dir(dir) {
-			seen[dir] = true
-			x.Dirs = append(x.Dirs, dir)
-		}
-		switch {
-		case e.mode&kindMask == kindRepo && (len(x.Links) == 0 || x.Links[len(x.Links)-1] != e.path):
-			x.Links = append(x.Links, e.path)
-		case e.mode&kindMask == kindFile && path.Base(e.path) == ".gitattributes":
-			x.Attributes = append(x.Attributes, e.path)
-		}
+	return parseIndex(data, idLen)
+}
+
+// parseIndex parses an index of version 2 or 3.
+func parseIndex(data []byte, idLen int) (x Index, err error) {
+	if len(data) < 12+idLen || string(data[:7]) != "DIRC\x00\x00\x00" || data[7] != 2 && data[7] != 3 {
+		return x, errIndex
 	}
-	return x, nil
+	rest := data[12 : len(data)-idLen] // without the checksum at the end
+	x.seen = map[string]bool{}
+	for range binary.BigEndian.Uint32(data[8:]) {
+		n := 40 + idLen + 2 // the state of the file, the id and flags
+		if len(rest) < n+2 {
+			return x, errIndex
+		}
+		mode := binary.BigEndian.Uint32(rest[24:])
+		if rest[n-2]&0x40 != 0 {
+			n += 2 // more flags
+		}
+		name, _, ended := bytes.Cut(rest[n:], []byte{0})
+		n = (n + len(name) + 8) &^ 7
+		if !ended || len(name) == 0 || name[0] == '/' || n > len(rest) { // paths lead from the top
+			return x, errIndex
+		}
+		x.add(string(name), mode)
+		rest = rest[n:]
+	}
+	return x, checkExtensions(rest)
+}
+
+// add adds a tracked file.
+func (x *Index) add(name string, mode uint32) {
+	for dir := path.Dir(name); !x.seen[dir]; dir = path.Dir(dir) {
+		x.seen[dir] = true
+		x.Dirs = append(x.Dirs, dir)
+	}
+	switch {
+	case mode&kindMask == kindRepo:
+		x.Links = append(x.Links, name)
+	case mode&kindMask == kindFile && path.Base(name) == ".gitattributes":
+		x.Attributes = append(x.Attributes, name)
+	}
+}
+
+// checkExtensions looks at what follows the entries. An extension whose name begins with a small
+// letter changes the meaning of the entries.
+func checkExtensions(data []byte) error {
+	for len(data) >= 8 {
+		size := uint64(binary.BigEndian.Uint32(data[4:])) + 8
+		if size > uint64(len(data)) || data[0] >= 'a' && data[0] <= 'z' {
+			return errIndex
+		}
+		data = data[size:]
+	}
+	return nil
 }

@@ -17,13 +17,14 @@ type Snapshot struct {
 	Branch string
 	// Subjects holds the subjects of the last commits, the newest first.
 	Subjects []string
-	// Modified counts the paths that differ from the last commit, Untracked the files that git neither has nor ignores. Both are valid
-	// only if Counted is true.
+	// Modified counts the paths that differ from the last commit, Untracked the files that git
+	// neither has nor ignores. Both are valid only if Counted is true.
 	Modified, Untracked int
 	Counted             bool
 	// Unasked says why git was not asked, if it was not: then only the branch is known, if that.
 	Unasked string
-	// Changed holds the first 20 of the counted paths: the modified ones, then the untracked ones, each in order.
+	// Changed holds the first 20 of the counted paths: the modified ones, then the untracked ones,
+	// each in order.
 	Changed []Change
 }
 
@@ -39,19 +40,20 @@ const (
 	maxChanged  = 20
 )
 
-// Look describes the repository of e's working directory. It asks git, in e and with a context of [env.Observing], if nothing of the
-// repository's configuration could make it start another program; see [Files.Starts]. Otherwise, and where git cannot run, it reads the
-// branch alone. A file that a filter of the user's would change counts as modified if only its time has changed, because the filter does not
-// run.
+// Look describes the repository of e's working directory. It asks git, in e and with a context of
+// [env.Observing], if nothing of the repository's configuration could make it start another
+// program; see [Files.Starts]. Otherwise, and where git cannot run, it reads the branch alone. A
+// file that a filter of the user's would change counts as modified if only its time has changed,
+// because the filter does not run.
 func Look(ctx context.Context, e env.Environment) Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	r := open(ctx, e)
-	if r == nil {
-		return Snapshot{}
+	s := Snapshot{Root: Top(ctx, e)}
+	if s.Root == "" {
+		return s
 	}
-	s := Snapshot{Root: r.root}
-	_, s.Branch, _ = r.head(ctx)
+	head, _ := ReadHead(ctx, e)
+	s.Branch = head.Branch()
 	files := Files{Env: e}
 	repo, why := files.Find(ctx, e.WorkDir())
 	if why == "" {
@@ -64,65 +66,48 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 	return s
 }
 
-// Top returns the top of the work tree that e's working directory is in, spelled like that directory, or "" without a repository. It reads
-// through e alone.
+// Top returns the top of the work tree that e's working directory is in, spelled like that
+// directory, or "" without a repository: the nearest directory, going up, with a .git that looks
+// like a repository. It reads through e alone.
 func Top(ctx context.Context, e env.Environment) string {
-	r := open(ctx, e)
-	if r == nil {
-		return ""
-	}
-	return r.root
-}
-
-// open returns the repository of the working directory, or nil if there is none. Its top is the nearest directory, going up, with a .git
-// that looks like a repository.
-func open(ctx context.Context, e env.Environment) *repository {
 	for dir := e.WorkDir(); ; dir = path.Dir(dir) {
-		if r := openAt(ctx, e, dir); r != nil {
-			return r
+		if (Files{Env: e}).isTop(ctx, dir) {
+			return dir
 		}
 		if dir == path.Dir(dir) || ctx.Err() != nil {
-			return nil
+			return ""
 		}
 	}
 }
 
-// openAt returns the repository whose work tree has its top at dir. In a linked work tree and in a submodule, .git is a file that names
-// another directory; if that cannot be read, the repository has no gitDir.
-func openAt(ctx context.Context, e env.Environment, dir string) *repository {
+// isTop reports whether a directory has a .git that looks like a repository, or like a file that
+// names one.
+func (f Files) isTop(ctx context.Context, dir string) bool {
 	dotGit := path.Join(dir, ".git")
-	info, err := e.Stat(ctx, dotGit)
+	info, err := f.Env.Stat(ctx, dotGit)
 	if err != nil {
-		return nil
+		return false
 	}
-	r := &repository{env: e, root: dir, budget: maxRead}
 	if info.IsDir() {
-		if _, err := e.Stat(ctx, path.Join(dotGit, "HEAD")); err != nil {
-			return nil
-		}
-		r.gitDir, r.commonDir = dotGit, dotGit
-		return r
+		there, _ := f.Exists(ctx, path.Join(dotGit, "HEAD"))
+		return there
 	}
-	text, err := r.read(ctx, dotGit, maxSmall)
-	target, ok := strings.CutPrefix(string(text), "gitdir:")
-	if err != nil || !ok {
-		return nil
-	}
-	gitDir := resolve(dir, strings.TrimSpace(target))
-	if _, err := e.Stat(ctx, path.Join(gitDir, "HEAD")); err != nil {
-		return r
-	}
-	r.gitDir, r.commonDir = gitDir, gitDir
-	if common, err := r.read(ctx, path.Join(gitDir, "commondir"), maxSmall); err == nil {
-		r.commonDir = resolve(gitDir, strings.TrimSpace(string(common)))
-	}
-	return r
+	text, err := f.Read(ctx, dotGit)
+	return err == nil && strings.HasPrefix(string(text), "gitdir:")
 }
 
-// resolve returns name if it is absolute, otherwise name joined to dir.
-func resolve(dir, name string) string {
-	if path.IsAbs(name) {
-		return path.Clean(name)
+// nearest returns the repository of the working directory, or nil if there is none. It has no
+// GitDir if that cannot be read.
+func (f Files) nearest(ctx context.Context) *Repository {
+	top := Top(ctx, f.Env)
+	if top == "" {
+		return nil
 	}
-	return path.Join(dir, name)
+	info, err := f.Env.Stat(ctx, path.Join(top, ".git"))
+	if err == nil {
+		if repo, why := f.dotGit(ctx, top, info); why == "" {
+			return repo
+		}
+	}
+	return &Repository{Top: top}
 }

@@ -1,18 +1,21 @@
 package git
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
-// Roots returns the directories on this machine that Look must be able to read to describe the repository of dir: the top of its work
-// tree and, for a linked work tree or a submodule, the directory with the rest.
+// Roots returns the directories on this machine that Look must be able to read to describe the
+// repository of dir: the top of its work tree and, for a linked work tree or a submodule, the
+// directory with the rest.
 //
-// Roots ignores a .git that belongs neither to the owner of dir nor to this user, because whoever can write to a directory above must not
-// be able to provide documents. It returns the directory that a .git file names only if that names the work tree in turn, because anybody
-// can make a .git file.
+// Roots ignores a .git that belongs neither to the owner of dir nor to this user, because whoever
+// can write to a directory above must not be able to provide documents. It returns the directory
+// that a .git file names only if that names the work tree in turn, because anybody can make a .git
+// file.
 func Roots(dir string) []string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,7 +41,8 @@ func Roots(dir string) []string {
 	}
 }
 
-// elsewhere returns the directory that a work tree's .git file names, if it names the work tree in turn.
+// elsewhere returns the directory that a work tree's .git file names, if it names the work tree in
+// turn.
 func elsewhere(top string) []string {
 	dotGit := filepath.Join(top, ".git")
 	target, ok := strings.CutPrefix(small(dotGit), "gitdir:")
@@ -50,7 +54,7 @@ func elsewhere(top string) []string {
 		worktrees := filepath.Dir(gitDir)
 		common := filepath.Dir(worktrees)
 		if filepath.Base(worktrees) == "worktrees" && exists(filepath.Join(common, "HEAD")) && exists(filepath.Join(common, "objects")) &&
-			same(from(gitDir, strings.TrimSpace(back)), dotGit) {
+			userfiles.SameFile(from(gitDir, strings.TrimSpace(back)), dotGit) {
 			return []string{common}
 		}
 		return nil
@@ -60,7 +64,7 @@ func elsewhere(top string) []string {
 		return nil
 	}
 	for _, s := range settings { // a submodule
-		if s.Name == "core.worktree" && same(from(gitDir, s.Value), top) {
+		if s.Name == "core.worktree" && userfiles.SameFile(from(gitDir, s.Value), top) {
 			return []string{gitDir}
 		}
 	}
@@ -69,16 +73,7 @@ func elsewhere(top string) []string {
 
 // small returns the beginning of a regular file, or "" if it cannot be read.
 func small(name string) string {
-	info, err := os.Stat(name) // first, because opening a FIFO blocks
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxSmall))
+	data, err := userfiles.Read(name, maxFile)
 	if err != nil {
 		return ""
 	}
@@ -95,10 +90,4 @@ func from(dir, name string) string {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-func same(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }

@@ -2,63 +2,28 @@ package shell
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// builtin returns what judges a builtin of shells by its arguments. The table is literal: an
-// argument that no row has makes the command
-// ask, because some shell may calculate it, and calculating the index in a[$(x)] runs x.
+// builtin returns what judges a builtin of shells by its arguments, if the table does not. An
+// argument that is not known here makes the command ask, because some shell may calculate it, and
+// calculating the index in a[$(x)] runs x.
 func builtin(name string) (judge func(r *read, args []string) string, ok bool) {
 	switch name {
 	case ":", "true", "false", "echo", "set": // set has been judged by Parse
-		return anything, true
-	case "exit", "return", "break", "continue":
-		return status, true
-	case "wait":
-		return wait, true
+		return func(*read, []string) string { return "" }, true
 	case "cd":
 		return changeDir, true
-	case "pwd":
-		return flagged("-L", "-P", "--logical", "--physical"), true
 	case "printf":
 		return printf, true
 	case "[", "test", "[[":
 		return test, true
-	case "command":
-		return command, true
-	case "type":
-		return named("-a", "-f", "-p", "-P", "-t"), true
-	case "which":
-		return named("-a", "-s"), true
 	}
 	return nil, false
 }
 
-// anything is for builtins that only print their arguments, or ignore them.
-func anything(*read, []string) string { return "" }
-
-// status judges exit, return, break and continue. Old versions of ksh calculate their argument.
-func status(r *read, args []string) string {
-	if len(args) == 0 || len(args) == 1 && number(args[0]) {
-		return ""
-	}
-	return r.program + " may calculate " + args[0] + ": write a number, or nothing"
-}
-
-// wait judges wait, which sets a variable with -p.
-func wait(_ *read, args []string) string {
-	for _, a := range args {
-		job := strings.TrimPrefix(a, "%")
-		if a != "-n" && a != "-f" && (!number(job) || job[0] == '-') {
-			return "wait may set a variable or calculate with " + a +
-				": write wait alone, or with numbers of processes"
-		}
-	}
-	return ""
-}
-
-// changeDir judges cd. Some shells take two operands for a replacement in the name of the directory.
+// changeDir judges cd. Some shells take two operands for a replacement in the name of the
+// directory.
 func changeDir(r *read, args []string) string {
 	for len(args) > 0 && slices.Contains([]string{"-L", "-P", "--"}, args[0]) {
 		args = args[1:]
@@ -75,42 +40,7 @@ func changeDir(r *read, args []string) string {
 	return ""
 }
 
-// flagged judges a builtin that has only options, each an argument.
-func flagged(options ...string) func(*read, []string) string {
-	return func(r *read, args []string) string {
-		for _, a := range args {
-			if !slices.Contains(options, a) {
-				return r.program + " may do more than read with " + a
-			}
-		}
-		return ""
-	}
-}
-
-// named judges a builtin that tells what names stand for.
-func named(options ...string) func(*read, []string) string {
-	return func(r *read, args []string) string {
-		for i, a := range args {
-			if slices.Contains(options, a) || a == "--" {
-				continue
-			}
-			if !isPlain(a) || strings.HasPrefix(a, "-") {
-				return r.program + " may do more than tell what a name stands for with " + args[i]
-			}
-		}
-		return ""
-	}
-}
-
-// command judges command, which is a wrapper of others unless it has -v or -V.
-func command(r *read, args []string) string {
-	if len(args) < 2 || args[0] != "-v" && args[0] != "-V" {
-		return "command may run another program: write command -v NAME"
-	}
-	return named()(r, args[1:])
-}
-
-// printf judges printf, which some shells let set variables.
+// printf judges printf, which some shells let set variables and calculate numbers.
 func printf(r *read, args []string) string {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -121,48 +51,21 @@ func printf(r *read, args []string) string {
 	if strings.HasPrefix(args[0], "-") {
 		return "printf may set a variable with " + args[0]
 	}
-	kinds, ok := conversions(args[0])
-	if !ok {
-		return "printf has a conversion that may set a variable"
+	var kinds []byte
+	for _, conversion := range strings.Split(strings.ReplaceAll(args[0], "%%", ""), "%")[1:] {
+		kind := strings.TrimLeft(conversion, "0123456789.+- #'") + "-"
+		if strings.IndexByte("sbqcdiouxXeEfFgGaA", kind[0]) < 0 {
+			return "printf may set a variable with %" + conversion
+		}
+		kinds = append(kinds, kind[0])
 	}
 	for i, a := range args[1:] {
-		if len(kinds) > 0 && kinds[i%len(kinds)] && !decimal(a) {
+		digits := number(a) || strings.Trim(a, "0123456789.+-") == ""
+		if !digits && len(kinds) > 0 && strings.IndexByte("sbqc", kinds[i%len(kinds)]) < 0 {
 			return "printf may calculate " + a
 		}
 	}
 	return ""
-}
-
-// conversions returns for each argument of a format of printf whether it is a number, which some
-// shells calculate. It reports false for a
-// conversion that it does not know.
-func conversions(format string) (numbers []bool, ok bool) {
-	for _, text := range strings.Split(strings.ReplaceAll(format, "%%", ""), "%")[1:] {
-		conversion := strings.TrimLeft(text, "0123456789.-+ #'*")
-		for range strings.Count(text[:len(text)-len(conversion)], "*") {
-			numbers = append(numbers, true)
-		}
-		switch {
-		case conversion == "":
-			return nil, false
-		case strings.IndexByte("diouxXeEfFgGaA", conversion[0]) >= 0:
-			numbers = append(numbers, true)
-		case strings.IndexByte("sbqc", conversion[0]) >= 0:
-			numbers = append(numbers, false)
-		default:
-			return nil, false
-		}
-	}
-	return numbers, true
-}
-
-// decimal reports whether a text is a number without a name in it, or empty.
-func decimal(text string) bool {
-	if text == "" || number(text) {
-		return true
-	}
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil && strings.Trim(text, "0123456789.+-eE") == ""
 }
 
 // test judges [, [[ and test. Some shells calculate the operands of -eq and the index of an array,

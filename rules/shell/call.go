@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -37,7 +39,8 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 	return w.run(words, text, in, 0)
 }
 
-// run adds a command with its words, and those that it runs. It returns where it leaves the directory.
+// run adds a command with its words, and those that it runs. It returns where it leaves the
+// directory.
 func (w *walker) run(words []word, text string, in scope, level int) flow {
 	cmd := simple(words, text)
 	u := usage(words)
@@ -97,39 +100,21 @@ func simple(words []word, text string) Command {
 	return cmd
 }
 
-// spell returns the words as a text.
-func spell(words []word) string {
-	var list []string
+// texts returns the texts of words.
+func texts(words []word) (list []string) {
 	for _, a := range words {
 		list = append(list, a.text)
 	}
-	return strings.Join(list, " ")
+	return list
 }
 
-// harmlessSet reports whether set only changes how the script ends and what it prints about itself. Alone it shows all variables.
-func harmlessSet(args []word) bool {
-	if len(args) == 0 {
-		return false
-	}
-	for i := 0; i < len(args); i++ {
-		a := args[i].text
-		if a == "-o" || a == "+o" {
-			i++
-			if i == len(args) || !slices.Contains([]string{"errexit", "nounset", "pipefail", "xtrace"}, args[i].text) {
-				return false
-			}
-			continue
-		}
-		if len(a) < 2 || a[0] != '-' && a[0] != '+' {
-			return false
-		}
-		if pipe, ok := strings.CutSuffix(a, "o"); ok && i+1 < len(args) && args[i+1].text == "pipefail" { // set -euo pipefail
-			a = pipe
-			i++
-		}
-		if strings.Trim(a[1:], "eux") != "" {
-			return false
-		}
-	}
-	return true
-}
+// spell returns the words as a text.
+func spell(words []word) string { return strings.Join(texts(words), " ") }
+
+// harmlessSet reports whether set only changes how the script ends and what it prints about itself.
+// Alone it shows all variables.
+func harmlessSet(args []word) bool { return harmlessOptions().MatchString(" " + spell(args)) }
+
+var harmlessOptions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?: [-+](?:[eux]+|[eux]*o (?:errexit|nounset|pipefail|xtrace)))+$`)
+})

@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Changes returns the files that a command changes, as far as its program is known here and its words are literal. It serves to deny: it may
-// list a file that the command leaves alone, and misses what the arguments do not say. Tree is set where everything in a directory may change.
+// Changes returns the files that a command changes, as far as its program is known here and its
+// words are literal. It serves to deny: it may list a file that the command leaves alone, and
+// misses what the arguments do not say. Tree is set where everything in a directory may change.
 func Changes(ctx context.Context, e env.Environment, c Command) []File {
 	words, _, why := expand(ctx, &Machine{Env: e}, c)
 	if why != "" {
@@ -80,7 +81,8 @@ func (x *changes) program(name string, args []string) {
 	}
 }
 
-// copies adds what cp and the like write: the last operand or the value of -t, which may be a directory.
+// copies adds what cp and the like write: the last operand or the value of -t, which may be a
+// directory.
 func (x *changes) copies(args, sources []string) {
 	targets := valuesOf(args, 't', "--target-directory")
 	if len(targets) == 0 && len(sources) > 1 {
@@ -104,45 +106,45 @@ func (x *changes) find(args []string) {
 	for i, a := range args {
 		switch {
 		case a == "-delete":
-			x.add(true, findTops(args)...)
+			tops, _ := findTops(args)
+			x.add(true, tops...)
 		case slices.Contains([]string{"-fprint", "-fprint0", "-fprintf", "-fls"}, a) && i+1 < len(args):
 			x.add(false, args[i+1])
 		}
 	}
 }
 
-// findTops returns the directories in which find begins.
-func findTops(args []string) []string {
+// findTops returns the directories in which find begins, and its expression.
+func findTops(args []string) (tops, expression []string) {
 	for len(args) > 0 && (slices.Contains([]string{"-H", "-L", "-P", "-D", "--"}, args[0]) || strings.HasPrefix(args[0], "-O")) {
 		if args[0] == "-D" && len(args) > 1 { // has a value
 			args = args[1:]
 		}
 		args = args[1:]
 	}
-	end := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" })
-	if end == 0 {
-		return []string{"."}
+	end := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || slices.Contains([]string{"(", "!", ","}, a) })
+	if end < 0 {
+		end = len(args)
 	}
-	return args[:max(end, 0)]
+	if end == 0 {
+		return []string{"."}, args
+	}
+	return args[:end], args[end:]
 }
 
-// git adds what the commands of git change that name files. Their names count from the working directory, or from the work tree if git begins
-// outside of it.
+// git adds what the commands of git change that name files. Their names count from the working
+// directory, or from the work tree if git begins outside of it.
 func (x *changes) git(args []string) {
+	options, args := gitGlobals(args)
 	dirs := []string{x.dir}
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		name, value, has := strings.Cut(args[0], "=")
-		args = args[1:]
-		if !has && slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}, name) && len(args) > 0 {
-			value, args = args[0], args[1:]
-		}
-		dir, ok := absolute(dirs[0], value)
+	for _, o := range options {
+		dir, ok := absolute(dirs[0], o.value)
 		switch {
-		case name == "-C" && !ok:
+		case o.name == "-C" && !ok:
 			return
-		case name == "-C":
+		case o.name == "-C":
 			dirs[0] = dir
-		case name == "--work-tree" && ok:
+		case o.name == "--work-tree" && ok:
 			dirs = append(dirs, dir)
 		}
 	}
@@ -171,7 +173,8 @@ func (x *changes) gitCommand(sub string, args []string) {
 	}
 }
 
-// pathspecs adds what operands of git name. One with a pattern or with magic, as in :/file, may stand for any file of the work tree.
+// pathspecs adds what operands of git name. One with a pattern or with magic, as in :/file, may
+// stand for any file of the work tree.
 func (x *changes) pathspecs(operands []string) {
 	x.add(true, operands...)
 	if !slices.ContainsFunc(operands, func(a string) bool { return strings.HasPrefix(a, ":") || strings.ContainsAny(a, "*?[") }) {
@@ -199,22 +202,10 @@ func plainWords(args []string) (words []string) {
 	return words
 }
 
-// hasOption reports whether there is an option, alone or among other letters, or a long one, perhaps shortened.
+// hasOption reports whether there is an option, alone or among other letters, or a long one,
+// perhaps shortened.
 func hasOption(args []string, letter byte, long ...string) bool {
-	for _, a := range args {
-		name, _, _ := strings.Cut(a, "=")
-		switch {
-		case a == "--":
-			return false
-		case strings.HasPrefix(a, "--"):
-			if slices.ContainsFunc(long, func(l string) bool { return len(name) > 2 && strings.HasPrefix(l, name) }) {
-				return true
-			}
-		case len(a) > 1 && a[0] == '-' && strings.IndexByte(a, letter) > 0:
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(long, func(l string) bool { return len(valuesOf(args, letter, l)) > 0 })
 }
 
 // valuesOf returns the values of an option: behind its letter, in the next argument, or behind =.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// embed adds the scripts and commands in the arguments of a program that hands them to a shell beside what it does itself.
+// embed adds the scripts and commands in the arguments of a program that hands them to a shell
+// beside what it does itself.
 func (u *use) embed(words []word) {
 	if !isLiteral(words[0]) {
 		return
@@ -30,19 +31,18 @@ func (u *use) embed(words []word) {
 
 // git adds what a git command runs.
 func (u *use) git(args []word) {
-	for len(args) > 1 && strings.HasPrefix(args[0].text, "-") {
-		switch option := args[0].text; {
-		case option == "-c" || option == "--config-env":
-			if _, value, is := strings.Cut(args[1].text, "="); is && strings.HasPrefix(value, "!") && isAlias(args[1].text) {
-				u.script(args[1], value[1:])
-			} else if args[1].unclear != "" {
-				u.hidden = true
-			}
-			args = args[2:]
-		case option == "-C" || option == "--git-dir" || option == "--work-tree" || option == "--namespace":
-			args = args[2:]
-		default:
-			args = args[1:]
+	_, rest := gitGlobals(texts(args))
+	for len(args) > len(rest) {
+		option := args[0].text
+		args = args[1:]
+		if option != "-c" && option != "--config-env" || len(args) <= len(rest) {
+			continue
+		}
+		_, value, _ := strings.Cut(args[0].text, "=")
+		if strings.HasPrefix(value, "!") && isAlias(args[0].text) {
+			u.script(args[0], value[1:])
+		} else if args[0].unclear != "" {
+			u.hidden = true
 		}
 	}
 	if len(args) == 0 {
@@ -102,15 +102,11 @@ func (u *use) joined(args []word) {
 	if len(args) == 0 {
 		return
 	}
-	var text []string
 	all := word{}
-	for _, a := range args {
-		text = append(text, a.text)
-		if !isLiteral(a) {
-			all = a
-		}
+	if i := slices.IndexFunc(args, func(a word) bool { return !isLiteral(a) }); i >= 0 {
+		all = args[i]
 	}
-	u.script(all, strings.Join(text, " "))
+	u.script(all, spell(args))
 }
 
 // script adds a script that stands in a word.

@@ -3,7 +3,6 @@ package shell_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/rules/shell"
@@ -44,18 +43,4 @@ func ExampleReading() {
 	// find . -name '*.go': it reads /work
 	// find . -delete: find may do more than read with -delete
 	// sed -i s/a/b/ main.go: sed may do more than read with -i
-}
-
-// Put values from elsewhere into a script. They remain text, wherever they stand.
-func ExampleFill() {
-	values := map[string]string{"1": "it's; rm -rf /"}
-	filled, err := shell.Fill(`git log --grep $1 --format="$1: %s"`, func(name string) (shell.Value, bool) {
-		text, ok := values[name]
-		return shell.Value{Words: []string{text}, Text: text}, ok
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(filled)
-	// Output: git log --grep 'it'\''s; rm -rf /' --format="it's; rm -rf /: %s"
 }

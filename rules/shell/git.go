@@ -2,20 +2,23 @@ package shell
 
 import (
 	"fmt"
-	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/internal/git"
 )
 
 // git judges a git command: its options, the environment, and the configuration of its repository.
 func (r *read) git(args []string) string {
-	args, why := r.gitGlobals(args)
-	switch {
-	case why != "":
-		return why
-	case len(args) == 0, args[0] == "--version", args[0] == "version" && len(args) == 1:
+	options, args := gitGlobals(args)
+	for _, o := range options {
+		if why := r.gitGlobal(o); why != "" {
+			return why
+		}
+	}
+	if len(args) == 0 || args[0] == "version" && len(args) == 1 {
 		return ""
 	}
 	sub, args := args[0], args[1:]
@@ -30,104 +33,102 @@ func (r *read) git(args []string) string {
 	if why := gitForm(sub, p, args); why != "" {
 		return why
 	}
-	r.operands = p.operands
-	repo, why := r.safe(sub)
-	if why != "" {
-		return why
-	}
-	if why := repo.aliased(sub); why != "" {
-		return why
-	}
-	if why := repo.shows(sub, p); why != "" {
-		return why
+	repo, settings, why := r.repository(sub, p.operands)
+	for _, why := range []string{why, aliased(settings, sub), shows(settings, sub)} {
+		if why != "" {
+			return why
+		}
 	}
 	r.files = append(r.files, File{Path: repo.Top, Tree: true, Names: true})
 	return r.gitFiles(repo, sub, p)
 }
 
-// safe returns the repository in which a subcommand runs, or why it may start a program there. Where that does not matter, it returns
-// what is known of the repository.
-func (r *read) safe(sub string) (*repository, string) {
-	why := r.gitVars()
-	if why == "" {
-		var repo *repository
-		if repo, why = r.repository(r.dir, 0); why == "" {
-			return repo, ""
+// repository returns the repository in which a subcommand runs with its settings, or why it may
+// start a program there. Where that does not matter, it returns what is known of the repository.
+func (r *read) repository(sub string, operands []string) (repo *git.Repository, settings []git.Setting, why string) {
+	if r.dir == "" {
+		return nil, nil, "it is not known in which directory git runs"
+	}
+	if why = r.gitVars(); why == "" {
+		var paths []string
+		for _, name := range operands {
+			file, _ := absolute(r.dir, name)
+			paths = append(paths, file)
 		}
+		user := git.User{Home: r.Home, XDG: r.variable("XDG_CONFIG_HOME")}
+		repo, settings, why = r.Machine.files().Reading(r.ctx, r.dir, user, paths)
 	}
 	shows := sub == "config" || sub == "remote" // what the configuration says, which may be secret
-	if !r.Observed || shows || r.dir == "" {
-		return nil, why
+	if why != "" && r.Observed && !shows {
+		return &git.Repository{Top: r.dir}, nil, ""
 	}
-	return &repository{Repository: &git.Repository{Top: r.dir}}, ""
+	return repo, settings, why
 }
 
-// gitGlobals reads the options in front of the subcommand, and changes the directory.
-func (r *read) gitGlobals(args []string) (rest []string, why string) {
+// gitGlobals splits off the options in front of the subcommand of git.
+func gitGlobals(args []string) (options []option, rest []string) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch args[0] {
-		case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs":
-		case "--version":
-			return args, ""
-		case "-C":
-			if len(args) < 2 {
-				return nil, "git -C has no directory"
-			}
-			dir, ok := absolute(r.dir, args[1])
-			if !ok {
-				return nil, "it is not known in which directory it runs"
-			}
-			r.dir, args = dir, args[1:]
-		default:
-			return nil, "git may run programs with " + args[0]
-		}
+		name, value, has := strings.Cut(args[0], "=")
 		args = args[1:]
+		valued := []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}
+		if !has && len(args) > 0 && slices.Contains(valued, name) {
+			value, args = args[0], args[1:]
+		}
+		options = append(options, option{name, value})
 	}
-	return args, ""
+	return options, args
+}
+
+// gitGlobal returns why git may do more than read with an option in front of the subcommand, or
+// changes the directory.
+func (r *read) gitGlobal(o option) (why string) {
+	switch o.name {
+	case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs",
+		"--noglob-pathspecs", "--icase-pathspecs", "--version":
+		return ""
+	case "-C":
+		dir, ok := absolute(r.dir, o.value)
+		if !ok {
+			return "it is not known in which directory it runs"
+		}
+		r.dir = dir
+		return ""
+	}
+	return "git may run programs with " + o.name
 }
 
 // gitVars returns why git may run programs or use other files because of its environment.
 func (r *read) gitVars() string {
 	for _, entry := range r.Vars {
 		name, value, _ := strings.Cut(entry, "=")
-		if value != "" && redirectsGit(name, value) {
+		switch {
+		case value == "", harmlessToGit().MatchString(name):
+		case strings.HasPrefix(name, "GIT_TRACE") && !strings.Contains(value, "/"): // no file and no socket
+		case redirectsGit().MatchString(name):
 			return "the variable " + name + " may make git run programs or use other files"
 		}
 	}
 	return ""
 }
 
-// redirectsGit reports whether a variable can name a program that a reading command of git runs, a file that configures git, another
-// repository, or a file that git writes. It goes by the words in the name, so that variables of later versions count too.
-func redirectsGit(name, value string) bool {
-	rest, ok := strings.CutPrefix(name, "GIT_")
-	if !ok {
-		return false
-	}
-	switch rest {
-	case "SSH_COMMAND", "CONFIG_NOSYSTEM", "ATTR_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM", "LITERAL_PATHSPECS", "GLOB_PATHSPECS",
-		"NOGLOB_PATHSPECS", "ICASE_PATHSPECS", "NO_REPLACE_OBJECTS": // none of them matters for a command that reads and has no terminal
-		return false
-	}
-	if strings.HasPrefix(rest, "TRACE") {
-		return strings.Contains(value, "/") // the name of a file or a socket; other values are descriptors and switches
-	}
-	for _, harmless := range []string{"SSL_", "HTTP_", "PROXY_SSL_", "AUTHOR_", "COMMITTER_", "PS1_"} {
-		if strings.HasPrefix(rest, harmless) {
-			return false
-		}
-	}
-	for _, word := range []string{"DIR", "FILE", "PATH", "TREE", "OBJECT", "CONFIG", "COMMAND", "EXEC", "DIFF", "ATTR", "PROXY", "BASE", "BACKEND", "SOURCE",
-		"NAMESPACE", "PREFIX", "MONITOR", "HOOK", "TEST"} {
-		if strings.Contains(rest, word) {
-			return true
-		}
-	}
-	return false
-}
+// redirectsGit matches the names of variables that can name a program that a reading command of git
+// runs, a file that configures git, another repository, or a file that git writes. It goes by
+// words, so that variables of later versions count too.
+var redirectsGit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^GIT_.*(DIR|FILE|PATH|TREE|OBJECT|CONFIG|COMMAND|EXEC|DIFF|ATTR|PROXY|BASE|" +
+		"BACKEND|SOURCE|NAMESPACE|PREFIX|MONITOR|HOOK|TEST|TRACE)")
+})
 
-// gitFiles adds the files that the operands may name. The whole tree and its history are taken for readable, since they were committed.
-func (r *read) gitFiles(repo *repository, sub string, p arguments) string {
+// harmlessToGit matches the variables among them that do not matter for a command that reads and
+// has no terminal.
+var harmlessToGit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^GIT_((SSL|HTTP|PROXY_SSL|AUTHOR|COMMITTER|PS1)_.*|SSH_COMMAND|CONFIG_NOSYSTEM|" +
+		"ATTR_NOSYSTEM|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|NO_REPLACE_OBJECTS)$")
+})
+
+// gitFiles adds the files that the operands may name. The whole tree and its history are taken for
+// readable, since they were committed.
+func (r *read) gitFiles(repo *git.Repository, sub string, p arguments) string {
 	switch sub {
 	case "branch", "tag", "remote", "config", "stash", "reflog", "worktree", "for-each-ref", "show-ref", "symbolic-ref", "name-rev", "rev-parse", "merge-base":
 		return ""
@@ -195,7 +196,7 @@ func gitForm(sub string, p arguments, args []string) string {
 		return fmt.Sprintf("git %s %s may change the repository", sub, strings.Join(p.operands, " "))
 	}
 	for _, o := range p.options {
-		if showsSignature(o.value) || strings.Contains(o.value, "signature") {
+		if git.ShowsSignature(o.value) || strings.Contains(o.value, "signature") {
 			return "git may run gpg for " + o.value
 		}
 		if o.name == "diff-merges" && strings.HasPrefix(o.value, "r") { // remerge
@@ -205,70 +206,31 @@ func gitForm(sub string, p arguments, args []string) string {
 	return ""
 }
 
-// showsSignature reports whether a pretty format has a signature, which gpg checks. A sign may stand in front of the letter.
-func showsSignature(format string) bool {
-	for _, placeholder := range []string{"%G", "%+G", "%-G", "% G"} {
-		if strings.Contains(format, placeholder) {
-			return true
+// aliased returns why a command may run something else: a version of git that does not know the
+// command, or is about to drop it, looks for an alias.
+func aliased(settings []git.Setting, sub string) string {
+	for _, s := range settings {
+		if s.Name == "alias."+sub || strings.HasPrefix(s.Name, "alias."+sub+".") {
+			return "the configuration of git has an alias " + sub
 		}
 	}
-	return false
+	return ""
 }
 
-// repository is one that git would use, with the settings of the user and of the system.
-type repository struct {
-	*git.Repository
-	users, own []git.Setting
-}
-
-// settings returns all settings that count in the repository.
-func (r *repository) settings() []git.Setting { return slices.Concat(r.users, r.own) }
-
-// maxNested limits how deep repositories in repositories are looked for.
-const maxNested = 4
-
-// repository returns the repository of a directory. It returns why git may run a program in it.
-func (r *read) repository(dir string, depth int) (repo *repository, why string) {
-	if dir == "" {
-		return nil, "it is not known in which directory git runs"
+// shows returns why a command may show a secret of the configuration.
+func shows(settings []git.Setting, sub string) string {
+	if sub != "config" && sub != "remote" {
+		return ""
 	}
-	files := r.Machine.files()
-	repo = &repository{}
-	if repo.Repository, why = files.Find(r.ctx, dir); why != "" {
-		return nil, why
-	}
-	if repo.own, why = files.Starts(r.ctx, repo.Repository); why != "" {
-		return nil, why
-	}
-	if repo.users, why = r.configuration(); why != "" {
-		return nil, why
-	}
-	if why := r.programs(repo); why != "" {
-		return nil, why
-	}
-	return repo, r.submodules(repo, depth)
-}
-
-// submodules checks the repositories inside a work tree, in which git status and diff run git in turn.
-func (r *read) submodules(repo *repository, depth int) string {
-	index, err := git.ReadIndex(r.ctx, r.Machine.files(), repo.Repository)
-	if err != nil {
-		return "the index of the repository cannot be read"
-	}
-	if n := len(index.Links); n > 50 || n > 0 && depth == maxNested {
-		return "there are too many repositories in the repository"
-	}
-	for _, link := range index.Links {
-		dir := path.Join(repo.Top, link)
-		there, err := r.exists(r.ctx, path.Join(dir, ".git"))
-		if err != nil {
-			return "the repository " + dir + " cannot be read"
+	for _, s := range settings {
+		url := s.Name + " " + s.Value
+		_, after, has := strings.Cut(url, "://")
+		host, _, _ := strings.Cut(after, "/")
+		if has && strings.Contains(host, "@") && strings.Contains(host, ":") {
+			return "the configuration of git has a URL with a password"
 		}
-		if !there {
-			continue
-		}
-		if _, why := r.repository(dir, depth+1); why != "" {
-			return why
+		if key := s.Key(); strings.HasSuffix(key, "extraheader") || strings.Contains(key, "token") || strings.Contains(key, "password") || strings.Contains(key, "secret") {
+			return "the configuration of git has " + s.Name
 		}
 	}
 	return ""

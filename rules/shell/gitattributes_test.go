@@ -11,9 +11,9 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// TestL2_GitDrivers checks that git commands ask only if an attribute names a driver of the configuration: a filter, a program that compares, one
-// that converts for comparisons, or one that merges. Real git is the witness: where it runs the program, the command must ask. Where it does
-// not although the command asks, the case says why.
+// TestL2_GitDrivers checks that git commands ask if an attribute names a filter of the configuration, and if that has a program that
+// compares, one that converts for comparisons, or one that merges. Real git is the witness: where it runs the program, the command must ask.
+// Where it does not although the command asks, the case says why.
 func TestL2_GitDrivers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -39,7 +39,8 @@ func TestL2_GitDrivers(t *testing.T) {
 		asks   bool // although it does not run
 	}{
 		{"none", func(*place) {}, false, false},
-		{"other attributes", put(".gitattributes", "* text=auto\n*.x filter=other diff=other merge=other\n# * filter=d diff=d merge=d\n* -filter !diff merge\n"), false, false},
+		{"other attributes", put(".gitattributes", "* text=auto\n*.x filter=other diff=other merge=other\n* -filter !diff merge\n"), false, false},
+		{"comment", put(".gitattributes", "# * filter=d\n"), false, true},
 		{"top", put(".gitattributes", "* filter=d diff=d merge=d\n"), true, false},
 		{"top, tracked", add(".gitattributes", "* filter=d diff=d merge=d\n"), true, false},
 		{"index only", alone(".gitattributes", "* filter=d diff=d merge=d\n"), true, false},
@@ -105,7 +106,7 @@ func TestL2_GitDrivers(t *testing.T) {
 					t.Errorf("git runs the driver: %v, want %v", ran, c.runs)
 				}
 				_, why := p.judge(driver.script)
-				if asks := c.runs || c.asks && (c.name != "untracked directory" || driver.key[:4] == "diff"); (why != "") != asks {
+				if asks := c.runs || driver.key[:4] == "diff" || c.asks && c.name != "untracked directory"; (why != "") != asks {
 					t.Errorf("it asks: %q", why)
 				}
 				if ran && why == "" {
@@ -160,7 +161,6 @@ func TestL2_GitDriversOfOldFiles(t *testing.T) {
 		{"driver without a name", "[filter]\nclean = x\n", "git diff", func(*place) {}, true},
 		{"default merge", "[merge]\ndefault = d\n", "git log -p", func(*place) {}, true},
 		{"merge driver", "[merge \"d\"]\ndriver = x\n", "git log -p", func(p *place) { p.put(".gitattributes", "* merge=d\n") }, true},
-		{"merge driver that nothing names", "[merge \"d\"]\ndriver = x\n", "git log -p", func(p *place) { p.put(".gitattributes", "* merge=union\n") }, false},
 		{"attributes of a tree", "[filter \"d\"]\nclean = x\n[attr]\ntree = HEAD\n", "git status", func(*place) {}, true},
 		{"git-lfs", "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n",
 			"git status && git diff && git log -p && git show HEAD && git blame old/f && git grep x", func(*place) {}, false},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ const (
 	maxListed  = 20_000 // entries of directories that are compared
 )
 
-// expand returns the words of a command with its patterns replaced by the files that match now, and these alone.
+// expand returns the words of a command with its patterns replaced by the files that match now, and
+// these alone.
 func expand(ctx context.Context, m *Machine, c Command) (words, matched []string, why string) {
 	if len(c.Globs) == 0 {
 		return c.Words, nil, ""
@@ -28,7 +30,7 @@ func expand(ctx context.Context, m *Machine, c Command) (words, matched []string
 			return nil, nil, "the variable " + name + " may change which files a pattern matches"
 		}
 	}
-	g := &globber{ctx: ctx, env: m.Env, left: maxListed, foreign: foreignLocale(m.Vars) != ""}
+	g := &globber{ctx: ctx, env: m.Env, left: maxListed, foreign: foreignLocale(m.Vars) != "", observed: m.Observed}
 	for i, word := range c.Words {
 		if !slices.Contains(c.Globs, i) {
 			words = append(words, word)
@@ -56,15 +58,14 @@ type globber struct {
 	left int
 	// foreign says that the shell may take other bytes for a character than here.
 	foreign bool
+	// observed says that it does not matter which files match beyond those that match here.
+	observed bool
 }
 
 // glob returns the files that match a pattern, in the form in which the shell writes them.
 func (g *globber) glob(dir, pattern string) (found []string, why string) {
 	if dir == "" && !path.IsAbs(pattern) {
 		return nil, "it is not known in which directory it runs"
-	}
-	if depends(pattern) {
-		return nil, "the pattern " + pattern + " has a set of characters that depends on the language"
 	}
 	found = []string{""}
 	for i, element := range strings.SplitAfter(pattern, "/") {
@@ -95,22 +96,30 @@ func (g *globber) glob(dir, pattern string) (found []string, why string) {
 	return found, ""
 }
 
-// depends reports whether a pattern has a class or a range of characters whose meaning depends on the language.
-func depends(pattern string) bool {
-	_, sets, _ := strings.Cut(pattern, "[")
-	for i := range len(sets) {
-		switch sets[i] {
-		case ':', '.', '=':
-			if i > 0 && sets[i-1] == '[' || i == 0 {
-				return true
-			}
-		case '-':
-			if i > 0 && i+1 < len(sets) && sets[i+1] != ']' && (sets[i-1] < '0' || sets[i+1] > '9') {
-				return true
-			}
+// plainFiles returns why the matches of patterns may be more to a program than names of files that
+// it reads. Any of them may come first, and a name can be an option, a script or a filter. So a
+// pattern must stand behind these, in a program that reads any number of files. Which names a set
+// of characters matches depends on the language as well.
+func plainFiles(program string, c Command, matches []string) string {
+	if slices.ContainsFunc(c.Globs, func(i int) bool { return strings.Contains(c.Words[i], "[") }) {
+		return "a pattern has a set of characters, which depends on the language"
+	}
+	if program == "echo" {
+		return ""
+	}
+	s, ok := specOf(program)
+	p, why := s.parse(c.Words[1:c.Globs[0]])
+	if !ok || why != "" || s.kind == text || s.max != math.MaxInt || s.first && len(p.operands)+len(p.among(s.other)) == 0 {
+		return "a pattern may stand for more than names of files that " + program + " reads: quote it if it is no " +
+			"pattern of files, or write it behind all options and other arguments"
+	}
+	for _, name := range matches {
+		if len(name) > 1 && strings.IndexByte("-+@", name[0]) >= 0 {
+			return fmt.Sprintf("a pattern matches %s, which may be no file to %s: write ./ in front of the pattern",
+				name, program)
 		}
 	}
-	return false
+	return ""
 }
 
 // at returns the directory that a beginning of a pattern names.
@@ -123,15 +132,6 @@ func at(dir, before string) string {
 func (g *globber) isDir(name string) bool {
 	info, err := g.env.Stat(g.ctx, name)
 	return err == nil && info.IsDir() || err != nil && !errors.Is(err, fs.ErrNotExist)
-}
-
-// latin1 returns a text with a character for each byte.
-func latin1(text string) string {
-	runes := make([]rune, len(text))
-	for i := range len(text) {
-		runes[i] = rune(text[i])
-	}
-	return string(runes)
 }
 
 // list returns the names in a directory that match, or only those of directories.
@@ -155,8 +155,7 @@ func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why 
 		if err != nil {
 			return nil, "the pattern " + pattern + " is not known here"
 		}
-		bytes, _ := path.Match(latin1(pattern), latin1(name))
-		if bytes != ok || g.foreign && otherBytes(name) { // some shells compare bytes
+		if otherBytes(name) && !g.observed && (g.foreign || strings.ContainsAny(pattern, "?[")) { // some shells compare bytes
 			return nil, "it depends on the shell whether " + pattern + " matches " + name
 		}
 		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {

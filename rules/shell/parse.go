@@ -1,23 +1,13 @@
 package shell
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-	"unicode"
-
-	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/internal/script"
 )
 
 // The limits of what Parse looks at. Beyond them a script is Unclear.
 const (
-	maxScript   = 64 << 10 // bytes
 	maxCommands = 1000
-	maxBrackets = 5000 // in a script: each may be a level of nesting, which the parser needs stack for
-	maxRedirs   = 200  // of one statement
+	maxRedirs   = 200 // of one statement
 	maxDepth    = 100
 	maxWork     = 20_000 // statements visited; those in loops that change the directory are visited twice
 )
@@ -26,39 +16,45 @@ const (
 type Place struct {
 	Dir  string // the absolute working directory; empty means unknown
 	Home string // what ~ stands for; empty means unknown
-	// Vars holds the variables of the shell, as NAME=value. If they choose a locale with other characters
-	// than UTF-8, a script with any beyond ASCII is Unclear. Nil means that they do not.
+	// Vars holds the variables of the shell, as NAME=value. If they choose a locale with other
+	// characters than UTF-8, a script with any beyond ASCII is Unclear. Nil means that they do not.
 	Vars []string
 }
 
 // Script describes what a script may run.
 type Script struct {
-	// Commands holds every simple command, in the order of the text. A command is followed by those in its substitutions.
+	// Commands holds every simple command, in the order of the text. A command is followed by those
+	// in its substitutions.
 	Commands []Command
-	// Unclear says why the script as a whole cannot be judged; empty means that Commands has all that it may run. An unclear script
-	// must not be allowed, but its commands still serve to deny it.
+	// Unclear says why the script as a whole cannot be judged; empty means that Commands has all
+	// that it may run. An unclear script must not be allowed, but its commands still serve to deny
+	// it.
 	Unclear string
 }
 
-// Command describes a simple command. A redirection or an assignment without a program counts as the command ":", which has the same
-// effect.
+// Command describes a simple command. A redirection or an assignment without a program counts as
+// the command ":", which has the same effect.
 type Command struct {
-	// Words holds the program and its arguments after the removal of quotes. It is never empty. What is not literal stands there as
-	// written, and Unclear says so.
+	// Words holds the program and its arguments after the removal of quotes. It is never empty.
+	// What is not literal stands there as written, and Unclear says so.
 	Words []string
-	// Globs holds the indexes of the words that are patterns of file names, which the shell replaces by the files that match.
+	// Globs holds the indexes of the words that are patterns of file names, which the shell
+	// replaces by the files that match.
 	Globs []int
-	// Dir is the absolute directory in which the command runs; empty means unknown. A command that may run in one of several
-	// directories is listed for each of them. Names with .. are not simplified, because links may lead elsewhere.
+	// Dir is the absolute directory in which the command runs; empty means unknown. A command that
+	// may run in one of several directories is listed for each of them. Names with .. are not
+	// simplified, because links may lead elsewhere.
 	Dir string
-	// Vars holds the names of the variables that the script sets, in front of the command or anywhere else for later commands.
+	// Vars holds the names of the variables that the script sets, in front of the command or
+	// anywhere else for later commands.
 	Vars []string
-	// Reads and Writes hold the files of redirections, as absolute paths. /dev/null and copies of descriptors are left out.
+	// Reads and Writes hold the files of redirections, as absolute paths. /dev/null and copies of
+	// descriptors are left out.
 	Reads, Writes []string
 	// Unclear says why it is not known what exactly the command runs; empty means that it is known.
 	Unclear string
-	// Wraps reports that the command only runs other commands, which are listed after it, as timeout and sh -c do. If it is not Unclear,
-	// only those need to be allowed.
+	// Wraps reports that the command only runs other commands, which are listed after it, as
+	// timeout and sh -c do. If it is not Unclear, only those need to be allowed.
 	Wraps bool
 	// Hidden reports that the command runs a script that is not literal, as sh -c "$x" does.
 	Hidden bool
@@ -69,11 +65,11 @@ type Command struct {
 }
 
 // Parse reads a script. It never fails and never runs anything.
-func Parse(script string, at Place) Script {
+func Parse(text string, at Place) Script {
 	w := &walker{at: at}
-	w.script(script, scope{dirs: dirs{at.Dir}})
-	if otherBytes(script) {
-		if why := foreignLocale(slices.Concat(at.Vars, w.locales)); why != "" {
+	w.script(text, scope{dirs: dirs{at.Dir}})
+	if otherBytes(text) {
+		if why := foreignLocale(at.Vars); why != "" {
 			w.fail(why)
 		}
 	}
@@ -86,13 +82,9 @@ func Parse(script string, at Place) Script {
 
 // script parses a script and walks through it. It returns where the script leaves the directory.
 func (w *walker) script(text string, in scope) flow {
-	if why := unreadable(text); why != "" {
-		w.fail(why)
-		return anywhere()
-	}
-	file, err := parse(text)
+	file, err := script.Parse(text)
 	if err != nil {
-		w.fail("the script cannot be parsed: " + err.Error())
+		w.fail(err.Error())
 		return anywhere()
 	}
 	outer := w.text
@@ -100,62 +92,4 @@ func (w *walker) script(text string, in scope) flow {
 	f := w.stmts(file.Stmts, in)
 	w.text = outer
 	return f
-}
-
-// parse returns the syntax tree of a script. A panic of the parser becomes an error.
-func parse(text string) (file *syntax.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			file, err = nil, fmt.Errorf("the parser failed: %v", p)
-		}
-	}()
-	file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if wrong := (syntax.ParseError{}); errors.As(err, &wrong) {
-		return nil, fmt.Errorf("line %d: %s", wrong.Pos.Line(), wrong.Text)
-	}
-	return file, err
-}
-
-// unreadable returns why a script is not even parsed: shells and people may read its text differently.
-func unreadable(text string) string {
-	if len(text) > maxScript {
-		return fmt.Sprintf("the script has more than %d bytes", maxScript)
-	}
-	ascii, brackets := true, 0
-	for i := range len(text) {
-		c := text[i]
-		if c == '(' || c == '{' || c == '[' || c == '`' {
-			brackets++
-		}
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return fmt.Sprintf("the script has the control character %#02x", c)
-		}
-		ascii = ascii && c < 0x80
-	}
-	if brackets > maxBrackets {
-		return fmt.Sprintf("the script has more than %d brackets", maxBrackets)
-	}
-	for line := range strings.Lines(text) { // the parser takes the next line for a part of a comment, shells do not
-		if strings.HasSuffix(line, "\\\n") && strings.Contains(line, "#") {
-			return "a line that may have a comment ends in a backslash"
-		}
-		if n := len(line); strings.HasSuffix(line, "\\\n") && n > 2 && strings.IndexByte("$<>&|;([{!=~`", line[n-3]) >= 0 { // shells join the parts of "$\n(...)"
-			return "a line ends in a backslash within an operator or an expansion"
-		}
-	}
-	if ascii {
-		return ""
-	}
-	if sanitize.Text(text) != text {
-		return "the script has characters that cannot be seen"
-	}
-	for _, r := range text {
-		if r > 0x7f && (unicode.IsSpace(r) || unicode.Is(unicode.Z, r)) {
-			return fmt.Sprintf("the script has %U, which looks like a space", r)
-		}
-		if r == 0x200d || r == 0xfe0e || r == 0xfe0f {
-			return "the script has characters that cannot be seen"
-		}
-	}
-	return ""
 }

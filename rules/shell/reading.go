@@ -12,9 +12,11 @@ import (
 type File struct {
 	// Path is the absolute path. Links and .. in it are not resolved.
 	Path string
-	// Tree reports that the command also reads what is below the directory. It may open every file there.
+	// Tree reports that the command also reads what is below the directory. It may open every file
+	// there.
 	Tree bool
-	// Visible reports that files and directories in the tree whose names begin with a dot are skipped, as ripgrep does.
+	// Visible reports that files and directories in the tree whose names begin with a dot are
+	// skipped, as ripgrep does.
 	Visible bool
 	// Links reports that symbolic links in the tree are followed.
 	Links bool
@@ -22,10 +24,11 @@ type File struct {
 	Names bool
 }
 
-// Reading judges whether a command only reads. It returns the files that it reads, which the caller has to judge, and why the command may
-// do anything else; empty means that it may not.
+// Reading judges whether a command only reads. It returns the files that it reads, which the caller
+// has to judge, and why the command may do anything else; empty means that it may not.
 //
-// It looks at directories for patterns of file names, and at the configuration of git repositories. Nothing is run.
+// It looks at directories for patterns of file names, and at the configuration of git repositories.
+// Nothing is run.
 func Reading(ctx context.Context, m Machine, c Command) (files []File, why string) {
 	if why := unfit(c); why != "" {
 		return nil, why
@@ -48,14 +51,15 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 	if why := r.judge(words[1:]); why != "" {
 		return nil, why
 	}
-	if why := r.patterns(c, matched); why != "" {
-		return nil, why
+	if len(c.Globs) > 0 && !m.Observed {
+		why = plainFiles(program, c, matched)
 	}
-	return r.files, ""
+	return r.files, why
 }
 
-// Foreign returns why the program of a command may be another one than the system's. It is for commands that only run others, such as timeout:
-// these do no harm themselves only if they are what their names say.
+// Foreign returns why the program of a command may be another one than the system's. It is for
+// commands that only run others, such as timeout: these do no harm themselves only if they are what
+// their names say.
 func Foreign(ctx context.Context, m Machine, c Command) (why string) {
 	_, why = m.program(ctx, c.Words[0])
 	return why
@@ -94,7 +98,8 @@ func unfit(c Command) string {
 	return ""
 }
 
-// systemProgram returns the name of a program that belongs to the system: it has no path, or one in a directory of the system.
+// systemProgram returns the name of a program that belongs to the system: it has no path, or one in
+// a directory of the system.
 func systemProgram(word string) (name, why string) {
 	dir, name := path.Split(word)
 	if dir == "" || slices.Contains([]string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"}, dir) {
@@ -111,8 +116,6 @@ type read struct {
 	named   string // the program as the command names it
 	program string // without a path
 	files   []File
-
-	operands []string // of a git command
 }
 
 // judge returns why a command with these arguments may do more than read.
@@ -122,9 +125,15 @@ func (r *read) judge(args []string) string {
 	}
 	switch r.program {
 	case "jq":
-		return r.jq(args)
-	case "xxd":
-		return r.xxd(args)
+		if slices.Contains(args, "--") { // versions differ in what they make of it
+			return "jq may do more than read with --"
+		}
+	case "xxd": // which looks only at the first letter of an option
+		if slices.ContainsFunc(args, func(a string) bool {
+			return len(a) > 2 && a[0] == '-' && (strings.IndexByte("cglos", a[1]) < 0 || a[2] < '0' || a[2] > '9') || a == "--"
+		}) {
+			return "xxd may do more than read"
+		}
 	case "strings":
 		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "@") }) {
 			return "strings reads further arguments from a file"
@@ -145,10 +154,14 @@ func (r *read) judge(args []string) string {
 		}
 	case "find":
 		return r.find(args)
-	case "sed":
-		return r.sed(args)
-	case "go", "gofmt", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl":
-		return r.toolchain(args)
+	case "go", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl":
+		if r.program == "go" && len(args) > 0 {
+			return r.goTool(args)
+		}
+		if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" && strings.HasPrefix(r.program, "n") || args[0] == "-version" && r.program == "java") {
+			return ""
+		}
+		return r.program + " may run other programs"
 	}
 	s, ok := specOf(r.program)
 	if !ok {
@@ -184,7 +197,8 @@ func (r *read) bySpec(s spec, args []string) string {
 	return ""
 }
 
-// permutes reports whether a program takes options behind operands on every system, because it does not leave that to the system's getopt.
+// permutes reports whether a program takes options behind operands on every system, because it does
+// not leave that to the system's getopt.
 func permutes(program string) bool {
 	return slices.Contains([]string{"rg", "fd", "fdfind", "jq"}, program)
 }
@@ -192,13 +206,17 @@ func permutes(program string) bool {
 // parsed judges a command by its row of the table and its parsed arguments.
 func (r *read) parsed(s spec, p arguments) string {
 	operands := p.operands
-	if s.first && !s.chosen(p) {
+	scripts := p.among(s.other)
+	if s.first && len(scripts) == 0 {
 		if len(operands) == 0 {
 			return r.program + " has no pattern"
 		}
-		operands = operands[1:]
+		scripts, operands = operands[:1], operands[1:]
 	}
-	for _, name := range s.reads(p) {
+	if why := check(r.program, scripts, operands); why != "" {
+		return why
+	}
+	for _, name := range p.among(s.from) {
 		if why := r.operand(name, File{}); why != "" {
 			return why
 		}
@@ -206,14 +224,13 @@ func (r *read) parsed(s spec, p arguments) string {
 	if len(operands) > s.max {
 		return fmt.Sprintf("%s may do more than read with %s", r.program, operands[s.max])
 	}
-	f := File{Names: s.kind == names, Tree: s.tree(p), Visible: r.program == "rg" && !searchesHidden(p), Links: follows(r.program, p)}
+	f := File{Names: s.kind == names, Visible: r.program == "rg" && !searchesHidden(p)}
+	f.Tree = s.trees == "always" || len(p.among(s.trees)) > 0
+	f.Links = len(p.among(s.links)) > 0 || r.program == "diff" && !p.has(0, "no-dereference")
 	if s.kind == text {
-		return s.check(r.program, operands)
+		return ""
 	}
-	if len(operands) == 0 && f.Tree {
-		operands = []string{"."}
-	}
-	if len(operands) == 0 && s.kind == names {
+	if len(operands) == 0 && (f.Tree || s.kind == names) {
 		operands = []string{"."}
 	}
 	for _, name := range operands {
@@ -222,19 +239,6 @@ func (r *read) parsed(s spec, p arguments) string {
 		}
 	}
 	return ""
-}
-
-// follows reports whether a command that reads a tree follows the symbolic links in it.
-func follows(program string, p arguments) bool {
-	switch program {
-	case "grep", "egrep", "fgrep":
-		return p.has('R', "dereference-recursive")
-	case "rg":
-		return p.has('L', "follow")
-	case "diff":
-		return !p.has(0, "no-dereference")
-	}
-	return false
 }
 
 // operand adds a file unless its name stands for the input.

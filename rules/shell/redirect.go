@@ -8,7 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirects adds redirections to a scope. splits reports that some shells take &> for the operator &.
+// redirects adds redirections to a scope. splits reports that some shells take &> for the operator
+// &.
 func (w *walker) redirects(list []*syntax.Redirect, in scope) (_ scope, splits bool) {
 	out := in
 	out.reads, out.writes = slices.Clip(in.reads), slices.Clip(in.writes)
@@ -92,38 +93,23 @@ func (s *scope) redirect(name string, from dirs, reads, writes bool) (unclear st
 
 // heredoc walks through the text of a here-document. It returns why it is not literal.
 func (w *walker) heredoc(r *syntax.Redirect, in scope) (unclear string) {
-	quoted := false
-	for _, p := range r.Word.Parts {
-		switch p := p.(type) {
-		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, "\\$`{}~!") {
-				unclear = "the end of a here-document is not a plain word"
-			}
-		case *syntax.SglQuoted:
-			quoted = true
-			if p.Dollar {
-				unclear = "the end of a here-document is not a plain word"
-			}
-		case *syntax.DblQuoted:
-			quoted = true
-			if p.Dollar || len(p.Parts) != 1 || strings.ContainsAny(w.source(p), "\\$`") {
-				unclear = "the end of a here-document is not a plain word"
-			}
-		default:
-			unclear = "the end of a here-document is not a plain word"
-		}
+	quoted := slices.ContainsFunc(r.Word.Parts, func(p syntax.WordPart) bool {
+		_, is := p.(*syntax.Lit)
+		return !is
+	})
+	text := r.Hdoc != nil && !quoted
+	if text {
+		w.nested(r.Hdoc, in)
 	}
-	if r.Hdoc == nil || quoted {
-		return unclear
-	}
-	if strings.Contains(w.source(r.Hdoc), "\\\n") {
+	switch {
+	case strings.ContainsAny(w.source(r.Word), "\\$`{}~!("):
+		return "the end of a here-document is not a plain word"
+	case !text:
+		return ""
+	case strings.Contains(w.source(r.Hdoc), "\\\n"):
 		return "shells differ in what they make of a backslash at the end of a line of a here-document"
+	case r.Hdoc.Lit() == "" && len(r.Hdoc.Parts) > 0:
+		return "a here-document has expansions"
 	}
-	for _, p := range r.Hdoc.Parts {
-		if _, ok := p.(*syntax.Lit); !ok {
-			w.nested(r.Hdoc, in)
-			return "a here-document has expansions"
-		}
-	}
-	return unclear
+	return ""
 }

@@ -3,27 +3,28 @@ package shell
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // operands says what the operands of a command are.
-type operands int
+type operands string
 
 const (
-	files operands = iota // files whose content it reads
-	names                 // files of which it reads names and attributes
-	text                  // no files
+	files operands = "files" // files whose content it reads
+	names operands = "names" // files of which it reads names and attributes
+	text  operands = "text"  // no files
 )
 
 // spec describes the options of a command that are harmless. All others make it ask.
 type spec struct {
 	kind  operands
 	short string // options without a value; those followed by : have a value, those followed by :: may have one in the same argument
-	long  string // between spaces: NAME without a value, NAME= with one, NAME? with one only after =
+	long  string // between spaces: NAME without a value, NAME= with one, NAME== with two, NAME? with one only after =
 	trees string // options that make it read whole directories
+	links string // options that make it follow the symbolic links in these
 	from  string // options whose value is a file that it reads
-	first bool   // the first operand is a pattern, a filter or the like
+	first bool   // the first operand is a pattern, a filter or a script
+	other string // but not with these options, of which the values are
 	max   int    // operands
 }
 
@@ -31,8 +32,8 @@ type spec struct {
 type arguments struct {
 	options  []option
 	operands []string
-	// late holds the arguments as a system has them where options end at the first operand, as they do
-	// with POSIXLY_CORRECT and on BSD and macOS. It is nil if that makes no difference.
+	// late holds the arguments as a system has them where options end at the first operand, as they
+	// do with POSIXLY_CORRECT and on BSD and macOS. It is nil if that makes no difference.
 	late *arguments
 }
 
@@ -66,27 +67,12 @@ func (s spec) parse(args []string) (p arguments, why string) {
 		case a == "--":
 			p.operands = append(p.operands, args[i+1:]...)
 			return p, ""
-		case strings.HasPrefix(a, "--"):
-			name, value, has := strings.Cut(a[2:], "=")
-			switch {
-			case !has && (s.knows(name, ' ') || s.knows(name, '?')):
-			case has && (s.knows(name, '=') || s.knows(name, '?')):
-			case !has && s.knows(name, '=') && i+1 < len(args):
-				i++
-				value = args[i]
-				if looksLikeOption(name, value) {
-					return p, "may do more than read with " + value
-				}
-			default:
-				return p, "may do more than read with " + a
-			}
-			p.options = append(p.options, option{name, value})
 		case len(a) > 1 && a[0] == '-':
-			next, ok := s.cluster(a[1:], args[i+1:], &p)
+			used, ok := s.option(a, args[i+1:], &p)
 			if !ok {
 				return p, "may do more than read with " + a
 			}
-			i += next
+			i += used
 		default:
 			p.operands = append(p.operands, a)
 		}
@@ -94,8 +80,9 @@ func (s spec) parse(args []string) (p arguments, why string) {
 	return p, ""
 }
 
-// looksLikeOption reports whether the argument after an option may be an option itself, for versions of a program in which the first has no
-// value, or is not known without =. Patterns may begin with a dash.
+// looksLikeOption reports whether the argument after an option may be an option itself, for
+// versions of a program in which the first has no value, or is not known without =. Patterns may
+// begin with a dash.
 func looksLikeOption(name, value string) bool {
 	if len(value) < 2 || value[0] != '-' || value[1] >= '0' && value[1] <= '9' {
 		return false
@@ -103,25 +90,34 @@ func looksLikeOption(name, value string) bool {
 	return name != "e" && name != "regexp" && name != "expression"
 }
 
-// knows reports whether a long option is harmless in a form: followed by a space, = or ?.
-func (s spec) knows(name string, form byte) bool {
-	if name == "" || strings.Contains(name, " ") {
-		return false
+// option reads an argument that begins with a dash. It returns the number of further arguments that
+// are used.
+func (s spec) option(text string, following []string, p *arguments) (used int, ok bool) {
+	long, ok := strings.CutPrefix(text, "--")
+	if !ok {
+		return s.cluster(text[1:], following, p)
 	}
-	for rest := s.long; ; {
-		i := strings.Index(rest, name)
-		if i < 0 {
-			return false
-		}
-		end := i + len(name)
-		if (i == 0 || rest[i-1] == ' ') && (end == len(rest) && form == ' ' || end < len(rest) && rest[end] == form) {
-			return true
-		}
-		rest = rest[end:]
+	name, value, has := strings.Cut(long, "=")
+	knows := func(form string) bool { return slices.Contains(strings.Fields(s.long), name+form) }
+	switch {
+	case strings.Contains(name, "?"):
+		return 0, false
+	case knows("?"), has && knows("="), !has && knows(""):
+	case has:
+		return 0, false
+	case knows("=") && len(following) > 0 && !looksLikeOption(name, following[0]):
+		used, value = 1, following[0]
+	case knows("==") && len(following) > 1:
+		used, value = 2, following[0]
+	default:
+		return 0, false
 	}
+	p.options = append(p.options, option{name, value})
+	return used, true
 }
 
-// cluster reads the short options of one argument. It returns the number of further arguments that are used.
+// cluster reads the short options of one argument. It returns the number of further arguments that
+// are used.
 func (s spec) cluster(letters string, following []string, p *arguments) (used int, ok bool) {
 	for i := range len(letters) {
 		at := strings.IndexByte(s.short, letters[i])
@@ -153,46 +149,14 @@ func (s spec) cluster(letters string, following []string, p *arguments) (used in
 	return 0, true
 }
 
-// tree reports whether the command reads whole directories.
-func (s spec) tree(p arguments) bool {
-	if s.trees == "always" {
-		return true
-	}
-	return slices.ContainsFunc(p.options, func(o option) bool { return slices.Contains(strings.Fields(s.trees), o.name) })
-}
-
-// chosen reports whether options have the pattern, or leave none, so that the first operand is a file.
-func (s spec) chosen(p arguments) bool {
-	return len(p.values('e', "regexp"))+len(p.values('f', "file")) > 0 || p.has(0, "files")
-}
-
-// reads returns the files that options name.
-func (s spec) reads(p arguments) (names []string) {
+// among returns the values of the options whose names are in a list.
+func (p arguments) among(list string) (values []string) {
 	for _, o := range p.options {
-		if o.value != "" && slices.Contains(strings.Fields(s.from), o.name) {
-			names = append(names, o.value)
+		if slices.Contains(strings.Fields(list), o.name) {
+			values = append(values, o.value)
 		}
 	}
-	return names
-}
-
-// check returns why the operands of a command that reads no files may do more than print.
-func (s spec) check(program string, operands []string) string {
-	for i, a := range operands {
-		switch program {
-		case "date":
-			if !strings.HasPrefix(a, "+") {
-				return "date may set the time"
-			}
-		case "seq", "sleep":
-			n, err := strconv.ParseFloat(a, 64)
-			step := program == "seq" && i == 1 && len(operands) == 3
-			if err != nil || math.Abs(n) > 1e6 || step && math.Abs(n) < 1e-3 {
-				return program + " may not end"
-			}
-		}
-	}
-	return ""
+	return values
 }
 
 // specOf returns the row of a command in the table.
@@ -202,27 +166,19 @@ func specOf(program string) (spec, bool) {
 		return spec{}, false
 	}
 	row, _, _ = strings.Cut(row, "\n")
-	s := spec{max: math.MaxInt}
-	kind, row, _ := strings.Cut(row, " | ")
-	s.short, row, _ = strings.Cut(row, " | ")
-	s.long, row, _ = strings.Cut(row, " | ")
-	if s.short == "-" {
-		s.short = ""
-	}
-	switch kind {
-	case "names":
-		s.kind = names
-	case "text":
-		s.kind = text
-	}
-	for field := range strings.SplitSeq(row, " | ") {
+	fields := strings.Split(row, " | ")
+	s := spec{kind: operands(fields[0]), max: math.MaxInt}
+	s.short, s.long = strings.Trim(fields[1], "-"), strings.Trim(fields[2], "-")
+	for _, field := range fields[3:] {
 		switch name, value, _ := strings.Cut(field, " "); name {
 		case "tree":
 			s.trees = value
+		case "links":
+			s.links = value
 		case "from":
 			s.from = value
 		case "first":
-			s.first = true
+			s.first, s.other = true, value
 		case "max":
 			s.max = int(value[0] - '0') // TestL2_Table checks the rows
 		}

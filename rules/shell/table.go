@@ -11,35 +11,40 @@ b2sum | files | bzl: | binary tag zero length=
 base32 | files | dw: | decode wrap= | max 1
 base64 | files | dDw: | decode wrap= | max 1
 basename | text | as:z | multiple suffix= zero
+break | text | - | - | max 1
 cal | text | 13jmy | - | max 2
 cat | files | AbeEnstTuv | show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting
 cksum | files | - | -
 cmp | files | bi:ln:s | print-bytes ignore-initial= verbose bytes= silent quiet
 column | files | tc:s:exo:N:R:H:d | table separator= output-separator= table-columns= table-right= json
 comm | files | 123z | check-order nocheck-order output-delimiter= total zero-terminated
+command | text | vV | -
+continue | text | - | - | max 1
 cut | files | b:c:d:f:nsz | bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated
 date | text | d:uRI:: | date= utc universal rfc-email rfc-2822 iso-8601? rfc-3339=
 df | names | ahHiklmPTt:x:B: | all human-readable si inodes local portability print-type type= exclude-type= block-size= total output?
 diff | files | abBcC:dEeHiI:L:nNpqrstTuU:wx:yW:Z | brief unified? context? recursive new-file ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-matching-lines= ignore-trailing-space side-by-side width= suppress-common-lines color? text exclude= minimal label= report-identical-files no-dereference strip-trailing-cr | tree always
 dirname | text | z | zero
 du | names | abchHklLmsSxPd:t:B: | all apparent-size bytes total human-readable si max-depth= summarize one-file-system threshold= block-size= exclude= separate-dirs time? | tree always
-egrep | files | acEFGHhiIlLnoqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp | first | tree r R recursive dereference-recursive | from f file
+egrep | files | acEFGHhiIlLnoqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp | first e regexp f file | tree r R recursive dereference-recursive | from f file | links R dereference-recursive
+exit | text | 0123456789 | - | max 1
 expand | files | it: | initial tabs=
-fd | names | HIusigFapL0t:e:E:d:c:S:1 | hidden no-ignore no-ignore-vcs unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path follow print0 type= extension= exclude= max-depth= min-depth= exact-depth= color= size= changed-within= changed-before= max-results= quiet | first | tree always
-fdfind | names | HIusigFapL0t:e:E:d:c:S:1 | hidden no-ignore no-ignore-vcs unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path follow print0 type= extension= exclude= max-depth= min-depth= exact-depth= color= size= changed-within= changed-before= max-results= quiet | first | tree always
-fgrep | files | acEFGHhiIlLnoqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp | first | tree r R recursive dereference-recursive | from f file
+fd | names | HIusigFapL0t:e:E:d:c:S:1 | hidden no-ignore no-ignore-vcs unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path follow print0 type= extension= exclude= max-depth= min-depth= exact-depth= color= size= changed-within= changed-before= max-results= quiet | first e | tree always
+fdfind | names | HIusigFapL0t:e:E:d:c:S:1 | hidden no-ignore no-ignore-vcs unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path follow print0 type= extension= exclude= max-depth= min-depth= exact-depth= color= size= changed-within= changed-before= max-results= quiet | first e | tree always
+fgrep | files | acEFGHhiIlLnoqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp | first e regexp f file | tree r R recursive dereference-recursive | from f file | links R dereference-recursive
 file | files | 0bhikLNnpr | brief mime mime-type mime-encoding dereference no-dereference keep-going no-pad raw print0
 fmt | files | csuw: | crown-margin prefix= split-only tagged-paragraph uniform-spacing width= goal=
 fold | files | bsw: | bytes spaces width=
 free | text | bkmghtwl | human bytes kibi mebi gibi total wide si
-grep | files | abcEFGHhiIlLnoPqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case no-ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp perl-regexp line-buffered | first | tree r R recursive dereference-recursive | from f file
+gofmt | files | ldes | - | tree always
+grep | files | abcEFGHhiIlLnoPqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case no-ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp perl-regexp line-buffered | first e regexp f file | tree r R recursive dereference-recursive | from f file | links R dereference-recursive
 groups | text | - | -
 head | files | n:c:qvz0123456789 | lines= bytes= quiet silent verbose zero-terminated
 hexdump | files | bcCdn:os:vx | canonical length= skip= no-squeezing
 hostname | text | fsidI | fqdn short ip-address all-ip-addresses domain | max 0
 id | text | agGnruz | group groups name real user zero
 join | files | 1:2:a:e:ij:o:t:v:z | ignore-case check-order nocheck-order header zero-terminated
-jq | files | cCMnrRsSaej | compact-output null-input raw-output raw-input slurp sort-keys color-output monochrome-output ascii-output exit-status join-output tab indent= | first
+jq | files | cCMnrRsSaej | compact-output null-input raw-output raw-input slurp sort-keys color-output monochrome-output ascii-output exit-status join-output tab indent= arg== argjson== | first
 locale | text | a | all-locales | max 0
 ls | names | aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1@O | all almost-all author escape block-size= ignore-backups color? directory dired classify? file-type format= full-time group-directories-first no-group human-readable si dereference dereference-command-line hide= hyperlink? indicator-style= inode ignore= kibibytes numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size sort= time= time-style= tabsize= width= context zero | tree R recursive
 md5 | files | qrs: | -
@@ -49,10 +54,13 @@ nproc | text | - | all ignore=
 numfmt | text | d: | delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit=
 od | files | A:j:N:S:t:vw::abcdfilosx | address-radix= skip-bytes= read-bytes= format= output-duplicates width? endian= strings?
 paste | files | d:sz | delimiters= serial zero-terminated
+pwd | text | LP | logical physical | max 0
 readlink | names | fenmqsvz | canonicalize canonicalize-existing canonicalize-missing no-newline zero quiet silent verbose
 realpath | names | eLmPqsz | canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks zero relative-to= relative-base= | from relative-to relative-base
+return | text | 0123456789 | - | max 1
 rev | files | - | -
-rg | files | acE:FHIhilLnNopPqsSuUvwxVA:B:C:m:e:f:g:t:T:M:r:j:d:0 | regexp= file= ignore-case case-sensitive smart-case invert-match word-regexp line-regexp count count-matches color= colors= files files-with-matches files-without-match max-count= only-matching quiet no-messages with-filename no-filename line-number no-line-number column null after-context= before-context= context= text glob= iglob= type= type-not= type-list fixed-strings pcre2 multiline multiline-dotall max-columns= max-columns-preview max-depth= maxdepth= max-filesize= hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-config no-heading heading pretty vimgrep json replace= trim sort= sortr= stats threads= unrestricted passthru no-unicode one-file-system crlf encoding= engine= auto-hybrid-regex byte-offset path-separator= follow context-separator= field-match-separator= no-mmap mmap version no-binary binary | first | tree always | from f file
+rg | files | acE:FHIhilLnNopPqsSuUvwxVA:B:C:m:e:f:g:t:T:M:r:j:d:0 | regexp= file= ignore-case case-sensitive smart-case invert-match word-regexp line-regexp count count-matches color= colors= files files-with-matches files-without-match max-count= only-matching quiet no-messages with-filename no-filename line-number no-line-number column null after-context= before-context= context= text glob= iglob= type= type-not= type-list fixed-strings pcre2 multiline multiline-dotall max-columns= max-columns-preview max-depth= maxdepth= max-filesize= hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-config no-heading heading pretty vimgrep json replace= trim sort= sortr= stats threads= unrestricted passthru no-unicode one-file-system crlf encoding= engine= auto-hybrid-regex byte-offset path-separator= follow context-separator= field-match-separator= no-mmap mmap version no-binary binary | first e regexp f file files | tree always | from f file | links L follow
+sed | files | nEre:suz | quiet silent regexp-extended expression= separate unbuffered null-data | first e expression
 seq | text | ws: | equal-width separator= | max 3
 sha1sum | files | bzt | binary tag zero text
 sha224sum | files | bzt | binary tag zero text
@@ -70,10 +78,14 @@ tail | files | n:c:qvz0123456789 | lines= bytes= quiet silent verbose zero-termi
 tr | text | cCdst | complement delete squeeze-repeats truncate-set1 | max 2
 tree | names | adfilxsphugDFrtUvncCAQqNJXL:P:I:S | dirsfirst noreport prune gitignore filelimit= charset= matchdirs ignore-case du si inodes device sort= | tree always
 tty | text | s | - | max 0
+type | text | afpPt | -
 uname | text | asnrvmpio | all kernel-name nodename kernel-release kernel-version machine processor hardware-platform operating-system | max 0
 unexpand | files | at: | all tabs= first-only
 uniq | files | cdDf:is:uw:z | count repeated all-repeated? skip-fields= ignore-case skip-chars= unique group? check-chars= zero-terminated | max 1
 uptime | text | ps | pretty since | max 0
+wait | text | nf | -
 wc | files | clmLw | bytes chars lines max-line-length words total=
+which | text | as | -
 whoami | text | - | - | max 0
+xxd | files | abCEeipuc:g:l:o:s: | - | max 1
 `

@@ -8,7 +8,7 @@ import (
 
 // TestL2_Table checks the form of the table's rows, which are parsed when they are needed.
 func TestL2_Table(t *testing.T) {
-	row := regexp.MustCompile(`^[a-z0-9]+ \| (files|names|text) \| (-|[A-Za-z0-9@:]+) \| (-|[a-z0-9=?-]+( [a-z0-9=?-]+)*)( \| (first|max [0-9]|(tree|from) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
+	row := regexp.MustCompile(`^[a-z0-9]+ \| (files|names|text) \| (-|[A-Za-z0-9@:]+) \| (-|[a-z0-9=?-]+( [a-z0-9=?-]+)*)( \| (first( [a-z]+)*|max [0-9]|(tree|from|links) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
 	before := ""
 	for line := range strings.Lines(strings.TrimPrefix(table, "\n")) {
 		line = strings.TrimSuffix(line, "\n")

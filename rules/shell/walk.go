@@ -14,7 +14,6 @@ type walker struct {
 	commands []Command
 	unclear  string
 	assigned []string // the variables that the script sets for itself
-	locales  []string // the variables that choose a locale, as NAME=value
 	depth    int      // of statements
 	level    int      // of scripts in scripts
 	work     int      // statements visited
@@ -171,7 +170,8 @@ func (w *walker) ifClause(c *syntax.IfClause, in scope) flow {
 	return stays(out.union(cond.failed))
 }
 
-// loop walks through a body that may run several times. If it changes the directory, it is walked through again for an unknown one.
+// loop walks through a body that may run several times. If it changes the directory, it is walked
+// through again for an unknown one.
 func (w *walker) loop(in scope, body func(scope) flow) flow {
 	before := len(w.commands)
 	out := body(in).both()
@@ -218,33 +218,29 @@ func (w *walker) caseClause(c *syntax.CaseClause, in scope) flow {
 	return stays(out)
 }
 
-// test adds [[ ]] as a command. Only conditions of one operator are clear, because a POSIX shell takes && and < in it for its own.
+// test adds [[ ]] as a command. Only conditions of one operator are clear, because a POSIX shell
+// takes && and < in it for its own.
 func (w *walker) test(c *syntax.TestClause, text string, in scope) {
 	cmd := Command{Words: []string{"[["}, Text: text}
-	var args []*syntax.Word
+	operands := []syntax.Node{c.X}
 	switch x := c.X.(type) {
-	case *syntax.Word:
-		args = append(args, x)
 	case *syntax.UnaryTest:
 		cmd.Words = append(cmd.Words, x.Op.String())
-		if operand, ok := x.X.(*syntax.Word); ok {
-			args = append(args, operand)
-			break
-		}
-		cmd.Unclear = "[[ is not a simple condition"
+		operands = []syntax.Node{x.X}
 	case *syntax.BinaryTest:
-		left, ok1 := x.X.(*syntax.Word)
-		right, ok2 := x.Y.(*syntax.Word)
-		if ok1 && ok2 && slices.Contains([]syntax.BinTestOperator{syntax.TsMatch, syntax.TsNoMatch, syntax.TsMatchShort}, x.Op) {
-			args = append(args, left, right)
-			break
+		if slices.Contains([]syntax.BinTestOperator{syntax.TsMatch, syntax.TsNoMatch, syntax.TsMatchShort}, x.Op) {
+			operands = []syntax.Node{x.X, x.Y}
 		}
-		cmd.Unclear = "[[ has an operator that other shells take for their own, or whose operands are calculated"
-	default:
-		cmd.Unclear = "[[ is not a simple condition"
 	}
-	if cmd.Unclear != "" {
+	var args []*syntax.Word
+	for _, x := range operands {
+		if operand, ok := x.(*syntax.Word); ok {
+			args = append(args, operand)
+		}
+	}
+	if len(args) < len(operands) {
 		cmd.Words = append(cmd.Words, "...")
+		cmd.Unclear = "[[ is not a simple condition, or has an operator that other shells take for their own"
 		w.add(cmd, in)
 		w.nested(c.X, in)
 		return
@@ -291,7 +287,6 @@ func (w *walker) assign(a *syntax.Assign, in scope) {
 
 // checkAssign walks through the value of a variable.
 func (w *walker) checkAssign(a *syntax.Assign, in scope) {
-	w.locale(a)
 	if a.Append || a.Index != nil || a.Array != nil {
 		w.fail("it has an assignment that only some shells know")
 		w.nested(a, in)
@@ -300,7 +295,8 @@ func (w *walker) checkAssign(a *syntax.Assign, in scope) {
 	w.value(a.Value, in)
 }
 
-// add adds a command for each directory in which it may run, in front of those that were found in its words.
+// add adds a command for each directory in which it may run, in front of those that were found in
+// its words.
 func (w *walker) add(c Command, in scope) {
 	c.Subshell = in.subshell
 	c.Vars = append(slices.Clone(in.vars), c.Vars...)

@@ -102,6 +102,10 @@ func finds(words []word) (u use) {
 	return u
 }
 
+// sameToZsh holds the characters that certainly mean the same to zsh as to other shells, but for
+// the operator &|.
+const sameToZsh = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./,:@+-&|;'\"\n"
+
 // shells returns the script of sh -c. A shell that runs a file is a program like others.
 func shells(name string, words []word) use {
 	has := false
@@ -128,31 +132,18 @@ func shells(name string, words []word) use {
 	case i == len(words) || words[i].unclear != "" || words[i].glob || words[i].number:
 		u.why, u.hidden = "it is not literal which script "+name+" runs", i < len(words)
 		return u
-	case name == "ksh" || name == "mksh" || name == "zsh" && !same(words[i].text):
+	case name == "ksh" || name == "mksh" || name == "zsh" && (strings.Trim(words[i].text, sameToZsh) != "" || strings.Contains(words[i].text, "&|")):
 		u.why = "the script may mean something else to " + name
 	}
 	u.scripts = []string{words[i].text}
 	return u
 }
 
-// same reports whether a script certainly means the same to zsh: it has only plain words, lists, pipes and quotes.
-func same(script string) bool {
-	for _, c := range script {
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(" _./,:@+-&|;'\"\n", c)
-		if !plain {
-			return false
-		}
-	}
-	return !strings.Contains(script, "&|") // which zsh knows as an operator
-}
-
 // wrapper describes a program that runs its arguments as a command.
 type wrapper struct {
-	flags  string   // short options without a value
-	valued string   // short options with a value
-	long   []string // long options; those that end in = have a value
-	before int      // arguments in front of the command
-	why    string   // why the command is not all that it does; empty if it is
+	spec          // of the options in front of the command
+	before int    // arguments in front of the command
+	why    string // why the command is not all that it does; empty if it is
 }
 
 // wrapperOf returns the description of a wrapper.
@@ -161,28 +152,32 @@ func wrapperOf(name string) (wrapper, bool) {
 	case "builtin":
 		return wrapper{}, true
 	case "command":
-		return wrapper{flags: "p"}, true
+		return wrapper{spec: spec{short: "p"}}, true
 	case "time":
-		return wrapper{flags: "p"}, true
+		return wrapper{spec: spec{short: "p"}}, true
 	case "nice":
-		return wrapper{flags: "0123456789", valued: "n", long: []string{"--adjustment="}}, true
+		return wrapper{spec: spec{short: "0123456789n:", long: "adjustment="}}, true
 	case "timeout":
-		return wrapper{flags: "v", valued: "ks", long: []string{"--kill-after=", "--signal=", "--foreground", "--preserve-status", "--verbose"}, before: 1}, true
+		long := "kill-after= signal= foreground preserve-status verbose"
+		return wrapper{spec: spec{short: "vk:s:", long: long}, before: 1}, true
 	case "stdbuf":
-		return wrapper{valued: "ioe", long: []string{"--input=", "--output=", "--error="}}, true
+		return wrapper{spec: spec{short: "i:o:e:", long: "input= output= error="}}, true
 	case "chroot", "flock", "taskset", "chrt":
 		return wrapper{before: 1, why: name + " runs another program"}, true
 	case "env":
-		return wrapper{flags: "i0v", valued: "uCS", long: []string{"--ignore-environment", "--unset=", "--chdir="}, why: "env changes the variables of another program"}, true
+		return wrapper{spec: spec{short: "i0vu:C:S:", long: "ignore-environment unset= chdir="},
+			why: "env changes the variables of another program"}, true
 	case "sudo", "doas":
-		return wrapper{flags: "AbEHinPSsKkVvBN", valued: "ugpChrtTURD", why: name + " runs a program as another user"}, true
+		return wrapper{spec: spec{short: "AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D:"},
+			why: name + " runs a program as another user"}, true
 	case "xargs":
-		return wrapper{flags: "0rtxpo", valued: "adEeIiLlnPs", long: []string{"--null", "--no-run-if-empty", "--max-args=", "--max-procs="}, why: "xargs adds arguments that are not known"}, true
+		return wrapper{spec: spec{short: "0rtxpoa:d:E:e:I:i:L:l:n:P:s:", long: "null no-run-if-empty max-args= max-procs="},
+			why: "xargs adds arguments that are not known"}, true
 	case "exec":
-		return wrapper{flags: "cl", valued: "a", why: "exec replaces the shell, or changes its files"}, true
+		return wrapper{spec: spec{short: "cla:"}, why: "exec replaces the shell, or changes its files"}, true
 	case "nohup", "setsid", "ionice", "watch", "parallel", "strace", "ltrace", "busybox", "toybox", "unshare", "nsenter", "runuser", "fakeroot",
 		"unbuffer", "caffeinate", "systemd-run", "setpriv", "prlimit", "setarch":
-		return wrapper{flags: "fwc", valued: "npu", why: name + " runs another program"}, true
+		return wrapper{spec: spec{short: "fwcn:p:u:"}, why: name + " runs another program"}, true
 	}
 	return wrapper{}, false
 }
@@ -221,10 +216,12 @@ func (k wrapper) use(name string, words []word) use {
 	return u
 }
 
-// skip returns the index of the first word after the options. It reports false if an option is not known.
+// skip returns the index of the first word after the options. It reports false if an option is not
+// known.
 func (k wrapper) skip(words []word) (i int, ok bool) {
-	for i = 1; i < len(words); i++ {
-		a := words[i].text
+	args := texts(words)
+	for i = 1; i < len(args); i++ {
+		a := args[i]
 		switch {
 		case !isLiteral(words[i]):
 			return i, false
@@ -232,28 +229,12 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 			return i + 1, true
 		case len(a) < 2 || a[0] != '-':
 			return i, true
-		case strings.HasPrefix(a, "--"):
-			name, _, has := strings.Cut(a, "=")
-			switch {
-			case has && slices.Contains(k.long, name+"="), slices.Contains(k.long, a):
-			case slices.Contains(k.long, a+"="):
-				if i++; i < len(words) && !isLiteral(words[i]) {
-					return i, false
-				}
-			default:
-				return i, false
-			}
-		default:
-			n := len(a) - len(strings.TrimLeft(a[1:], k.flags)) // the flags, and the dash
-			if n < len(a) && strings.IndexByte(k.valued, a[n]) < 0 {
-				return i, false
-			}
-			if n == len(a)-1 {
-				if i++; i < len(words) && !isLiteral(words[i]) {
-					return i, false
-				}
-			}
 		}
+		used, ok := k.option(a, args[i+1:], &arguments{})
+		if !ok || used > 0 && !isLiteral(words[i+1]) {
+			return i, false
+		}
+		i += used
 	}
 	return i, true
 }

@@ -1,4 +1,4 @@
-package shell
+package script
 
 import (
 	"maps"
@@ -6,14 +6,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Literals returns what a script says literally about its variables: those that it sets exactly once, to a
-// literal value, and the literal words that its loops go through, which may be patterns of file names.
-func Literals(script string) (constants map[string]string, items []string) {
+// Literals returns what a script says literally about its variables: those that it sets exactly
+// once, to a literal value, and the literal words that its loops go through, which may be patterns
+// of file names.
+func Literals(text string) (constants map[string]string, items []string) {
 	constants = map[string]string{}
-	if unreadable(script) != "" {
-		return constants, nil
-	}
-	file, err := parse(script)
+	file, err := Parse(text)
 	if err != nil {
 		return constants, nil
 	}
@@ -42,14 +40,12 @@ func Literals(script string) (constants map[string]string, items []string) {
 	return constants, items
 }
 
-// literalText returns the text of a word after the removal of quotes, if it is literal or a pattern.
+// literalText returns the text of a word after the removal of quotes, if it is literal or a
+// pattern.
 func literalText(n *syntax.Word) (text string, ok bool) {
 	if n == nil {
 		return "", false
 	}
-	r := &reader{}
-	for i, part := range n.Parts {
-		r.part(part, i == 0, i == len(n.Parts)-1)
-	}
-	return r.text.String(), r.unclear == "" && !r.number
+	w := ReadWord(n, "")
+	return w.Text, w.Unclear == "" && !w.Number
 }

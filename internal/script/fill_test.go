@@ -1,6 +1,6 @@
 //go:build unix
 
-package shell_test
+package script_test
 
 import (
 	"os"
@@ -13,23 +13,26 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/script"
 	"github.com/attractor-go/attractor/internal/seed"
-	"github.com/attractor-go/attractor/rules/shell"
 )
 
+// shells lists the shells that run scripts.
+var shells = [][]string{{"bash"}, {"dash"}, {"bash", "--posix"}, {"mksh"}, {"busybox", "sh"}}
+
 // arguments returns the values of ARGUMENTS, 1, name and ARGUMENTS[0].
-func arguments(text string, words ...string) func(string) (shell.Value, bool) {
-	return func(name string) (shell.Value, bool) {
+func arguments(text string, words ...string) func(string) (script.Value, bool) {
+	return func(name string) (script.Value, bool) {
 		switch name {
 		case "ARGUMENTS":
-			return shell.Value{Words: words, Text: text, Everywhere: true}, true
+			return script.Value{Words: words, Text: text, Everywhere: true}, true
 		case "1", "name", "ARGUMENTS[0]":
 			if len(words) == 0 {
-				return shell.Value{}, true
+				return script.Value{}, true
 			}
-			return shell.Value{Words: words[:1], Text: words[0]}, true
+			return script.Value{Words: words[:1], Text: words[0]}, true
 		}
-		return shell.Value{}, false
+		return script.Value{}, false
 	}
 }
 
@@ -61,17 +64,17 @@ func TestM7_Fill(t *testing.T) {
 		if c.text == evil || c.text == "don't" {
 			words = []string{c.text}
 		}
-		got, err := shell.Fill(c.script, arguments(c.text, words...))
+		got, err := script.Fill(c.script, arguments(c.text, words...))
 		if err != nil || got != c.want {
 			t.Errorf("%q with %q: %q, %v, want %q", c.script, c.text, got, err, c.want)
 		}
 	}
-	for script, text := range map[string]string{"echo ${x:-$1}": evil, `echo "${x:-"$1"}"`: "}", "echo $((1+$1))": "x[$(id)]", "echo `ls $1`": "a b", "echo $'$ARGUMENTS'": "a b", "cat <<E\n$1\nE": "E",
+	for in, text := range map[string]string{"echo ${x:-$1}": evil, `echo "${x:-"$1"}"`: "}", "echo $((1+$1))": "x[$(id)]", "echo `ls $1`": "a b", "echo $'$ARGUMENTS'": "a b", "cat <<E\n$1\nE": "E",
 		"cat <<E; echo $1\nx\nE": "a\nb",
 		"[[ $1 -eq 1 ]]":         "x[$(id)]", "[[ 1 -lt \"$1\" ]]": "x[$(id)]", "[[ -v $1 ]]": "x[$(id)]", "declare -i n=$1": "x[$(id)]",
 		"echo ${a[$1]}": "$(id)", "a[$1]=x": "$(id)", `echo "${#a[$1]}" $`: "$(id)", "echo $1 'x": "y", "echo $1 \x01": "y"} {
-		if got, err := shell.Fill(script, arguments(text, text)); err == nil {
-			t.Errorf("%q with %q: %q", script, text, got)
+		if got, err := script.Fill(in, arguments(text, text)); err == nil {
+			t.Errorf("%q with %q: %q", in, text, got)
 		}
 	}
 }
@@ -88,7 +91,7 @@ var places = []string{
 // A value is the same text for a shell, in whatever place, and never more.
 func TestM7_FilledValuesAreText(t *testing.T) {
 	t.Parallel()
-	for _, sh := range canaryShells {
+	for _, sh := range shells {
 		peer.Need(t, sh[0])
 	}
 	dir := t.TempDir()
@@ -97,34 +100,34 @@ func TestM7_FilledValuesAreText(t *testing.T) {
 		"#", "!", "=", "-", "%", "E", "\nE\ntouch canary\n", "${x", "$1", "$((", "\t", "é", "'$(touch canary)'", `"$(touch canary)"`})
 	seed.Check(t, func(r *rapid.T) {
 		value := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(r, "value"), "")
-		script := rapid.SampledFrom(places).Draw(r, "script")
-		filled, err := shell.Fill(script, arguments(value, value))
+		in := rapid.SampledFrom(places).Draw(r, "script")
+		filled, err := script.Fill(in, arguments(value, value))
 		if err != nil {
 			return // it cannot be quoted there
 		}
-		for _, program := range canaryShells {
+		for _, program := range shells {
 			cmd := exec.Command(program[0], slices.Concat(program[1:], []string{"-c", filled})...)
 			cmd.Dir = dir
 			out, err := cmd.Output()
 			want := strings.TrimRight(value, "\n") // substitutions drop newlines at the end
 			if err != nil || strings.TrimRight(string(out), "\n") != want {
-				r.Errorf("%s: %q with %q is %q, which printed %q, %v", program, script, value, filled, out, err)
+				r.Errorf("%s: %q with %q is %q, which printed %q, %v", program, in, value, filled, out, err)
 			}
 			if _, err := os.Stat(canary); err == nil {
-				r.Fatalf("%s: %q with %q is %q, which has run the value", program, script, value, filled)
+				r.Fatalf("%s: %q with %q is %q, which has run the value", program, in, value, filled)
 			}
 		}
 	})
 }
 
 func FuzzM7_Fill(f *testing.F) {
-	for _, script := range places {
-		f.Add(script, "a'b\"$(c)")
+	for _, in := range places {
+		f.Add(in, "a'b\"$(c)")
 	}
-	f.Fuzz(func(t *testing.T, script, value string) {
-		filled, err := shell.Fill(script, arguments(value, value))
-		if err == nil && filled != script && !strings.Contains(script, "$") {
-			t.Errorf("%q became %q", script, filled)
+	f.Fuzz(func(t *testing.T, in, value string) {
+		filled, err := script.Fill(in, arguments(value, value))
+		if err == nil && filled != in && !strings.Contains(in, "$") {
+			t.Errorf("%q became %q", in, filled)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package shell
+package script
 
 import (
 	"errors"
@@ -18,25 +18,24 @@ type Value struct {
 	Words []string
 	// Text is what stands inside of quotes: the words as they were written.
 	Text string
-	// Everywhere says that the parameter is also replaced in single quotes, where a shell replaces none.
+	// Everywhere says that the parameter is also replaced in single quotes, where a shell replaces
+	// none.
 	Everywhere bool
 }
 
-// Fill returns a script in which parameters such as $1 or ${name} are replaced by values. Whatever a value holds, it remains text: it is quoted as its place
-// requires, and where no quotes can do that, a value with special characters is an error. value returns false for a parameter that stays.
-// The elements of arrays, such as $name[0], are asked for by that name first.
-func Fill(script string, value func(name string) (Value, bool)) (string, error) {
-	if !strings.Contains(script, "$") {
-		return script, nil
+// Fill returns a script in which parameters such as $1 or ${name} are replaced by values. Whatever
+// a value holds, it remains text: it is quoted as its place requires, and where no quotes can do
+// that, a value with special characters is an error. value returns false for a parameter that
+// stays. The elements of arrays, such as $name[0], are asked for by that name first.
+func Fill(text string, value func(name string) (Value, bool)) (string, error) {
+	if !strings.Contains(text, "$") {
+		return text, nil
 	}
-	if why := unreadable(script); why != "" {
-		return "", errors.New(why)
-	}
-	file, err := parse(script)
+	file, err := Parse(text)
 	if err != nil {
-		return "", fmt.Errorf("the script cannot be parsed: %w", err)
+		return "", err
 	}
-	f := filler{script: script, value: value, hdocs: map[syntax.Node]bool{}}
+	f := filler{script: text, value: value, hdocs: map[syntax.Node]bool{}}
 	syntax.Walk(file, f.visit)
 	if len(f.hdocs) > 0 && slices.ContainsFunc(f.edits, func(e edit) bool { return strings.Contains(e.text, "\n") }) {
 		return "", errors.New("an argument of several lines cannot stand in a script with a here document, whose text begins with a line")
@@ -132,7 +131,7 @@ func (f *filler) below(n syntax.Node, now quoting) quoting {
 	case *syntax.DeclClause:
 		operator = operator || len(n.Args) > 0 && n.Args[0].Naked // with options, such as -i for numbers
 	case *syntax.ParamExp:
-		operator = operator || !isBare(n)
+		operator = operator || !IsBare(n)
 	case *syntax.Assign:
 		operator = operator || n.Index != nil
 	case *syntax.ArrayElem:
@@ -144,15 +143,15 @@ func (f *filler) below(n syntax.Node, now quoting) quoting {
 	return now
 }
 
-// isBare reports whether a parameter stands there without an operator: $name or ${name}.
-func isBare(p *syntax.ParamExp) bool {
+// IsBare reports whether a parameter stands there without an operator: $name or ${name}.
+func IsBare(p *syntax.ParamExp) bool {
 	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Index == nil && p.Slice == nil && p.Repl == nil &&
 		p.Names == 0 && p.Exp == nil && len(p.Modifiers) == 0
 }
 
 // parameter replaces a parameter. One that stays is left to the shell.
 func (f *filler) parameter(p *syntax.ParamExp, in quoting) {
-	if !isBare(p) {
+	if !IsBare(p) {
 		return
 	}
 	from, to, name := int(p.Pos().Offset()), int(p.End().Offset()), p.Param.Value
@@ -196,7 +195,7 @@ func (f *filler) single(q *syntax.SglQuoted) {
 			continue
 		}
 		text := strings.ReplaceAll(v.Text, "'", `'\''`)
-		if q.Dollar && !isPlain(v.Text) {
+		if q.Dollar && !IsPlain(v.Text) {
 			f.fail(v)
 			return
 		}
@@ -209,7 +208,8 @@ var parameterName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\$(?:([0-9]|[A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
 })
 
-// namedAt returns the name of the parameter with which a text begins, and the length of the parameter.
+// namedAt returns the name of the parameter with which a text begins, and the length of the
+// parameter.
 func namedAt(text string) (name string, length int) {
 	if m := parameterName().FindStringSubmatch(text); m != nil {
 		return m[1] + m[2], len(m[0])
@@ -226,7 +226,7 @@ func (f *filler) replace(from, to int, v Value, in quoting) {
 		for _, w := range v.Words {
 			words = append(words, quoted(w))
 		}
-		if n := len(words); n > 0 && (f.isPart(to) || isReserved(words[n-1])) && isPlain(words[n-1]) {
+		if n := len(words); n > 0 && (f.isPart(to) || isReserved(words[n-1])) && IsPlain(words[n-1]) {
 			words[n-1] = "'" + words[n-1] + "'"
 		}
 		text = strings.Join(words, " ")
@@ -238,7 +238,7 @@ func (f *filler) replace(from, to int, v Value, in quoting) {
 			return
 		}
 	case inOperator, inBackquotes:
-		if !isPlain(v.Text) {
+		if !IsPlain(v.Text) {
 			f.fail(v)
 			return
 		}
@@ -246,8 +246,8 @@ func (f *filler) replace(from, to int, v Value, in quoting) {
 	f.edits = append(f.edits, edit{from, to, text})
 }
 
-// isPart reports whether a parameter has something behind it that could make more than a word of a plain value, as in $1>file, where 2 would be
-// the number of a descriptor, or in $1=x.
+// isPart reports whether a parameter has something behind it that could make more than a word of a
+// plain value, as in $1>file, where 2 would be the number of a descriptor, or in $1=x.
 func (f *filler) isPart(to int) bool {
 	return to < len(f.script) && strings.IndexByte("<>=+[({$", f.script[to]) >= 0
 }
@@ -272,14 +272,14 @@ func shortened(text string) string {
 	return text
 }
 
-var plainForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]*$`) })
-
-// isPlain reports whether a text means the same to a shell in any place.
-func isPlain(text string) bool { return plainForm().MatchString(text) }
+// IsPlain reports whether a text means the same to a shell in any place.
+func IsPlain(text string) bool {
+	return strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-") == ""
+}
 
 // quoted returns a word that a shell reads as the text.
 func quoted(text string) string {
-	if text != "" && isPlain(text) {
+	if text != "" && IsPlain(text) {
 		return text
 	}
 	return shquote.Words(text)
@@ -291,9 +291,6 @@ func (f *filler) result() string {
 	var b strings.Builder
 	at := 0
 	for _, e := range f.edits {
-		if e.from < at { // cannot happen: the parts do not overlap
-			continue
-		}
 		b.WriteString(f.script[at:e.from])
 		b.WriteString(e.text)
 		at = e.to
