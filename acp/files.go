@@ -34,7 +34,6 @@ const (
 // An editor keeps line endings, the byte order mark and the final newline apart from its text, or loses them. Texts get those of the file.
 type editorFiles struct {
 	env.Base
-	env.Tree
 	client *Client
 	roots  []editorRoot
 	turn   chan struct{} // taken by the change that is going on
@@ -55,7 +54,7 @@ func (c *Client) Files(ctx context.Context, e env.Environment, dirs ...string) e
 	if !c.session.server.client.Capabilities.FS.Read {
 		return e
 	}
-	f := &editorFiles{Base: env.Base{Environment: e}, Tree: env.TreeOf(e), client: c,
+	f := &editorFiles{Base: env.Base{Environment: e}, client: c,
 		turn: make(chan struct{}, 1), told: map[string]bool{}}
 	for _, dir := range dirs {
 		named := path.Clean(filepath.ToSlash(dir))
@@ -387,3 +386,20 @@ func (f *editorFiles) OpenDir(ctx context.Context, name string) (env.Dir, error)
 func (f *editorFiles) Below(context.Context, string, string) (env.Environment, func(error)) {
 	return f.Environment, func(error) {}
 }
+
+// Symlink implements env.Tree.
+func (f *editorFiles) Symlink(ctx context.Context, target, name string) error {
+	return env.TreeOf(f.Environment).Symlink(ctx, target, name)
+}
+
+// Mkdir implements env.Tree.
+func (f *editorFiles) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	return env.TreeOf(f.Environment).Mkdir(ctx, name, perm)
+}
+
+// Chmod implements env.Tree.
+func (f *editorFiles) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	return env.TreeOf(f.Environment).Chmod(ctx, name, perm)
+}
+
+var _ env.Tree = (*editorFiles)(nil)

@@ -2,11 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
+	"github.com/attractor-go/attractor/internal/pieces"
 )
 
 // liveKept limits the head and the tail, each, of live output that cursors get, in bytes. OnEvent gets all of it.
@@ -108,7 +108,7 @@ func retext(ev Event, text string) Event {
 type streamed struct {
 	key    streamKey
 	newest Event           // the newest delta, nil before the first
-	text   strings.Builder // for texts and thoughts
+	text   pieces.Text     // for texts and thoughts
 	output *capture.Buffer // for live output: its head and tail
 }
 
@@ -126,13 +126,15 @@ func (r *streamed) add(ev Event, text string) {
 		r.output.Write(env.Stdout, []byte(text))
 		return
 	}
-	r.text.WriteString(text)
+	r.text.Add(text)
 }
 
 // joined returns the whole text. It shares the memory of the fact that ends it, if that has the same text.
 func (r *streamed) joined(end Event) string {
-	if e, ok := end.(*AssistantTextEnd); ok && e.Text == r.text.String() {
-		return e.Text
+	if e, ok := end.(*AssistantTextEnd); ok && len(e.Text) == r.text.Len() {
+		if _, same := r.text.Before(e.Text); same {
+			return e.Text
+		}
 	}
 	return r.text.String()
 }
@@ -148,7 +150,7 @@ func (r *streamed) size() int64 {
 // since returns what has arrived after the first from bytes. A line counts the bytes of live output that are no longer held.
 func (r *streamed) since(from int64) string {
 	if r.output == nil {
-		return r.text.String()[from:]
+		return r.text.From(int(from))
 	}
 	head, lost, next := r.output.Since(from)
 	if lost > 0 {

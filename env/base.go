@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Base is an Environment for wrappers to embed. It forwards what the wrapped environment reports about itself: containment, grace
-// time, confinement, where names lead, which files need approval, and the locks of files. It does not forward the optional ways to
-// read and change files (Replacer, Tree, View), because these would bypass the wrapper's Open and WriteFile. A wrapper that leaves
-// files alone forwards them itself.
+// Base is an Environment for wrappers to embed. It forwards what the wrapped environment reports about itself and its files: containment,
+// grace time, confinement, where names lead, what they are, which files need approval, and the locks of files. It does not forward the
+// optional ways to read and change files (Replacer, the rest of Tree, View), because these would bypass the wrapper's Open and
+// WriteFile. A wrapper that leaves files alone forwards them itself.
 type Base struct{ Environment }
 
 // Containment implements Contained.
@@ -36,4 +36,14 @@ func (b Base) Resolve(ctx context.Context, name string) (string, error) {
 // Lock implements Locker.
 func (b Base) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
 	return Lock(ctx, b.Environment, names...)
+}
+
+// Lstat implements a part of Tree.
+func (b Base) Lstat(ctx context.Context, name string) (Node, error) {
+	return TreeOf(b.Environment).Lstat(ctx, name)
+}
+
+// Readlink implements a part of Tree.
+func (b Base) Readlink(ctx context.Context, name string) (string, error) {
+	return TreeOf(b.Environment).Readlink(ctx, name)
 }

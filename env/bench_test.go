@@ -4,9 +4,7 @@ package env_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -100,12 +98,10 @@ func BenchmarkShell(b *testing.B) {
 // captured returns the usual Output of a command.
 func captured() func(int, []byte) { return new(capture.Buffer).Write }
 
-// BenchmarkCapture compares capturing a gigabyte with an Output that does nothing, and with none. The ratio must not exceed 1.3. A
-// spill also costs the disk's time.
+// BenchmarkCapture compares capturing a gigabyte with an Output that does nothing, and with none.
 func BenchmarkCapture(b *testing.B) {
 	const size = 1 << 30
 	l := newLocal(b, b.TempDir(), env.LocalOptions{})
-	spill := filepath.Join(b.TempDir(), "spill")
 	for _, kind := range []struct{ name, producer string }{
 		{"zeros", "head -c %d /dev/zero"},
 		{"ascii", "yes 'the quick brown fox jumps over the lazy dog' | head -c %d"},
@@ -118,21 +114,7 @@ func BenchmarkCapture(b *testing.B) {
 				local("", l, script, func() func(int, []byte) { return func(int, []byte) {} }),
 				local("ratio", l, script, captured),
 				local("ratio-of-none", l, script, func() func(int, []byte) { return nil }),
-				&contender{name: "ratio-with-spill", run: func(b *testing.B) { spilled(b, l, script, spill, size) }},
 			)
 		})
-	}
-}
-
-// spilled captures output with a spill to a file.
-func spilled(b *testing.B, l *env.Local, script, file string, size int64) {
-	f, err := os.Create(file)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := capture.New(capture.Options{Spill: f})
-	local("", l, script, func() func(int, []byte) { return c.Write }).run(b)
-	if err := f.Close(); err != nil || c.SpillErr() != nil || c.Total() != size {
-		b.Fatal(err, c.SpillErr(), c.Total())
 	}
 }

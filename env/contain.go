@@ -31,7 +31,7 @@ const (
 	// ContainCgroup is a cgroup (version 2) for each command, below the host's own. Processes do not escape it by setsid, a double
 	// fork, nohup or an empty environment, and the kernel kills all of them at once. Root can leave it by moving itself to another
 	// cgroup. If the host itself is killed, its commands continue until LocalOptions.EndAbandoned ends them, and a later Local
-	// removes the empty cgroups. Linux only, and the host's own cgroup must be writable; 0.3 ms.
+	// removes the empty cgroups. Linux 5.14 or later, and the host's own cgroup must be writable; 0.3 ms.
 	ContainCgroup = contain.Cgroup
 	// ContainGroup is the command's process group. On Linux a sweep over /proc also finds every process of this user that has the
 	// command's mark, MarkVar, in its environment, whatever its group, session and parent. A process that clears its environment

@@ -55,16 +55,11 @@ func (l *Local) openDir(ctx context.Context, name string) (Dir, error) {
 
 // duplicateDir returns a localDir with its own copy of f's descriptor.
 func duplicateDir(f *os.File) (*localDir, error) {
-	conn, err := f.SyscallConn()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, os.NewSyscallError("fcntl", err)
 	}
-	d := &localDir{}
-	var dupErr error
-	err = conn.Control(func(fd uintptr) { d.fd, dupErr = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
-	if err := errors.Join(err, dupErr); err != nil {
-		return nil, err
-	}
+	d := &localDir{fd: fd}
 	if d.dev, _, err = d.inspect(d.fd, unix.S_IFDIR); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -173,20 +168,14 @@ func (d *localDir) Readlink(ctx context.Context, name string) (string, error) {
 	return target, nil
 }
 
-// readlink returns the target of a link of any length.
+// readlink returns the target of a link.
 func (d *localDir) readlink(name string) (string, error) {
-	for size := 256; ; size *= 2 {
-		buf := make([]byte, size)
-		n, err := restarted(func() (int, error) { return unix.Readlinkat(d.fd, name, buf) })
-		switch {
-		case errors.Is(err, unix.EINVAL):
-			return "", fmt.Errorf("not a symbolic link: %w", fs.ErrInvalid)
-		case err != nil:
-			return "", err
-		case n < size:
-			return string(buf[:n]), nil
-		}
+	var buf [unix.PathMax]byte
+	n, err := restarted(func() (int, error) { return unix.Readlinkat(d.fd, name, buf[:]) })
+	if errors.Is(err, unix.EINVAL) {
+		err = fmt.Errorf("not a symbolic link: %w", fs.ErrInvalid)
 	}
+	return string(buf[:max(n, 0)]), err
 }
 
 // direct marks a directory whose operations are system calls; see Direct.

@@ -75,7 +75,10 @@ type Command struct {
 }
 
 // Size is the size of a terminal, in characters.
-type Size struct{ Rows, Cols uint16 }
+type Size struct {
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
+}
 
 // Process is a started command together with all processes that it started.
 type Process interface {

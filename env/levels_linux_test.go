@@ -95,7 +95,7 @@ func cgroupOf(t *testing.T, text string) (string, error) {
 
 func noCgroup(t *testing.T, text string) {
 	t.Helper()
-	_, own, _ := strings.Cut(text, "0::/") // other lines are of version 1, in which a command may have cgroups for its limits
+	_, own, _ := strings.Cut(text, "0::/") // other lines are of version 1
 	if own, _, _ = strings.Cut(own, "\n"); !strings.Contains("/"+own, "/attractor-") {
 		return // at ContainGroup
 	}

@@ -18,18 +18,18 @@ type Limits struct {
 	// default is DefaultProcesses. More processes cannot be started (EAGAIN).
 	//
 	// It needs a cgroup with the controller pids, or PID namespaces (ContainPIDNS, ContainCgroupPIDNS) on Linux 6.14 or later, or
-	// LocalOptions.UserNamespaces. The cgroup is one of version 2, below which the controller is enabled for the host's user, or of
-	// version 1, which takes root and a PID namespace or ContainCgroup. By namespaces at ContainCgroupPIDNS the limit holds for all
-	// commands together. A command that runs as root may be able to lift the limit.
-	Processes int64
+	// LocalOptions.UserNamespaces. The cgroup is one of version 2, below which the controller is enabled for the host's user. By
+	// namespaces at ContainCgroupPIDNS the limit holds for all commands together. A command that runs as root may be able to lift the
+	// limit.
+	Processes int64 `json:"processes,omitempty"`
 	// Memory is the most memory in bytes, including swap, that a command and everything that it starts may have. There is none by
 	// default. The kernel kills a process that needs more. It needs a cgroup with the controller memory.
-	Memory int64
+	Memory int64 `json:"memory,omitempty"`
 	// FileSize is the largest size in bytes to which a command may grow a file, rounded up to 512. There is none by default. A process
 	// that writes more gets SIGXFSZ, which ends it, or EFBIG.
-	FileSize int64
+	FileSize int64 `json:"file_size,omitempty"`
 	// OpenFiles is the largest number of files that each process may have open at a time. By default it is the host's.
-	OpenFiles int64
+	OpenFiles int64 `json:"open_files,omitempty"`
 }
 
 // withDefaults returns the limits to set: zero means none, nothing is negative.

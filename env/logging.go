@@ -44,11 +44,11 @@ func Logging(e Environment, log *slog.Logger) Environment {
 	if log == nil {
 		return e
 	}
-	return logging{e, log}
+	return logging{Base{e}, log}
 }
 
 type logging struct {
-	Environment
+	Base
 	log *slog.Logger
 }
 
@@ -86,74 +86,67 @@ func (l logging) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-func (l logging) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+// read does something with a file that changes nothing, and logs it.
+func read[T any](ctx context.Context, l logging, op, name string, do func() (T, error)) (T, error) {
 	began := time.Now()
-	err := l.Environment.WriteFile(ctx, name, data, perm)
-	l.record(ctx, slog.LevelInfo, "write", time.Since(began), err, slog.String("name", name), slog.Int("bytes", len(data)))
+	v, err := do()
+	l.record(ctx, slog.LevelDebug, op, time.Since(began), err, slog.String("name", name))
+	return v, err
+}
+
+// change changes a file and logs that.
+func (l logging) change(ctx context.Context, op, name string, do func() error, attrs ...slog.Attr) error {
+	began := time.Now()
+	err := do()
+	l.record(ctx, slog.LevelInfo, op, time.Since(began), err, append([]slog.Attr{slog.String("name", name)}, attrs...)...)
 	return err
 }
 
+func (l logging) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	write := func() error { return l.Environment.WriteFile(ctx, name, data, perm) }
+	return l.change(ctx, "write", name, write, slog.Int("bytes", len(data)))
+}
+
 func (l logging) Remove(ctx context.Context, name string) error {
-	began := time.Now()
-	err := l.Environment.Remove(ctx, name)
-	l.record(ctx, slog.LevelInfo, "remove", time.Since(began), err, slog.String("name", name))
-	return err
+	return l.change(ctx, "remove", name, func() error { return l.Environment.Remove(ctx, name) })
 }
 
 // Replace implements Replacer if the wrapped environment does.
 func (l logging) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
-	began := time.Now()
-	err := replaceBelow(ctx, l.Environment, name, was, data, perm)
-	l.record(ctx, slog.LevelInfo, "replace", time.Since(began), err, slog.String("name", name), slog.Int("bytes", len(data)))
-	return err
+	replace := func() error { return replaceBelow(ctx, l.Environment, name, was, data, perm) }
+	return l.change(ctx, "replace", name, replace, slog.Int("bytes", len(data)))
 }
 
 // Delete implements Replacer if the wrapped environment does.
 func (l logging) Delete(ctx context.Context, name string, was Hash) error {
-	began := time.Now()
-	err := deleteBelow(ctx, l.Environment, name, was)
-	l.record(ctx, slog.LevelInfo, "delete", time.Since(began), err, slog.String("name", name))
-	return err
+	return l.change(ctx, "delete", name, func() error { return deleteBelow(ctx, l.Environment, name, was) })
 }
 
 // Lstat implements Tree.
 func (l logging) Lstat(ctx context.Context, name string) (Node, error) {
-	began := time.Now()
-	node, err := TreeOf(l.Environment).Lstat(ctx, name)
-	l.record(ctx, slog.LevelDebug, "lstat", time.Since(began), err, slog.String("name", name))
-	return node, err
+	return read(ctx, l, "lstat", name, func() (Node, error) { return l.Base.Lstat(ctx, name) })
 }
 
 // Readlink implements Tree.
 func (l logging) Readlink(ctx context.Context, name string) (string, error) {
-	began := time.Now()
-	target, err := TreeOf(l.Environment).Readlink(ctx, name)
-	l.record(ctx, slog.LevelDebug, "readlink", time.Since(began), err, slog.String("name", name))
-	return target, err
+	return read(ctx, l, "readlink", name, func() (string, error) { return l.Base.Readlink(ctx, name) })
 }
 
 // Symlink implements Tree.
 func (l logging) Symlink(ctx context.Context, target, name string) error {
-	began := time.Now()
-	err := TreeOf(l.Environment).Symlink(ctx, target, name)
-	l.record(ctx, slog.LevelInfo, "symlink", time.Since(began), err, slog.String("name", name), slog.String("target", target))
-	return err
+	link := func() error { return TreeOf(l.Environment).Symlink(ctx, target, name) }
+	return l.change(ctx, "symlink", name, link, slog.String("target", target))
 }
 
 // Mkdir implements Tree.
 func (l logging) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	began := time.Now()
-	err := TreeOf(l.Environment).Mkdir(ctx, name, perm)
-	l.record(ctx, slog.LevelInfo, "mkdir", time.Since(began), err, slog.String("name", name))
-	return err
+	return l.change(ctx, "mkdir", name, func() error { return TreeOf(l.Environment).Mkdir(ctx, name, perm) })
 }
 
 // Chmod implements Tree.
 func (l logging) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	began := time.Now()
-	err := TreeOf(l.Environment).Chmod(ctx, name, perm)
-	l.record(ctx, slog.LevelInfo, "chmod", time.Since(began), err, slog.String("name", name), slog.String("mode", perm.String()))
-	return err
+	chmod := func() error { return TreeOf(l.Environment).Chmod(ctx, name, perm) }
+	return l.change(ctx, "chmod", name, chmod, slog.String("mode", perm.String()))
 }
 
 // Lock implements Locker.
@@ -166,22 +159,11 @@ func (l logging) Lock(ctx context.Context, names ...string) (unlock func(), err 
 
 // Resolve implements Resolver.
 func (l logging) Resolve(ctx context.Context, name string) (string, error) {
-	began := time.Now()
-	to, err := Resolve(ctx, l.Environment, name)
-	l.record(ctx, slog.LevelDebug, "resolve", time.Since(began), err, slog.String("name", name))
-	return to, err
-}
-
-// Guarded implements Guard.
-func (l logging) Guarded(ctx context.Context, name string) string {
-	return guardedBelow(ctx, l.Environment, name)
+	return read(ctx, l, "resolve", name, func() (string, error) { return l.Base.Resolve(ctx, name) })
 }
 
 func (l logging) Stat(ctx context.Context, name string) (Info, error) {
-	began := time.Now()
-	info, err := l.Environment.Stat(ctx, name)
-	l.record(ctx, slog.LevelDebug, "stat", time.Since(began), err, slog.String("name", name))
-	return info, err
+	return read(ctx, l, "stat", name, func() (Info, error) { return l.Environment.Stat(ctx, name) })
 }
 
 func (l logging) ReadDir(ctx context.Context, name string) ([]Info, error) {
@@ -198,18 +180,6 @@ func (l logging) Below(ctx context.Context, op, name string) (Environment, func(
 		l.record(ctx, slog.LevelDebug, op, time.Since(began), err, slog.String("name", name))
 	}
 }
-
-// Containment implements Contained.
-func (l logging) Containment() string { return Containment(l.Environment) }
-
-// Confinement implements Confined.
-func (l logging) Confinement() Confinement { return ConfinementOf(l.Environment) }
-
-// KillGrace implements Graceful.
-func (l logging) KillGrace() time.Duration { return KillGrace(l.Environment) }
-
-// HidesHost implements Hiding.
-func (l logging) HidesHost() bool { return HidesHost(l.Environment) }
 
 func (l logging) Start(ctx context.Context, cmd Command) (Process, error) {
 	began := time.Now()

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -137,11 +136,11 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 		reaped: make(chan struct{}), done: make(chan struct{}),
 		treeGone: make(chan struct{}), killed: make(chan struct{}),
 		table: &l.table, limits: l.limits,
-		shell: commandLine(shellArgs(l.shell, c.Script)),
+		shell: contain.Line(shellArgs(l.shell, c.Script)),
 	}
 	p.closing = sync.OnceValue(p.endAgain)
 	if cmd.Args[0] != l.shell {
-		p.around = commandLine(cmd.Args)
+		p.around = contain.Line(cmd.Args)
 	}
 	wire := p.pipes
 	if c.TTY != nil {
@@ -256,18 +255,7 @@ func (p *process) leftByCommand() []string {
 // shows reports whether a line of a Tree is about a process with this command line, which may be empty.
 func shows(line, command string) bool {
 	_, shown, _ := strings.Cut(line, " ")
-	begin, cut := strings.CutSuffix(shown, "...")
-	return command != "" && (shown == command || cut && begin != "" && strings.HasPrefix(command, begin))
-}
-
-// commandLine returns arguments as a Tree shows them.
-func commandLine(args []string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(strings.Join(args, " "), "\uFFFD")))
+	return command != "" && shown == command
 }
 
 // pipesEnded runs when no process holds the pipes any more. It releases the containment if nothing of the command is left. If that

@@ -185,16 +185,6 @@ func (p protected) Delete(ctx context.Context, name string, was Hash) error {
 	return deleteBelow(ctx, p.Environment, name, was)
 }
 
-// Lstat implements Tree.
-func (p protected) Lstat(ctx context.Context, name string) (Node, error) {
-	return TreeOf(p.Environment).Lstat(ctx, name)
-}
-
-// Readlink implements Tree.
-func (p protected) Readlink(ctx context.Context, name string) (string, error) {
-	return TreeOf(p.Environment).Readlink(ctx, name)
-}
-
 // Symlink implements Tree. Links to protected files may be made: nothing can be changed through them.
 func (p protected) Symlink(ctx context.Context, target, name string) error {
 	if err := p.check(ctx, "symlink", name, false); err != nil {

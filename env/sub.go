@@ -5,13 +5,12 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"time"
 )
 
 // Sub returns a view of e with another working directory: relative names and commands start at dir, a path of e. It does not
 // confine: absolute names and names with .. mean the same as in e. It does not check that dir exists.
 func Sub(e Environment, dir string) Environment {
-	s := sub{Environment: e, dir: strings.TrimSuffix(dir, "/")}
+	s := sub{Base: Base{e}, dir: strings.TrimSuffix(dir, "/")}
 	if !isAbs(dir) {
 		s.dir = strings.TrimSuffix(e.WorkDir(), "/") + "/" + s.dir
 	}
@@ -19,7 +18,7 @@ func Sub(e Environment, dir string) Environment {
 }
 
 type sub struct {
-	Environment
+	Base
 	dir string
 }
 
@@ -115,15 +114,3 @@ func (s sub) Start(ctx context.Context, cmd Command) (Process, error) {
 }
 
 func (s sub) WorkDir() string { return s.dir }
-
-// Containment implements Contained.
-func (s sub) Containment() string { return Containment(s.Environment) }
-
-// Confinement implements Confined.
-func (s sub) Confinement() Confinement { return ConfinementOf(s.Environment) }
-
-// KillGrace implements Graceful.
-func (s sub) KillGrace() time.Duration { return KillGrace(s.Environment) }
-
-// HidesHost implements Hiding.
-func (s sub) HidesHost() bool { return HidesHost(s.Environment) }

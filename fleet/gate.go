@@ -146,16 +146,6 @@ func (e *gatedEnv) Delete(ctx context.Context, name string, was env.Hash) error 
 	return env.Delete(ctx, e.Environment, name, was)
 }
 
-// Lstat implements [env.Tree].
-func (e *gatedEnv) Lstat(ctx context.Context, name string) (env.Node, error) {
-	return env.TreeOf(e.Environment).Lstat(ctx, name)
-}
-
-// Readlink implements [env.Tree].
-func (e *gatedEnv) Readlink(ctx context.Context, name string) (string, error) {
-	return env.TreeOf(e.Environment).Readlink(ctx, name)
-}
-
 // Symlink implements [env.Tree].
 func (e *gatedEnv) Symlink(ctx context.Context, target, name string) error {
 	if err := e.gate.check(); err != nil {

@@ -230,16 +230,6 @@ func (a *approvedEnv) Delete(ctx context.Context, name string, was env.Hash) err
 	return a.write(ctx, name, was, env.NoFile, func(_ string, was env.Hash) error { return env.Delete(ctx, a.Environment, name, was) })
 }
 
-// Lstat implements env.Tree.
-func (a *approvedEnv) Lstat(ctx context.Context, name string) (env.Node, error) {
-	return env.TreeOf(a.Environment).Lstat(ctx, name)
-}
-
-// Readlink implements env.Tree.
-func (a *approvedEnv) Readlink(ctx context.Context, name string) (string, error) {
-	return env.TreeOf(a.Environment).Readlink(ctx, name)
-}
-
 // Symlink implements env.Tree.
 func (a *approvedEnv) Symlink(ctx context.Context, target, name string) error {
 	if _, err := a.find(ctx, name, false); err != nil {

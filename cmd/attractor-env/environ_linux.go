@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ func environ(fd int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := merge(os.Environ(), given)
+	all := (&exec.Cmd{Env: append(os.Environ(), given...)}).Environ() // of which the last with a name counts
 	for _, entry := range all {
 		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
 			err = os.Setenv("PATH", path)
@@ -48,19 +49,4 @@ func readEnviron(fd int) (variables []string, err error) {
 		}
 	}
 	return variables, nil
-}
-
-// merge returns variables with those of a second list, of which the last with a name counts, as it does for os/exec.
-func merge(variables, given []string) (merged []string) {
-	at := map[string]int{}
-	for _, entry := range append(variables, given...) {
-		name, _, ok := strings.Cut(entry, "=")
-		if i, known := at[name]; known && ok {
-			merged[i] = entry
-			continue
-		}
-		at[name] = len(merged)
-		merged = append(merged, entry)
-	}
-	return merged
 }

@@ -32,8 +32,8 @@ func runProxy(args []string) (code int, err error) {
 	if err != nil {
 		return exitUsage, fmt.Errorf("cannot listen for the command's connections: %w", err)
 	}
-	f := newForwarder(listener, *socket)
-	defer f.close()
+	defer listener.Close()
+	go accept(listener, *socket)
 	return runCommand(flags.Args(), withProxy(os.Environ(), "http://"+listener.Addr().String()))
 }
 
@@ -61,29 +61,12 @@ func withProxy(environ []string, proxy string) []string {
 // they do not wait long.
 const maxConnections = 1024
 
-// forwarder passes on connections to a Unix socket.
-type forwarder struct {
-	listener net.Listener
-	socket   string
-	all      sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool
-	open   map[net.Conn]bool
-}
-
-func newForwarder(l net.Listener, socket string) *forwarder {
-	f := &forwarder{listener: l, socket: socket, open: map[net.Conn]bool{}}
-	f.all.Go(f.accept)
-	return f
-}
-
-// accept forwards connections until the listener is closed.
-func (f *forwarder) accept() {
+// accept forwards connections to a Unix socket until the listener is closed. Those that are open then end with the process.
+func accept(listener net.Listener, socket string) {
 	places := make(chan struct{}, maxConnections)
 	for {
 		places <- struct{}{}
-		client, err := f.listener.Accept()
+		client, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -92,25 +75,21 @@ func (f *forwarder) accept() {
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
-		f.all.Go(func() {
+		go func() {
 			defer func() { <-places }()
-			f.forward(client)
-		})
+			forward(client, socket)
+		}()
 	}
 }
 
 // forward passes on the bytes of one connection in both directions. The proxy ends connections on which nothing is sent.
-func (f *forwarder) forward(client net.Conn) {
+func forward(client net.Conn, socket string) {
 	defer client.Close()
-	server, err := net.Dial("unix", f.socket)
+	server, err := net.Dial("unix", socket)
 	if err != nil {
 		return // the client sees a closed connection
 	}
 	defer server.Close()
-	if !f.keep(client, server) {
-		return
-	}
-	defer f.forget(client, server)
 	var other sync.WaitGroup
 	other.Go(func() { copyHalf(client, server) })
 	copyHalf(server, client)
@@ -126,34 +105,5 @@ func copyHalf(to, from net.Conn) {
 	if err != nil {
 		to.Close()
 		from.Close()
-	}
-}
-
-// keep notes open connections. It reports whether the forwarder is open.
-func (f *forwarder) keep(conns ...net.Conn) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range conns {
-		f.open[c] = true
-	}
-	return !f.closed
-}
-
-func (f *forwarder) forget(conns ...net.Conn) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range conns {
-		delete(f.open, c)
-	}
-}
-
-// close ends all connections. It does not wait for a connection that is being made: the process ends anyway.
-func (f *forwarder) close() {
-	f.listener.Close()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	for c := range f.open {
-		c.Close()
 	}
 }

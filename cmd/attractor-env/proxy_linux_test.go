@@ -289,7 +289,11 @@ func TestL4_ManyConnectionsOfACommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newForwarder(listener, filepath.Join(t.TempDir(), "nothing"))
+	accepting := make(chan struct{})
+	go func() {
+		defer close(accepting)
+		accept(listener, filepath.Join(t.TempDir(), "nothing"))
+	}()
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -298,8 +302,10 @@ func TestL4_ManyConnectionsOfACommand(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection without a proxy is open")
 	}
-	f.close()
-	f.all.Wait()
+	if err := listener.Close(); err != nil {
+		t.Error(err)
+	}
+	<-accepting
 }
 
 // A helper that may open few files serves the connections of a command in turn.

@@ -1,11 +1,7 @@
 package capture
 
-const (
-	// blockSize is the size of a block in bytes. It is large, so that there are few blocks.
-	blockSize = 64 << 10
-	// minBlock is the first size of the first block. Most commands print less.
-	minBlock = 4 << 10
-)
+// blockSize is the size of a block in bytes. Most commands print less.
+const blockSize = 16 << 10
 
 // blocks holds bytes and grows without moving them. A moved copy would take twice the memory until the old one is collected.
 type blocks struct {
@@ -18,17 +14,10 @@ func (b *blocks) add(p []byte) {
 	for len(p) > 0 {
 		at := b.size % blockSize
 		if at == 0 {
-			b.list = append(b.list, nil)
+			b.list = append(b.list, make([]byte, 0, blockSize))
 		}
 		last := &b.list[len(b.list)-1]
 		n := min(len(p), blockSize-at)
-		if at+n > cap(*last) {
-			room := blockSize
-			if len(b.list) == 1 {
-				room = min(max(at+n, 2*at, minBlock), blockSize)
-			}
-			*last = append(make([]byte, 0, room), *last...)
-		}
 		*last = append(*last, p[:n]...)
 		b.size += n
 		p = p[n:]

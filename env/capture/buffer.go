@@ -2,7 +2,6 @@ package capture
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -14,21 +13,18 @@ const DefaultKept = 4 << 20
 // Options configure a Buffer. Sizes are in bytes: zero means DefaultKept, and a negative size means nothing.
 type Options struct {
 	Head, Tail int
-	// Spill, if set, receives everything in the order of arrival, one Write at a time. After its first error it receives nothing more.
-	Spill io.Writer
 }
 
 // Buffer keeps the output of a command in bounded memory: its beginning, its end, and exact counts of everything. It merges both
 // streams in the order of the writes. Its memory grows with the output, up to the sum of both sizes. Its methods may be called
 // concurrently, also while the command runs. The zero value is ready to use, with the default options.
 type Buffer struct {
-	mu       sync.Mutex
-	opts     Options
-	head     blocks
-	tail     ring
-	total    int64
-	counts   [3]int64 // by stream
-	spillErr error
+	mu     sync.Mutex
+	opts   Options
+	head   blocks
+	tail   ring
+	total  int64
+	counts [3]int64 // by stream
 }
 
 // New returns an empty Buffer. Its Write method can be the Output of an env.Command.
@@ -50,9 +46,6 @@ func (c *Buffer) Write(stream int, p []byte) {
 		c.counts[stream] += int64(len(p))
 	}
 	c.total += int64(len(p))
-	if c.opts.Spill != nil && c.spillErr == nil {
-		_, c.spillErr = c.opts.Spill.Write(p)
-	}
 	size := kept(c.opts.Head)
 	if n := min(len(p), size-c.head.size); n > 0 {
 		c.head.add(p[:n])
@@ -174,10 +167,3 @@ func (c *Buffer) Count(stream int) int64 {
 
 // dropped returns how many bytes are neither in head nor in tail.
 func (c *Buffer) dropped() int64 { return c.total - int64(c.head.size) - int64(c.tail.kept.size) }
-
-// SpillErr returns the error that ended the writing to Options.Spill, or nil.
-func (c *Buffer) SpillErr() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.spillErr
-}

@@ -2,7 +2,6 @@ package capture_test
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"runtime"
 	"strings"
@@ -30,15 +29,14 @@ func awkward(limit int) *rapid.Generator[[]byte] {
 }
 
 // Whatever is written in whatever pieces, head and tail are its beginning and end, the omitted part between them is counted
-// exactly, and the spill receives everything.
+// exactly.
 func TestD5_HeadTailAndCounts(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		sizes := rapid.IntRange(-1, 200)
 		opts := capture.Options{Head: sizes.Draw(t, "head"), Tail: sizes.Draw(t, "tail")}
 		headSize, tailSize := kept(opts.Head), kept(opts.Tail)
-		var spill, all bytes.Buffer
+		var all bytes.Buffer
 		var counts [3]int64
-		opts.Spill = &spill
 		c := capture.New(opts)
 		for rest := awkward(60).Draw(t, "text"); len(rest) > 0; {
 			n := rapid.IntRange(0, min(len(rest), 150)).Draw(t, "piece")
@@ -54,9 +52,6 @@ func TestD5_HeadTailAndCounts(t *testing.T) {
 		}
 		if c.Count(env.Stdout) != counts[env.Stdout] || c.Count(env.Stderr) != counts[env.Stderr] {
 			t.Fatalf("counts are %d and %d, want %v", c.Count(1), c.Count(2), counts)
-		}
-		if !bytes.Equal(spill.Bytes(), all.Bytes()) {
-			t.Fatalf("%d of %d bytes were spilled", spill.Len(), all.Len())
 		}
 	})
 }
@@ -169,21 +164,6 @@ func TestD5_Text(t *testing.T) {
 				t.Errorf("Text is %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-// failing is a writer that always fails.
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
-
-func TestD5_SpillErrorStopsTheSpillOnly(t *testing.T) {
-	full := errors.New("disk full")
-	c := capture.New(capture.Options{Spill: failing{full}})
-	c.Write(env.Stdout, []byte("one"))
-	c.Write(env.Stderr, []byte("two"))
-	if !errors.Is(c.SpillErr(), full) || c.Text() != "onetwo" {
-		t.Errorf("SpillErr %v, text %q", c.SpillErr(), c.Text())
 	}
 }
 

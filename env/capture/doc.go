@@ -2,7 +2,7 @@
 // them.
 //
 // The Write method of a [Buffer] is the Output of an env.Command. Text returns what is kept, with a line that says how much is not. Since
-// returns what is new to somebody who follows a running command. Options.Spill, such as a file, gets everything.
+// returns what is new to somebody who follows a running command.
 //
 // The package starts no commands and does not change what they print: package sanitize removes escape sequences.
 package capture

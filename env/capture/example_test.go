@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -39,21 +38,6 @@ func Example() {
 	// 999
 	// 1000
 	// 3893 bytes, 3875 of them in 993 lines are not kept
-}
-
-// Spill gets everything, such as a file that a person can read later.
-func ExampleOptions() {
-	var all strings.Builder
-	output := capture.New(capture.Options{Head: 4, Tail: 4, Spill: &all})
-	for _, word := range []string{"one\n", "two\n", "three\n", "four\n"} {
-		output.Write(env.Stdout, []byte(word))
-	}
-	head, tail := output.Bytes()
-	fmt.Printf("%q %q\n", head, tail)
-	fmt.Printf("%q %v\n", all.String(), output.SpillErr())
-	// Output:
-	// "one\n" "our\n"
-	// "one\ntwo\nthree\nfour\n" <nil>
 }
 
 // A screen shows the output of a command while it runs.

@@ -18,7 +18,7 @@ func naiveChars(p []byte) int64 {
 	return int64(utf8.RuneCountInString(strings.ToValidUTF8(string(p), "\uFFFD")))
 }
 
-// Every sequence of up to four bytes at the bounds, at the beginning and across the end of a window.
+// Every sequence of up to four bytes at the bounds, whole and byte by byte.
 func TestD5_TallyOfEverySequence(t *testing.T) {
 	for size := range 4 {
 		seq := make([]byte, size+1)
@@ -31,15 +31,13 @@ func TestD5_TallyOfEverySequence(t *testing.T) {
 				}
 				return
 			}
-			var alone, late tally
-			alone.add(seq)
-			late.add(append(bytes.Repeat([]byte("€"), windowStep/3), seq...)) // the first byte is the last one that can be decided
-			want := naiveChars(seq)
-			if got := alone.chars(); got != want {
-				t.Fatalf("%x: %d characters, want %d", seq, got, want)
+			var whole, bytewise tally
+			whole.add(seq)
+			for i := range seq {
+				bytewise.add(seq[i : i+1])
 			}
-			if got := late.chars() - windowStep/3; got != want {
-				t.Fatalf("%x across windows: %d characters, want %d", seq, got, want)
+			if want := naiveChars(seq); whole.chars() != want || bytewise.chars() != want {
+				t.Fatalf("%x: %d and %d characters, want %d", seq, whole.chars(), bytewise.chars(), want)
 			}
 		}
 		each(0)
@@ -72,13 +70,13 @@ func TestD5_TallyOfPieces(t *testing.T) {
 	})
 }
 
-// A run of invalid bytes is one character however it is split, and two with a window of ASCII between them.
+// A run of invalid bytes is one character however it is split, and two with ASCII between them.
 func TestD5_TallyOfRuns(t *testing.T) {
-	ascii := strings.Repeat("a", windowSize)
+	ascii := strings.Repeat("a", 64)
 	for want, pieces := range map[int64][]string{
-		1:              {"\x80", "\x80\xff", "\xe2", "\x82"},
-		windowSize + 2: {"\x80", ascii, "\x80"},
-		windowSize + 1: {"\xe2", "\x82", ascii},
+		1:  {"\x80", "\x80\xff", "\xe2", "\x82"},
+		66: {"\x80", ascii, "\x80"},
+		65: {"\xe2", "\x82", ascii},
 	} {
 		var c tally
 		for _, piece := range pieces {
@@ -87,18 +85,5 @@ func TestD5_TallyOfRuns(t *testing.T) {
 		if got := c.chars(); got != want {
 			t.Errorf("%q: %d characters, want %d", pieces, got, want)
 		}
-	}
-}
-
-func BenchmarkTally(b *testing.B) {
-	for name, text := range map[string]string{"ascii": "the quick brown fox\n", "cyrillic": "Съешь ещё этих мягких", "cjk": "你好世界今天天气怎么样", "noise": "\xff\x80\xc3\xa4\xe2\x82"} {
-		p := bytes.Repeat([]byte(text), 32<<10/len(text))
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(p)))
-			var c tally
-			for b.Loop() {
-				c.add(p)
-			}
-		})
 	}
 }

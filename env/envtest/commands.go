@@ -40,9 +40,7 @@ func (t *tester) start(cmd env.Command) env.Process {
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skipf("not run: the environment lacks this: %v", err)
 	}
-	if err != nil {
-		t.Fatalf("Start: %v", err)
-	}
+	t.must("Start", err)
 	return p
 }
 
@@ -52,9 +50,7 @@ func (t *tester) wait(p env.Process) env.Exit {
 	var exit env.Exit
 	var err error
 	t.within("Wait", func() { exit, err = p.Wait(t.ctx) })
-	if err != nil {
-		t.Fatalf("Wait: %v", err)
-	}
+	t.must("Wait", err)
 	return exit
 }
 
@@ -77,9 +73,7 @@ func (t *tester) send(p env.Process, text string) {
 	}
 	var err error
 	t.within("writing the input", func() { _, err = p.Stdin().Write([]byte(text)) })
-	if err != nil {
-		t.Fatalf("writing the input: %v", err)
-	}
+	t.must("writing the input", err)
 }
 
 // endInput closes a process's input.
@@ -88,9 +82,7 @@ func (t *tester) endInput(p env.Process) {
 	if p.Stdin() == nil {
 		t.Fatal("the process has no input")
 	}
-	if err := p.Stdin().Close(); err != nil {
-		t.Fatalf("closing the input: %v", err)
-	}
+	t.must("closing the input", p.Stdin().Close())
 }
 
 // output collects a command's output and signals when it grows.

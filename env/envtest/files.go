@@ -164,9 +164,7 @@ func absoluteNames(t *tester) {
 	}
 	t.write(t.absolute("dir/g"), "y", 0o644)
 	t.equal("content", t.read("dir/g"), "y")
-	if err := t.env.Remove(t.ctx, t.absolute("dir/g")); err != nil {
-		t.Error(err)
-	}
+	t.must("Remove", t.env.Remove(t.ctx, t.absolute("dir/g")))
 	t.sameNames(t.names("dir"), "f")
 }
 
@@ -185,9 +183,7 @@ func namesAreTakenAsTheyAre(t *tester) {
 			t.put(name, name, 0o644) // relative, with no ./ in front
 			t.equal("content", t.read(name), name)
 			if t.lacks[Writing] == "" {
-				if err := t.env.Remove(t.ctx, name); err != nil {
-					t.Error(err)
-				}
+				t.must("Remove", t.env.Remove(t.ctx, name))
 			}
 		})
 	}

@@ -39,9 +39,7 @@ func (t *tester) tree() env.Tree {
 func (t *tester) lstat(name string) env.Node {
 	t.Helper()
 	node, err := t.tree().Lstat(t.ctx, name)
-	if err != nil {
-		t.Fatalf("Lstat: %v", err)
-	}
+	t.must("Lstat", err)
 	return node
 }
 
@@ -88,9 +86,7 @@ func lstatTellsAChange(t *tester) {
 	if one.Changed.Before(one.ModTime) {
 		t.Errorf("the content changed at %v, and the file before that, at %v", one.ModTime, one.Changed)
 	}
-	if err := t.tree().Chmod(t.ctx, "f", 0o600); err != nil {
-		t.Fatalf("Chmod: %v", err)
-	}
+	t.must("Chmod", t.tree().Chmod(t.ctx, "f", 0o600))
 	if now := t.lstat("f"); now.Inode != one.Inode || now.Device != one.Device || now.Changed.Before(one.Changed) {
 		t.Errorf("after Chmod the file is %+v, and was %+v", now, one)
 	}
@@ -119,9 +115,7 @@ func symlinkMakesLinks(t *tester) {
 	tree := t.tree()
 	t.write("dir/f", "content", 0o644)
 	for name, target := range map[string]string{"l": "dir/f", "new/deep/l": "../../dir/f", "dangling": "no/../where", "out": "/"} {
-		if err := tree.Symlink(t.ctx, target, name); err != nil {
-			t.Fatalf("Symlink %s: %v", name, err)
-		}
+		t.must("Symlink "+name, tree.Symlink(t.ctx, target, name))
 		if got, err := tree.Readlink(t.ctx, name); err != nil || got != target {
 			t.Errorf("Readlink %s = %q, %v, want %q", name, got, err, target)
 		}
@@ -132,18 +126,14 @@ func symlinkMakesLinks(t *tester) {
 		t.isError("Symlink in the place of "+name, tree.Symlink(t.ctx, "x", name), fs.ErrExist)
 	}
 	t.isError("Symlink without a name", tree.Symlink(t.ctx, "x", ""), fs.ErrInvalid)
-	if err := t.env.Remove(t.ctx, "l"); err != nil {
-		t.Errorf("Remove: %v", err)
-	}
+	t.must("Remove", t.env.Remove(t.ctx, "l"))
 	t.sameNames(t.names("."), "dangling", "dir", "new", "out")
 }
 
 func mkdirMakesDirectories(t *tester) {
 	tree := t.tree()
 	for _, name := range []string{"d", "a/b/c", t.absolute("e")} {
-		if err := tree.Mkdir(t.ctx, name, 0o700); err != nil {
-			t.Fatalf("Mkdir %s: %v", name, err)
-		}
+		t.must("Mkdir "+name, tree.Mkdir(t.ctx, name, 0o700))
 		if info := t.stat(name); !info.IsDir() || !t.onWindows() && info.Mode.Perm() != 0o700 {
 			t.Errorf("Mkdir %s made %v", name, info.Mode)
 		}
@@ -162,20 +152,14 @@ func mkdirMakesDirectories(t *tester) {
 }
 
 func chmodSetsModes(t *tester) {
-	if t.onWindows() {
-		t.Skip("not run: Windows has no permission bits")
-	}
+	t.needsModes()
 	tree := t.tree()
 	t.write("dir/f", "content", 0o644)
 	for _, perm := range []fs.FileMode{0o755, 0o400, 0o666, 0o600} {
-		if err := tree.Chmod(t.ctx, "dir/f", perm); err != nil {
-			t.Fatalf("Chmod: %v", err)
-		}
+		t.must("Chmod", tree.Chmod(t.ctx, "dir/f", perm))
 		t.equal("mode of a file", t.stat("dir/f").Mode, perm)
 	}
-	if err := tree.Chmod(t.ctx, "dir", fs.ModeSetuid|fs.ModeSticky|0o750); err != nil {
-		t.Fatalf("Chmod: %v", err)
-	}
+	t.must("Chmod", tree.Chmod(t.ctx, "dir", fs.ModeSetuid|fs.ModeSticky|0o750))
 	t.equal("mode of a directory", t.stat("dir").Mode, fs.ModeDir|0o750)
 	t.equal("content", t.read("dir/f"), "content")
 	t.isError("Chmod of what is not there", tree.Chmod(t.ctx, "absent", 0o644), fs.ErrNotExist)
@@ -186,9 +170,7 @@ func chmodFollowsLinks(t *tester) {
 	t.tree()
 	t.write("dir/f", "content", 0o644)
 	t.arrange("ln -s dir/f l")
-	if err := t.tree().Chmod(t.ctx, "l", 0o600); err != nil {
-		t.Fatalf("Chmod: %v", err)
-	}
+	t.must("Chmod", t.tree().Chmod(t.ctx, "l", 0o600))
 	t.equal("mode of the target", t.stat("dir/f").Mode, fs.FileMode(0o600))
 }
 
@@ -199,9 +181,7 @@ func dirsShowTheTree(t *tester) {
 	t.write("d/sub/g", "", 0o644)
 	t.arrange("ln -s ../d//f d/l; ln -s nowhere d/dangling; ln d/f d/same")
 	dir, err := env.OpenDir(t.ctx, t.env, "d")
-	if err != nil {
-		t.Fatalf("OpenDir: %v", err)
-	}
+	t.must("OpenDir", err)
 	defer func() { t.isError("Close", dir.Close(), nil) }()
 	list, err := dir.List(t.ctx)
 	if err != nil || len(list) != 5 {

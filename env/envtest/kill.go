@@ -27,9 +27,7 @@ func (t *tester) kill(p env.Process) {
 	t.Helper()
 	var err error
 	t.within("Kill", func() { err = p.Kill(t.ctx) })
-	if err != nil {
-		t.Fatalf("Kill: %v", err)
-	}
+	t.must("Kill", err)
 }
 
 // waitNow waits for a process that has ended, which must take no time.
@@ -40,9 +38,7 @@ func (t *tester) waitNow(p env.Process) env.Exit {
 	var exit env.Exit
 	var err error
 	t.within("Wait", func() { exit, err = p.Wait(ctx) })
-	if err != nil {
-		t.Fatalf("Wait for a process that has ended: %v", err)
-	}
+	t.must("Wait for a process that has ended", err)
 	return exit
 }
 

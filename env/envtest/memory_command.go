@@ -45,14 +45,6 @@ func (s Scripts) Run(ctx context.Context, cmd *MemoryCommand) env.Exit {
 	return env.Exit{Code: 127}
 }
 
-// processes holds the processes that may still have to be killed.
-type processes struct {
-	mu     sync.Mutex
-	last   int
-	live   map[string]*memoryProcess
-	closed bool
-}
-
 // Start implements env.Environment. Terminals are not supported. A command may run in the working directory and below.
 func (m *Memory) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	p, err := m.newProcess(ctx, cmd)
@@ -74,12 +66,14 @@ func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProces
 	case !path.IsAbs(cmd.Dir):
 		cmd.Dir = MemoryDir + "/" + cmd.Dir
 	}
-	n, err := m.find(ctx, "chdir", cmd.Dir)
+	err := m.look(ctx, "chdir", cmd.Dir, func(_ string, n *node) error {
+		if !n.mode.IsDir() {
+			return errNotDir
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	if !n.isDir() {
-		return nil, &fs.PathError{Op: "chdir", Path: cmd.Dir, Err: errNotDir}
 	}
 	p := &memoryProcess{memory: m, output: cmd.Output, began: m.now(), outputToken: make(chan struct{}, 1),
 		ended: make(chan struct{}), killed: make(chan struct{})}
@@ -90,7 +84,7 @@ func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProces
 		p.stdin = newMemoryInput(p.ctx)
 		p.cmd.Stdin = p.stdin
 	}
-	return p, m.processes.add(p)
+	return p, m.add(p)
 }
 
 // eof is an empty reader.
@@ -98,28 +92,28 @@ type eof struct{}
 
 func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
-func (t *processes) add(p *memoryProcess) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
+// add notes that a command runs, and names it.
+func (m *Memory) add(p *memoryProcess) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
 		return fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 	}
-	t.last++
-	p.id = "p" + strconv.Itoa(t.last)
-	if t.live == nil {
-		t.live = map[string]*memoryProcess{}
+	m.last++
+	p.id = "p" + strconv.Itoa(m.last)
+	if m.live == nil {
+		m.live = map[string]*memoryProcess{}
 	}
-	t.live[p.id] = p
+	m.live[p.id] = p
 	return nil
 }
 
 // Close kills the running commands. Afterwards Start returns an error; files remain.
 func (m *Memory) Close() error {
-	t := &m.processes
-	t.mu.Lock()
-	t.closed = true
-	live := slices.Collect(maps.Values(t.live))
-	t.mu.Unlock()
+	m.mu.Lock()
+	m.closed = true
+	live := slices.Collect(maps.Values(m.live))
+	m.mu.Unlock()
 	var killing sync.WaitGroup
 	for _, p := range live {
 		killing.Go(p.kill)
@@ -187,9 +181,9 @@ func (p *memoryProcess) hasEnded() bool {
 
 func (p *memoryProcess) remove() {
 	p.end(errKilled)
-	p.memory.processes.mu.Lock()
-	defer p.memory.processes.mu.Unlock()
-	delete(p.memory.processes.live, p.id)
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	delete(p.memory.live, p.id)
 }
 
 // ID returns the id, such as p1.

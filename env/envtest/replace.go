@@ -43,9 +43,7 @@ func (t *tester) replacer() env.Replacer {
 // replaced replaces a file, which must succeed.
 func (t *tester) replaced(name, was, data string) {
 	t.Helper()
-	if err := t.replacer().Replace(t.ctx, name, env.HashOf([]byte(was)), []byte(data), 0o644); err != nil {
-		t.Fatalf("Replace: %v", err)
-	}
+	t.must("Replace", t.replacer().Replace(t.ctx, name, env.HashOf([]byte(was)), []byte(data), 0o644))
 	t.equal("content", t.read(name), data)
 }
 
@@ -75,9 +73,7 @@ func replaceMakesFiles(t *tester) {
 	r := t.replacer()
 	t.isError("Replace of what is not there", r.Replace(t.ctx, "a/f", env.HashOf(nil), nil, 0o644), env.ErrChanged)
 	t.sameNames(t.names("."))
-	if err := r.Replace(t.ctx, "a/b/f", env.NoFile, []byte("new"), 0o644); err != nil {
-		t.Fatalf("Replace: %v", err)
-	}
+	t.must("Replace", r.Replace(t.ctx, "a/b/f", env.NoFile, []byte("new"), 0o644))
 	t.equal("content", t.read("a/b/f"), "new")
 	t.sameNames(t.names("a/b"), "f")
 	for _, name := range []string{"a", ".", "", "a/b/f/g", "new/"} {
@@ -88,12 +84,8 @@ func replaceMakesFiles(t *tester) {
 }
 
 func replaceIfKeepsMode(t *tester) {
-	if t.onWindows() {
-		t.Skip("not run: Windows has no permission bits")
-	}
-	if err := t.replacer().Replace(t.ctx, "s", env.NoFile, []byte("one"), 0o700); err != nil {
-		t.Fatalf("Replace: %v", err)
-	}
+	t.needsModes()
+	t.must("Replace", t.replacer().Replace(t.ctx, "s", env.NoFile, []byte("one"), 0o700))
 	t.equal("mode of a new file", t.stat("s").Mode.Perm(), fs.FileMode(0o700))
 	t.replaced("s", "one", "two")
 	t.equal("mode of a replaced file", t.stat("s").Mode.Perm(), fs.FileMode(0o700))
@@ -104,14 +96,10 @@ func replaceThroughLinks(t *tester) {
 	t.arrange("ln -s dir/f l; ln -s dir/new dangling")
 	t.replaced("l", "one", "two")
 	t.equal("target", t.read("dir/f"), "two")
-	if err := t.replacer().Replace(t.ctx, "dangling", env.NoFile, []byte("made"), 0o644); err != nil {
-		t.Fatalf("Replace: %v", err)
-	}
+	t.must("Replace", t.replacer().Replace(t.ctx, "dangling", env.NoFile, []byte("made"), 0o644))
 	t.equal("target that was missing", t.read("dir/new"), "made")
 	t.isError("Delete", t.replacer().Delete(t.ctx, "l", env.HashOf([]byte("one"))), env.ErrChanged)
-	if err := t.replacer().Delete(t.ctx, "l", env.HashOf([]byte("two"))); err != nil {
-		t.Errorf("Delete of a link: %v", err)
-	}
+	t.must("Delete of a link", t.replacer().Delete(t.ctx, "l", env.HashOf([]byte("two"))))
 	t.sameNames(t.names("."), "dangling", "dir")
 	t.equal("target after its link was deleted", t.read("dir/f"), "two")
 }
@@ -124,9 +112,7 @@ func deleteComparesContents(t *tester) {
 	}
 	t.isError("Delete of what is not there", r.Delete(t.ctx, "g", env.HashOf(nil)), env.ErrChanged)
 	t.equal("content", t.read("dir/f"), "one")
-	if err := r.Delete(t.ctx, "dir/f", env.HashOf([]byte("one"))); err != nil {
-		t.Errorf("Delete: %v", err)
-	}
+	t.must("Delete", r.Delete(t.ctx, "dir/f", env.HashOf([]byte("one"))))
 	t.sameNames(t.names("dir"))
 	if err := r.Delete(t.ctx, "dir", env.HashOf(nil)); err == nil {
 		t.Error("a directory was deleted as if it were a file")
@@ -212,9 +198,7 @@ func lockExcludes(t *tester) {
 	t.write("f", "x", 0o644)
 	t.write("dir/g", "x", 0o644)
 	unlock, err := l.Lock(t.ctx, "f", "dir/new", "")
-	if err != nil {
-		t.Fatalf("Lock: %v", err)
-	}
+	t.must("Lock", err)
 	if !t.excludes("f") {
 		t.Skip("not run: the environment's locks do nothing, as those of a wrapper around one without")
 	}
@@ -224,15 +208,11 @@ func lockExcludes(t *tester) {
 		}
 	}
 	if r, ok := t.env.(env.Replacer); ok { // the holder of the lock can change the file
-		if err := r.Replace(t.ctx, "f", env.HashOf([]byte("x")), []byte("y"), 0o644); err != nil {
-			t.Errorf("Replace of a file that is locked by ourselves: %v", err)
-		}
+		t.must("Replace of a file that is locked by ourselves", r.Replace(t.ctx, "f", env.HashOf([]byte("x")), []byte("y"), 0o644))
 	}
 	unlock()
 	unlock, err = l.Lock(t.ctx, "dir/new", "f", "f")
-	if err != nil {
-		t.Fatalf("Lock, after it was given back: %v", err)
-	}
+	t.must("Lock, after it was given back", err)
 	unlock()
 	t.sameNames(t.names("."), "dir", "f")
 	t.sameNames(t.names("dir"), "g")

@@ -52,9 +52,7 @@ func (t *tester) within(what string, do func()) {
 func (t *tester) read(name string) string {
 	t.Helper()
 	f, err := t.env.Open(t.ctx, name)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
+	t.must("Open", err)
 	data, err := io.ReadAll(f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatalf("read %s: %v", name, err)
@@ -65,9 +63,7 @@ func (t *tester) read(name string) string {
 // put makes a file for a check.
 func (t *tester) put(name, data string, perm fs.FileMode) {
 	t.Helper()
-	if err := t.arranger.WriteFile(t.ctx, name, []byte(data), perm); err != nil {
-		t.Fatalf("WriteFile: %v", err)
-	}
+	t.must("WriteFile", t.arranger.WriteFile(t.ctx, name, []byte(data), perm))
 }
 
 // arrange runs a script that prepares a check.
@@ -89,9 +85,7 @@ func (t *tester) arrange(script string) {
 func (t *tester) stat(name string) env.Info {
 	t.Helper()
 	info, err := t.env.Stat(t.ctx, name)
-	if err != nil {
-		t.Fatalf("Stat: %v", err)
-	}
+	t.must("Stat", err)
 	return info
 }
 
@@ -99,9 +93,7 @@ func (t *tester) stat(name string) env.Info {
 func (t *tester) list(dir string) []env.Info {
 	t.Helper()
 	list, err := t.env.ReadDir(t.ctx, dir)
-	if err != nil {
-		t.Fatalf("ReadDir: %v", err)
-	}
+	t.must("ReadDir", err)
 	return list
 }
 
@@ -113,6 +105,21 @@ func (t *tester) names(dir string) []string {
 		names = append(names, info.Name)
 	}
 	return names
+}
+
+// must ends the test if an operation has failed.
+func (t *tester) must(what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// needsModes skips the check on a machine without permission bits.
+func (t *tester) needsModes() {
+	if t.onWindows() {
+		t.Skip("not run: Windows has no permission bits")
+	}
 }
 
 // isError checks that an error is of a kind.

@@ -29,9 +29,7 @@ var writeChecks = []check{
 // write writes a file, which must succeed.
 func (t *tester) write(name, data string, perm fs.FileMode) {
 	t.Helper()
-	if err := t.env.WriteFile(t.ctx, name, []byte(data), perm); err != nil {
-		t.Fatalf("WriteFile: %v", err)
-	}
+	t.must("WriteFile", t.env.WriteFile(t.ctx, name, []byte(data), perm))
 }
 
 func writeMakesParents(t *tester) {
@@ -41,9 +39,7 @@ func writeMakesParents(t *tester) {
 }
 
 func replaceKeepsMode(t *tester) {
-	if t.onWindows() {
-		t.Skip("not run: Windows has no permission bits")
-	}
+	t.needsModes()
 	t.write("s", "one", 0o700)
 	t.equal("mode of a new file", t.stat("s").Mode.Perm(), fs.FileMode(0o700))
 	t.write("s", "two", 0o600)
@@ -125,9 +121,7 @@ func removeFileAndEmptyDirectory(t *tester) {
 	}
 	t.sameNames(t.names("dir"), "f")
 	for _, name := range []string{"dir/f", "dir"} {
-		if err := t.env.Remove(t.ctx, name); err != nil {
-			t.Errorf("Remove %s: %v", name, err)
-		}
+		t.must("Remove "+name, t.env.Remove(t.ctx, name))
 	}
 	t.sameNames(t.names("."))
 }
@@ -145,9 +139,7 @@ func removeLink(t *tester) {
 	t.write("dir/f", "x", 0o644)
 	t.arrange("ln -s dir/f l; ln -s dir d; ln -s nowhere dangling")
 	for _, name := range []string{"l", "d", "dangling"} {
-		if err := t.env.Remove(t.ctx, name); err != nil {
-			t.Errorf("Remove %s: %v", name, err)
-		}
+		t.must("Remove "+name, t.env.Remove(t.ctx, name))
 	}
 	t.sameNames(t.names("."), "dir")
 	t.equal("target after the link was removed", t.read("dir/f"), "x")

@@ -1,12 +1,12 @@
 package remote
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
-	"sync"
 	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
@@ -119,50 +119,25 @@ func (e *Env) upload(ctx context.Context, op string, data []byte, r wire.Request
 	if err != nil {
 		return pathError(op, string(r.Name), err)
 	}
-	from := &source{data: data, size: len(data)}
-	defer from.stop()
+	own := bytes.Clone(data) // if ctx ends, sending may go on for a while
 	_, err = converse(ctx, c, r, func(o *operation) (struct{}, error) {
 		defer o.Close()
-		return struct{}{}, from.send(o)
+		return struct{}{}, send(o, own)
 	})
 	return pathError(op, string(r.Name), err)
 }
 
-// source is data of a caller. It is not read after stop, because it is the caller's again.
-type source struct {
-	size int // at the beginning
-
-	mu      sync.Mutex
-	data    []byte
-	stopped bool
-}
-
-// next copies the next part of the data.
-func (d *source) next(buf []byte) (part []byte, more bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := copy(buf, d.data)
-	d.data = d.data[n:]
-	return buf[:n], len(d.data) > 0 && !d.stopped
-}
-
-func (d *source) stop() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stopped, d.data = true, nil
-}
-
-// send sends the data, and returns the outcome. The far side may refuse the data before it has all of it.
-func (d *source) send(o *operation) error {
+// send sends data, and returns the outcome. The far side may refuse the data before it has all of it.
+func send(o *operation, data []byte) error {
 	go func() { // ends with the stream
-		buf := make([]byte, min(wire.MaxData, d.size))
-		for {
-			part, more := d.next(buf)
+		for more := true; more; {
+			part := data[:min(len(data), wire.MaxData)]
+			data = data[len(part):]
 			messages := []wire.Message{{Type: wire.TypeData, Payload: part}}
-			if !more {
+			if more = len(data) > 0; !more {
 				messages = append(messages, wire.Message{Type: wire.TypeEnd})
 			}
-			if o.Send(messages...) != nil || !more { // an error is in the answer too
+			if o.Send(messages...) != nil { // the error is in the answer too
 				return
 			}
 		}

@@ -25,7 +25,7 @@ type Options struct {
 
 // wire returns the options as they are sent.
 func (o Options) wire() wire.Options {
-	return wire.Options{Dir: wire.Text(o.Dir), Roots: wire.Texts(o.Roots), ReadOnly: wire.Texts(o.ReadOnly), Grace: o.Grace, Limits: wire.Limits(o.Limits),
+	return wire.Options{Dir: wire.Text(o.Dir), Roots: wire.Texts(o.Roots), ReadOnly: wire.Texts(o.ReadOnly), Grace: o.Grace, Limits: o.Limits,
 		Containment: o.Containment, Silence: o.Silence, AnyNames: o.AnyNames}
 }
 

@@ -45,11 +45,7 @@ func startError(err error) error {
 
 // commandOf returns a command for the wire.
 func commandOf(cmd env.Command) *wire.Command {
-	c := &wire.Command{Script: wire.Text(cmd.Script), Dir: wire.Text(cmd.Dir), Env: wire.Texts(cmd.Env), Stdin: cmd.Stdin}
-	if cmd.TTY != nil {
-		c.TTY = &wire.TTYSize{Rows: cmd.TTY.Rows, Cols: cmd.TTY.Cols}
-	}
-	return c
+	return &wire.Command{Script: wire.Text(cmd.Script), Dir: wire.Text(cmd.Dir), Env: wire.Texts(cmd.Env), Stdin: cmd.Stdin, TTY: cmd.TTY}
 }
 
 // started waits until a command has started.
@@ -95,14 +91,14 @@ func (p *process) follow(cmd env.Command) {
 	if err != nil {
 		p.exit, p.err = env.Exit{Code: -1}, fmt.Errorf("wait for the command: %w", p.conn.explain(err))
 	} else {
-		p.exit = exit.Env()
+		p.exit = exit
 	}
 	p.in.end()
 	p.o.Close()
 }
 
 // receive receives a command's messages to the last.
-func (p *process) receive(cmd env.Command) (exit wire.Exit, err error) {
+func (p *process) receive(cmd env.Command) (exit env.Exit, err error) {
 	buf := make([]byte, wire.MaxData)
 	var answer []byte
 	for {

@@ -4,15 +4,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// allBut returns files and directories that together are all but the covered ones, whose paths have no links: Landlock can only add. What
+// allBut returns files and directories that together are all of top but the covered ones, whose paths have no links: Landlock can only add. What
 // is made later beside a covered file is not among them, nor is another name of a covered file, or another mount of a directory that leads to
-// one, where it stands beside: a rule would count for both. It also returns the directories of which not all is among them.
-func allBut(covered []string) ([]string, []dirState) {
+// one, where it stands beside: a rule would count for both.
+func allBut(top string, covered []string) []string {
 	o := &others{covered: map[string]bool{}, above: map[string]bool{}, same: map[identity]bool{}}
 	for _, name := range covered {
 		o.covered[name] = true
@@ -26,8 +25,11 @@ func allBut(covered []string) ([]string, []dirState) {
 			}
 		}
 	}
-	o.add("/")
-	return o.parts, o.dirs
+	if !o.above[top] {
+		return []string{top}
+	}
+	o.add(top)
+	return o.parts
 }
 
 // others collects what stands beside covered files.
@@ -36,31 +38,6 @@ type others struct {
 	same           map[identity]bool
 	files          bool // same has files, too
 	parts          []string
-	dirs           []dirState
-}
-
-// dirState tells whether entries of a directory were made, removed or replaced.
-type dirState struct {
-	name    string
-	id      identity
-	changed unix.Timespec
-	fresh   bool // it had changed so recently that its time may stay the same when it changes again
-}
-
-// stateOf returns the state of a directory.
-func stateOf(name string) dirState {
-	id, stat := identityOf(name)
-	if stat == nil {
-		return dirState{name: name, fresh: true}
-	}
-	const resolution = 20 * time.Millisecond // of the times of files; the kernel's clock ticks at least every 10 ms
-	return dirState{name: name, id: id, changed: stat.Ctim, fresh: time.Since(time.Unix(stat.Ctim.Unix())) < resolution}
-}
-
-// holds reports whether the directory is as it was.
-func (d *dirState) holds() bool {
-	id, stat := identityOf(d.name)
-	return !d.fresh && stat != nil && id == d.id && stat.Ctim == d.changed
 }
 
 type identity struct{ device, inode uint64 }
@@ -75,7 +52,6 @@ func identityOf(name string) (identity, *unix.Stat_t) {
 
 // add adds what is in a directory that leads to covered files.
 func (o *others) add(dir string) {
-	o.dirs = append(o.dirs, stateOf(dir)) // first: it may change meanwhile
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return // then commands cannot list it either
@@ -100,25 +76,6 @@ func (o *others) isCovered(name string, e fs.DirEntry) bool {
 	}
 	id, stat := identityOf(name)
 	return stat != nil && o.same[id]
-}
-
-// links resolves symbolic links, each directory once.
-type links map[string]string
-
-// path returns a path without symbolic links, as far as it exists.
-func (l links) path(name string) string {
-	if real, known := l[name]; known {
-		return real
-	}
-	real := "/"
-	if dir := filepath.Dir(name); dir != name {
-		real = filepath.Join(l.path(dir), filepath.Base(name))
-		if _, stat := identityOf(real); stat != nil && stat.Mode&unix.S_IFMT == unix.S_IFLNK {
-			real, _ = resolved(real)
-		}
-	}
-	l[name] = real
-	return real
 }
 
 // maxLinks is how many entries of a covered directory are looked at for links.

@@ -49,11 +49,9 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 		return nil, lacking{fmt.Errorf("bubblewrap is not installed: %w (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install "+
 			"bubblewrap; Arch: pacman -S bubblewrap)", err)}
 	}
-	a := processor()
-	if a == nil {
-		return nil, lacking{errors.New("there is no filter of system calls for this processor")}
+	if b.filter, err = filterOf(func(a *architecture) program { return filter(a, namespaced()) }); err != nil {
+		return nil, err
 	}
-	b.filter = filter(a, namespaced()).bytes()
 	if b.private, err = newPrivate("tmp", "home", "cache", "empty"); err != nil {
 		return nil, err
 	}

@@ -91,11 +91,11 @@ func (g *gateway) close() error {
 // RefusedHosts returns the hosts that commands were refused since the last call, each with a sentence for the model that says why, and how
 // many more there were. Commands that run at the same time share the list.
 func (s *Sandbox) RefusedHosts() (list []HostRefusal, more int) {
-	m, ok := s.mechanism.(interface{ hosts() *gateway })
-	if !ok || m.hosts() == nil {
+	g := s.hosts()
+	if g == nil {
 		return nil, 0
 	}
-	refused, more := m.hosts().proxy.Refused()
+	refused, more := g.proxy.Refused()
 	for _, r := range refused {
 		list = append(list, HostRefusal(r))
 	}

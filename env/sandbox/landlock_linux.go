@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 // landlocked runs each command by the helper, which confines itself and becomes the command.
 type landlocked struct {
+	nothing
 	options *Options
 	helper  string
 	private *private
@@ -31,12 +31,10 @@ func newLandlock(dir string, o *Options) (_ *landlocked, err error) {
 	if len(o.AllowHosts) > 0 {
 		return nil, errors.New("this level cannot allow single hosts: allow the whole network, or use the level workspace")
 	}
-	a := processor()
-	if a == nil {
-		return nil, lacking{errors.New("there is no filter of system calls for this processor")}
-	}
 	k := &landlocked{options: o}
-	k.filter = filter(a, k.families()).bytes()
+	if k.filter, err = filterOf(func(a *architecture) program { return filter(a, k.families()) }); err != nil {
+		return nil, err
+	}
 	if k.helper, err = FindHelper(o.Helper); err != nil {
 		return nil, err
 	}
@@ -70,10 +68,8 @@ func (k *landlocked) prepare(dir string) error {
 	o := k.options
 	home := homeOf(o.Environ)
 	k.plan = &plan{private: k.private.dir, homes: homesOf(o.Environ)}
-	for i, given := range slices.Concat([]string{dir}, o.Roots, o.ReadOnly) {
-		if err := k.plan.addRoot(given, i > len(o.Roots)); err != nil {
-			return err
-		}
+	if err := k.plan.addRoots(dir, o); err != nil {
+		return err
 	}
 	for _, r := range k.plan.roots {
 		if k.plan.add(mount{path: r.path, readOnly: r.readOnly}); !r.readOnly {
@@ -99,11 +95,11 @@ func (k *landlocked) rules(m *machine, cache string) error {
 			k.args = append(k.args, "--read", name)
 		}
 	}
-	etc, err := openEtc()
-	if err != nil {
+	var closed []string
+	if err := secrets(func(name string, _ bool) { closed = append(closed, name) }); err != nil {
 		return err
 	}
-	for _, name := range append(etc, "/proc", "/dev/random", "/dev/urandom") {
+	for _, name := range append(allBut("/etc", closed), "/proc", "/dev/random", "/dev/urandom") {
 		k.args = append(k.args, "--read", name)
 	}
 	for _, name := range []string{"/dev/null", "/dev/zero", "/dev/full", k.private.path("tmp"), k.private.path("home"), cache} {
@@ -135,38 +131,6 @@ func (k *landlocked) repository(root string) {
 			k.plan.add(mount{path: dir})
 		}
 	}
-}
-
-// openEtc returns the parts of /etc without the files that not everybody may read: Landlock can only add.
-func openEtc() (parts []string, err error) {
-	var closed []string
-	if err := secrets(func(name string, _ bool) { closed = append(closed, name) }); err != nil {
-		return nil, err
-	}
-	var open func(dir string) error
-	open = func(dir string) error {
-		if slices.Contains(closed, dir) {
-			return nil
-		}
-		if !slices.ContainsFunc(closed, func(name string) bool { return below(name, dir) }) {
-			parts = append(parts, dir)
-			return nil
-		}
-		list, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-		for _, e := range list {
-			if e.Type()&fs.ModeSymlink != 0 { // what it leads to has a rule of its own, or none
-				continue
-			}
-			if err := open(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return parts, open("/etc")
 }
 
 // toolVars returns the variables with which tool chains find what is in the real home directory.
@@ -213,12 +177,6 @@ func (k *landlocked) about() string {
 	return k.name() + "; commands write only in the writable directories, $TMPDIR and $HOME, which is private; it does not protect " +
 		".git/hooks, .git/config and settings of agents, editors and shells in the writable directories, and does not hide other processes"
 }
-
-func (k *landlocked) hides() bool { return false }
-
-func (k *landlocked) userNamespaces() bool { return false }
-
-func (k *landlocked) frozen() []string { return nil }
 
 func (k *landlocked) protection() env.Protection { return k.plan.protection() }
 

@@ -41,10 +41,8 @@ type mount struct {
 // newPlan returns the plan for a working directory and the other roots.
 func newPlan(dir string, o *Options, private string) (*plan, error) {
 	p := &plan{readOnly: o.Level == ReadOnly, private: private, homes: homesOf(o.Environ)}
-	for i, given := range slices.Concat([]string{dir}, o.Roots, o.ReadOnly) {
-		if err := p.addRoot(given, i > len(o.Roots)); err != nil {
-			return nil, err
-		}
+	if err := p.addRoots(dir, o); err != nil {
+		return nil, err
 	}
 	for _, r := range p.roots {
 		p.add(mount{path: r.path, readOnly: r.readOnly})
@@ -72,6 +70,16 @@ func (p *plan) finish() error {
 // comparePaths orders directories before what is in them.
 func comparePaths(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
+}
+
+// addRoots adds the working directory and the other roots.
+func (p *plan) addRoots(dir string, o *Options) error {
+	for i, given := range slices.Concat([]string{dir}, o.Roots, o.ReadOnly) {
+		if err := p.addRoot(given, i > len(o.Roots)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addRoot adds a root with the path that it really has.

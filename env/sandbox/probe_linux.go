@@ -9,9 +9,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// maxProbeOutput limits what is kept of the output of a command that tries out a level.
-const maxProbeOutput = 4 << 10
-
 // failed is the error of a command that tries out a level: its output and how it ended.
 type failed struct{ output, how string }
 
@@ -27,19 +24,16 @@ func try(dir string, m mechanism) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
-	var out []byte
-	result, err := env.Run(ctx, local, env.Command{Script: "exit 0", Output: func(_ int, p []byte) {
-		out = append(out, p[:min(len(p), maxProbeOutput-len(out))]...)
-	}}, probeTime)
+	out, result, err := env.Output(ctx, local, env.Command{Script: "exit 0"}, probeTime)
 	switch {
 	case err != nil:
 		return err
 	case result.TimedOut:
-		return failed{string(out), fmt.Sprintf("it takes more than %v", probeTime)}
+		return failed{out, fmt.Sprintf("it takes more than %v", probeTime)}
 	case result.Signal != "":
-		return failed{string(out), "it was ended by " + result.Signal}
+		return failed{out, "it was ended by " + result.Signal}
 	case result.Code != 0:
-		return failed{string(out), fmt.Sprintf("exit status %d", result.Code)}
+		return failed{out, fmt.Sprintf("exit status %d", result.Code)}
 	}
 	return nil
 }

@@ -78,6 +78,8 @@ type mechanism interface {
 	frozen() []string
 	// sees reports whether commands see a file as it is outside, and whether they may change it. The path has no symbolic links.
 	sees(name string) (visible, writable bool)
+	// hosts returns the gateway to allowed hosts, or nil if there are none.
+	hosts() *gateway
 	close() error
 }
 
@@ -169,7 +171,7 @@ func (s *Sandbox) Close() error {
 	return s.closeErr
 }
 
-// nothing is the mechanism of Off.
+// nothing is the mechanism of Off, and what is usual for those without namespaces.
 type nothing struct{}
 
 func (nothing) launch(_ context.Context, l env.Launch) (env.Launch, error) { return l, nil }
@@ -180,6 +182,7 @@ func (nothing) userNamespaces() bool                                       { ret
 func (nothing) protection() env.Protection                                 { return env.DefaultProtection() }
 func (nothing) frozen() []string                                           { return nil }
 func (nothing) sees(string) (visible, writable bool)                       { return true, true }
+func (nothing) hosts() *gateway                                            { return nil }
 func (nothing) close() error                                               { return nil }
 
 // protect returns the default protection, which also refuses what it asks about if it is in one of the directories itself.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"errors"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -185,4 +186,13 @@ func (p program) bytes() []byte {
 		b = binary.NativeEndian.AppendUint32(b, i.K)
 	}
 	return b
+}
+
+// filterOf returns the filter of system calls that is written for this processor.
+func filterOf(write func(a *architecture) program) ([]byte, error) {
+	a := processor()
+	if a == nil {
+		return nil, lacking{errors.New("there is no filter of system calls for this processor")}
+	}
+	return write(a).bytes(), nil
 }

@@ -67,39 +67,8 @@ func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
 	return nil, false, errors.Join(&fs.PathError{Op: "flock", Path: name, Err: err}, dir.Close())
 }
 
-// removeEmpty removes the empty cgroups that hosts left behind, and returns how many. A cgroup that cannot be removed, such as another
-// user's, is left for the next host.
-func (c *cgroups) removeEmpty() (removed int) {
-	dirs, err := cgroupsBelow(c.dir)
-	if err != nil {
-		return 0
-	}
-	for _, dir := range dirs {
-		if !strings.HasPrefix(path.Base(dir), leafPrefix) {
-			continue
-		}
-		if done, err := removeIfEmpty(dir); done && err == nil {
-			removed++
-		}
-	}
-	return removed
-}
-
-// removeIfEmpty removes a cgroup if no host holds it and no process runs in it.
-func removeIfEmpty(name string) (removed bool, err error) {
-	dir, locked, err := lockDir(name, syscall.LOCK_EX)
-	if !locked || err != nil {
-		return false, err
-	}
-	l := &leaf{dir: name, held: dir}
-	if l.Alive() {
-		return false, dir.Close()
-	}
-	return true, errors.Join(removeCgroup(l.dir), dir.Close())
-}
-
-// endAbandoned kills the processes in cgroups that no host holds, removes the cgroups, and returns a line for each process.
-func (c *cgroups) endAbandoned() (lines []string, err error) {
+// abandoned calls do with each cgroup that no host holds, and holds it meanwhile.
+func (c *cgroups) abandoned(do func(l *leaf) error) error {
 	dirs, err := cgroupsBelow(c.dir)
 	errs := []error{err}
 	for _, name := range dirs {
@@ -107,11 +76,30 @@ func (c *cgroups) endAbandoned() (lines []string, err error) {
 			continue
 		}
 		dir, locked, err := lockDir(name, syscall.LOCK_EX)
-		if errs = append(errs, err); !locked {
-			continue
+		if errs = append(errs, err); locked {
+			errs = append(errs, do(&leaf{dir: name, held: dir}), dir.Close())
 		}
-		l := &leaf{dir: name, held: dir}
+	}
+	return errors.Join(errs...)
+}
+
+// removeEmpty removes the empty cgroups that hosts left behind, and returns how many. A cgroup that cannot be removed, such as another
+// user's, is left for the next host.
+func (c *cgroups) removeEmpty() (removed int) {
+	_ = c.abandoned(func(l *leaf) error {
+		if !l.Alive() && removeCgroup(l.dir) == nil {
+			removed++
+		}
+		return nil
+	})
+	return removed
+}
+
+// endAbandoned kills the processes in cgroups that no host holds, removes the cgroups, and returns a line for each process.
+func (c *cgroups) endAbandoned() (lines []string, err error) {
+	err = c.abandoned(func(l *leaf) error {
 		lines = append(lines, l.Left()...)
+		var errs []error
 		within(SettleTime, pollTime/5, func() bool {
 			if !l.Alive() {
 				return true
@@ -119,7 +107,7 @@ func (c *cgroups) endAbandoned() (lines []string, err error) {
 			errs = append(errs, l.Signal(syscall.SIGKILL))
 			return false
 		})
-		errs = append(errs, removeCgroup(name), dir.Close())
-	}
-	return lines, errors.Join(errs...)
+		return errors.Join(append(errs, removeCgroup(l.dir))...)
+	})
+	return lines, err
 }

@@ -63,8 +63,8 @@ func (r *cgroupPIDNS) probe(shell string) error {
 }
 
 // limit limits each command by cgroups. If the processes cannot be limited so, all commands of the namespace have the limit together.
-func (r *cgroupPIDNS) limit(wanted Limits, mounts mountinfo) Limits {
-	limits := r.cgroups.limit(wanted, mounts)
+func (r *cgroupPIDNS) limit(wanted Limits) Limits {
+	limits := r.cgroups.limit(wanted)
 	if limits.Processes == 0 {
 		limits.Processes = r.pidns.limitNumbers(wanted.Processes, func() error {
 			if err := r.end(); err != nil {
@@ -94,11 +94,10 @@ func (r *cgroupPIDNS) enter(cmd *exec.Cmd, leaf *leaf, before func() error) (Tre
 	if err != nil {
 		return leaf, err
 	}
-	start := func(before func() error) error { return leaf.more.within(leaf.toStart(cmd, before)) }
-	if before != nil {
-		return namespacedLeaf{leaf}, s.beside(before, start)
+	if before == nil {
+		before = func() error { return nil }
 	}
-	return namespacedLeaf{leaf}, s.do(func() error { return start(nil) })
+	return namespacedLeaf{leaf}, s.start(before, func(before func() error) error { return leaf.toStart(cmd, before)() })
 }
 
 // current returns the namespace, or a new one if the last one has ended, as it does when the kernel runs out of memory.
@@ -146,36 +145,26 @@ func (r *cgroupPIDNS) end() error {
 // errClosed is the error of a command that is started after close.
 var errClosed = fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 
-// namespace is a PID namespace with a keeper and a thread that starts commands in it. The keeper ends with the thread.
+// namespace is a PID namespace with a keeper and a thread that has its mounts. The keeper ends with the thread.
 type namespace struct {
 	keeper *keeper
 	thread int           // the thread's number
 	limit  time.Duration // for starting a command
-	work   chan func()
 	quit   chan struct{} // closed to end the thread
 	gone   chan struct{} // closed when it has ended
 }
 
 // open returns a new namespace.
 func (n *pidns) open() (*namespace, error) {
-	s := &namespace{limit: keeperTime, work: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{})}
+	s := &namespace{limit: keeperTime, quit: make(chan struct{}), gone: make(chan struct{})}
 	entered := make(chan error)
 	ownThread(func() {
 		defer close(s.gone)
 		s.thread = unix.Gettid()
 		var err error
-		if s.keeper, err = n.enter(); err == nil {
-			err = withoutTracing() // the keeper keeps the capability
-		}
+		s.keeper, err = n.enter()
 		entered <- err
-		for {
-			select {
-			case f := <-s.work:
-				f()
-			case <-s.quit:
-				return
-			}
-		}
+		<-s.quit
 	})
 	if err := <-entered; err != nil {
 		return nil, errors.Join(err, s.close())
@@ -183,20 +172,9 @@ func (n *pidns) open() (*namespace, error) {
 	return s, nil
 }
 
-// do calls f on the thread.
-func (s *namespace) do(f func() error) error {
-	result := make(chan error, 1)
-	select {
-	case s.work <- func() { result <- f() }:
-	case <-s.quit:
-		return errClosed
-	}
-	return s.await(result)
-}
-
-// beside calls start on another thread, which joins the namespace first and ends with it. Start calls the function that it gets right before
+// start calls start on another thread, which joins the namespace first and ends with it. Start calls the function that it gets right before
 // it starts a command. If before takes longer than the limit, the command is not started, and the others go on.
-func (s *namespace) beside(before func() error, start func(before func() error) error) error {
+func (s *namespace) start(before func() error, start func(before func() error) error) error {
 	ready, goOn, result := make(chan struct{}), make(chan bool, 1), make(chan error, 1)
 	ownThread(func() {
 		err := s.join()

@@ -47,8 +47,7 @@ func overwriteEnviron() (err error) {
 
 // environAddress returns where the environment is in memory: env_start and env_end of proc_pid_stat(5).
 func environAddress() (begin, end int64, err error) {
-	var buf [1024]byte
-	line, err := readProc("/proc/self/stat", buf[:0])
+	line, err := readProc("/proc/self/stat")
 	if err != nil {
 		return 0, 0, fmt.Errorf("read /proc/self/stat: %w", err)
 	}

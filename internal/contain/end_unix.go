@@ -40,14 +40,20 @@ type ending struct {
 	reaped <-chan struct{}
 }
 
-// alive reports whether the main process or another one of its tree runs.
+// alive reports whether the main process or another one of its tree runs. It looks twice: at the level of groups a process that is just
+// starting a program, or was forked meanwhile, is not found.
 func (e ending) alive() bool {
 	select {
 	case <-e.reaped:
-		return e.tree.Alive()
 	default:
 		return true
 	}
+	for range 2 {
+		if e.tree.Alive() {
+			return true
+		}
+	}
+	return false
 }
 
 // waitGone calls each again and again until the tree has ended or the limit, from the first call on, is over. It returns nil if the tree has

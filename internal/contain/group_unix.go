@@ -6,8 +6,6 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
@@ -36,44 +34,21 @@ func (t group) Signal(sig syscall.Signal) error {
 	if !t.session && t.mark == "" {
 		return errors.Join(errs...)
 	}
-	sweep := sweep{sig: sig, seen: make(map[member]bool)}
+	seen := map[member]bool{}
 	for range killRounds {
-		before := len(sweep.seen)
-		errs = append(errs, t.find(sweep.visit))
-		if len(sweep.seen) == before || sig != syscall.SIGKILL {
+		before := len(seen)
+		errs = append(errs, t.find(func(m member) bool { // signaled as they are found, so that they have no time to fork
+			if !m.grouped && !seen[m] {
+				seen[m] = true
+				errs = append(errs, m.signal(sig))
+			}
+			return true
+		}))
+		if len(seen) == before || sig != syscall.SIGKILL {
 			break
 		}
 	}
-	return errors.Join(append(errs, sweep.err)...)
-}
-
-// sweep signals processes as they are found, each once, so that they have no time to fork.
-type sweep struct {
-	sig syscall.Signal
-
-	mu   sync.Mutex
-	seen map[member]bool
-	err  error
-}
-
-func (s *sweep) visit(m member) bool {
-	if m.grouped || !s.first(m) {
-		return true
-	}
-	if err := m.signal(s.sig); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.err = errors.Join(s.err, err)
-	}
-	return true
-}
-
-func (s *sweep) first(m member) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was := s.seen[m]
-	s.seen[m] = true
-	return !was
+	return errors.Join(errs...)
 }
 
 // send signals the group.
@@ -101,12 +76,12 @@ func (t group) Alive() bool {
 	if !t.session && t.mark == "" && (t.reused() || errors.Is(syscall.Kill(-t.leader, 0), syscall.ESRCH)) {
 		return false // without looking at all processes
 	}
-	var found atomic.Bool
+	found := false
 	err := t.find(func(member) bool {
-		found.Store(true)
+		found = true
 		return false
 	})
-	return err != nil || found.Load()
+	return err != nil || found
 }
 
 // Left describes the members.
@@ -141,6 +116,9 @@ func describeAll(members []member, err error) []string {
 
 // maxLine limits the characters of a command line that are shown.
 const maxLine = 200
+
+// Line returns the command line of a program as a Tree shows it.
+func Line(args []string) string { return oneLine(strings.Join(args, " ")) }
 
 // oneLine returns a process's command line, which the process chooses itself, as one line of text.
 func oneLine(s string) string {

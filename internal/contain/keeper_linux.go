@@ -44,7 +44,6 @@ type keeper struct {
 	cmd    *exec.Cmd
 	orders *os.File // takes the names of signals, one a line; the keeper ends when this end is closed
 	proc   *os.Root // the namespace's own /proc; nil before it is mounted
-	more   leaves   // cgroups of the command
 
 	killed  atomic.Bool
 	ended   chan struct{} // closed when it has been waited for and nothing of the namespace is left
@@ -193,6 +192,7 @@ func (k *keeper) members() ([]member, error) {
 		}
 		const keepers = "1" // the session of the keeper and of its child
 		if !stat.dead && stat.session != keepers {
+			stat.proc = k.proc
 			list = append(list, stat.member)
 		}
 	}
@@ -205,23 +205,11 @@ func (k *keeper) Left() []string {
 		return nil
 	}
 	members, err := k.members()
-	if err != nil {
-		return describeAll(nil, err)
-	}
-	deadline := time.Now().Add(startTime)
-	var lines []string
-	for _, m := range members {
-		dir := strconv.Itoa(m.pid)
-		read := func(file string) ([]byte, error) { return k.proc.ReadFile(path.Join(dir, file)) }
-		if cmdline, running := startedAs(read, deadline); running {
-			lines = append(lines, m.line(cmdline))
-		}
-	}
-	return lines
+	return describeAll(members, err)
 }
 
-// Reached returns what the counters of the command's cgroups say.
-func (k *keeper) Reached() Reached { return k.more.reached() }
+// Reached returns nothing: the kernel does not count the processes that a namespace has refused.
+func (k *keeper) Reached() Reached { return Reached{} }
 
 // Close ends the keeper, and with it what may be left in its namespace. It does not wait for a keeper that has been killed already.
 func (k *keeper) Close() error {
@@ -229,10 +217,7 @@ func (k *keeper) Close() error {
 	if k.killed.Load() {
 		limit = 0
 	}
-	if err := k.end(limit); err != nil {
-		return err
-	}
-	return k.more.Close()
+	return k.end(limit)
 }
 
 // end kills the keeper and waits for its end. It is an error if that takes longer than the limit.

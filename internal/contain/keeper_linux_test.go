@@ -233,9 +233,10 @@ func TestI4_BlockedStartEnds(t *testing.T) {
 	if err != nil {
 		t.Skipf("no PID namespace for all commands here: %v", err)
 	}
-	s.limit = time.Millisecond
-	if err := s.do(func() error { // returns when the keeper ends
-		return unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	s.limit = time.Second
+	ready := func() error { return nil }
+	if err := s.start(ready, func(before func() error) error { // returns when the keeper ends
+		return errors.Join(before(), unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
 	}); err != nil {
 		t.Error(err)
 	}

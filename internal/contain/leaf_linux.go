@@ -11,10 +11,8 @@ import (
 
 // leaf is the cgroup of one command. A process in it may make further cgroups below it, as one does that uses this package.
 type leaf struct {
-	dir    string
-	held   *os.File // the directory, locked as long as the host lives
-	more   leaves   // the command's cgroups of version 1
-	noKill bool     // for tests: the kernel has no cgroup.kill, as before Linux 5.14
+	dir  string
+	held *os.File // the directory, locked as long as the host lives
 }
 
 // Signal signals all members once. KILL also reaches processes that are forked meanwhile.
@@ -22,14 +20,7 @@ func (l *leaf) Signal(sig syscall.Signal) error {
 	if sig != syscall.SIGKILL {
 		return l.each(sig)
 	}
-	if !l.noKill {
-		err := l.write("cgroup.kill", "1")
-		if err == nil || !l.exists() {
-			return nil
-		}
-	}
-	// Frozen processes do not fork, and KILL ends them anyway. Freezing takes a moment, so the caller tries again.
-	err := errors.Join(l.write("cgroup.freeze", "1"), l.each(sig), l.write("cgroup.freeze", "0"))
+	err := l.write("cgroup.kill", "1") // Linux 5.14
 	if !l.exists() {
 		return nil
 	}
@@ -67,7 +58,7 @@ func (l *leaf) exists() bool {
 
 // Alive reports whether a process runs in the cgroup or below it. The kernel does not count zombies.
 func (l *leaf) Alive() bool {
-	events, err := readProc(path.Join(l.dir, "cgroup.events"), make([]byte, 0, 128))
+	events, err := readProc(path.Join(l.dir, "cgroup.events"))
 	if err != nil {
 		return !gone(err)
 	}
@@ -79,7 +70,7 @@ func (l *leaf) members() ([]member, error) { return cgroupMembers(l.dir) }
 
 func cgroupMembers(dir string) ([]member, error) {
 	var list []member
-	procs, err := readProc(path.Join(dir, "cgroup.procs"), make([]byte, 0, 512))
+	procs, err := readProc(path.Join(dir, "cgroup.procs"))
 	if err != nil && !gone(err) && !errors.Is(err, syscall.EOPNOTSUPP) { // EOPNOTSUPP if threads are members
 		return nil, err
 	}
@@ -136,12 +127,9 @@ func (l *leaf) Left() []string {
 	return describeAll(members, err)
 }
 
-// Reached returns what the cgroup's counters say.
-func (l *leaf) Reached() Reached { return append(leaves{l}, l.more...).reached() }
-
 // Close removes the cgroup and those that commands made below it. All must be empty.
 func (l *leaf) Close() error {
-	if err := errors.Join(removeCgroup(l.dir), l.more.Close()); err != nil {
+	if err := removeCgroup(l.dir); err != nil {
 		return err
 	}
 	if err := l.held.Close(); !errors.Is(err, os.ErrClosed) {

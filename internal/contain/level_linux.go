@@ -14,7 +14,6 @@ import (
 type Level struct {
 	mechanism mechanism // nil at the level of groups
 	outer     string    // the marks of this process itself, with a slash at the end; empty if no command of ours started it
-	unclosed  *unclosed
 	host      *host
 	limits    Limits // those that hold
 }
@@ -29,22 +28,16 @@ type mechanism interface {
 	hides() bool
 	// limit limits the commands to come, each or all together, and returns those of the limits that hold. It is called once, before the
 	// first command.
-	limit(wanted Limits, mounts mountinfo) Limits
+	limit(wanted Limits) Limits
 	// close releases what all commands shared. None of them runs any more.
 	close() error
-}
-
-// unclosed holds the trees of commands that did not start and that could not be closed at once.
-type unclosed struct {
-	mu    sync.Mutex
-	trees []Tree
 }
 
 // Find returns the wanted level, or the best that works on this machine if wanted is empty. A wanted level is tried out with the shell;
 // the best one is found without starting a process, if it can be. An error wraps errors.ErrUnsupported. Limits that the level cannot
 // set do not hold; see Level.Limits.
 func Find(wanted, shell string, limits Limits) (Level, error) {
-	v := Level{unclosed: &unclosed{}, host: newHost()}
+	v := Level{host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
 	}
@@ -61,7 +54,7 @@ func Find(wanted, shell string, limits Limits) (Level, error) {
 		known = true
 		found, err := c.find()
 		if err == nil {
-			v.mechanism, v.limits = found, found.limit(limits, mounts)
+			v.mechanism, v.limits = found, found.limit(limits)
 			return v, nil
 		}
 		errs = append(errs, err)
@@ -125,7 +118,9 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before
 		if err == nil {
 			return cmd, t, nil
 		}
-		v.unclosed.close(t)
+		if t != nil {
+			err = errors.Join(err, closeWithin(SettleTime, t)) // a cgroup that stays is removed by a later host
+		}
 		if v.Hides() {
 			return cmd, nil, err
 		}
@@ -180,16 +175,11 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 
 // Close releases the level's resources. ended reports that all commands have ended.
 func (v Level) Close(ended bool) error {
-	v.unclosed.mu.Lock()
-	defer v.unclosed.mu.Unlock()
-	errs := []error{v.host.release(ended)}
-	for _, t := range v.unclosed.trees {
-		errs = append(errs, closeWithin(keeperTime, t))
-	}
+	err := v.host.release(ended)
 	if v.mechanism != nil {
-		errs = append(errs, v.mechanism.close())
+		err = errors.Join(err, v.mechanism.close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // closeWithin closes a tree and tries again until the limit, because on a busy machine processes end late.
@@ -211,14 +201,4 @@ func within(limit, pause time.Duration, done func() bool) bool {
 			return false
 		}
 	}
-}
-
-// close closes a tree, and keeps it for Level.Close if that fails.
-func (s *unclosed) close(t Tree) {
-	if t == nil || t.Close() == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trees = append(s.trees, t)
 }

@@ -2,29 +2,54 @@ package contain
 
 import (
 	"fmt"
+	"os"
+	"path"
 	"strings"
 	"testing"
 )
 
-func TestL6_HierarchiesOfVersion1(t *testing.T) {
-	const mounts = "31 1 0:30 / /sys/fs/cgroup/pids rw shared:4 - cgroup cgroup rw,pids\n" +
-		"32 1 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n" +
-		`33 1 0:32 /docker/a /my\040memory rw - cgroup memory rw,memory` + "\n" +
-		"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
-	for _, c := range []struct{ own, controller, want string }{
-		{"8:pids:/\n0::/\n", "pids", "/sys/fs/cgroup/pids"},
-		{"8:pids:/a:b\n", "pids", "/sys/fs/cgroup/pids/a:b"},
-		{"3:cpu,cpuacct:/x\n8:pids:/\n", "cpuacct", "/sys/fs/cgroup/cpu/x"},
-		{"4:memory:/docker/a/b\n", "memory", "/my memory/b"},
-		{"4:memory:/docker/ab\n", "memory", ""},
-		{"4:memory:/../x\n", "memory", ""},
-		{"0::/\n", "memory", ""},
-		{"8:pids:/\n", "memory", ""},
-		{"5:io:/\n", "io", ""},
+// The limits whose controllers are enabled below a cgroup hold, and are written to the files of a command's own.
+func TestL6_ByControllers(t *testing.T) {
+	wanted := Limits{Processes: 7, Memory: 1 << 20}
+	both := map[string]string{"pids.max": "7", "memory.max": "1048576", "memory.swap.max": "0"}
+	for _, c := range []struct {
+		enabled string
+		wanted  Limits
+		limits  Limits
+		files   map[string]string
+	}{
+		{"cpu pids memory\n", wanted, wanted, both},
+		{"cpu pids\n", wanted, Limits{Processes: 7}, map[string]string{"pids.max": "7"}},
+		{"memory\n", wanted, Limits{Memory: 1 << 20}, map[string]string{"memory.max": "1048576", "memory.swap.max": "0"}},
+		{"pids memory\n", Limits{}, Limits{}, nil},
+		{"\n", wanted, Limits{}, nil},
 	} {
-		if got := ownDirV1(mounts, c.own, c.controller); got != c.want {
-			t.Errorf("%s of %q is at %q, want %q", c.controller, c.own, got, c.want)
+		dir := t.TempDir()
+		l := &leaf{dir: path.Join(dir, "command")}
+		if err := os.Mkdir(l.dir, 0o700); err != nil {
+			t.Fatal(err)
 		}
+		for name, text := range map[string]string{"cgroup.subtree_control": c.enabled, "command/pids.max": "", "command/memory.max": "",
+			"command/memory.swap.max": "", "command/pids.events": "max 1\n", "command/memory.events": "oom 1\noom_kill 0\n"} {
+			if err := os.WriteFile(path.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limits, settings := limitsBelow(dir, c.wanted)
+		if err := l.set(settings); err != nil || limits != c.limits {
+			t.Errorf("%q: %+v, %v", c.enabled, limits, err)
+		}
+		for name := range both {
+			if got := contentOf(t, path.Join(l.dir, name)); got != c.files[name] {
+				t.Errorf("%q: %s has %q, want %q", c.enabled, name, got, c.files[name])
+			}
+		}
+		if got := l.Reached(); got != (Reached{Processes: true}) {
+			t.Errorf("reached: %+v", got)
+		}
+	}
+	if limits, _ := limitsBelow(t.TempDir(), wanted); limits != (Limits{}) {
+		t.Errorf("where there is no cgroup: %+v", limits)
 	}
 }
 
@@ -83,7 +108,7 @@ func TestL6_ByProcessNumbers(t *testing.T) {
 
 func contentOf(t *testing.T, name string) string {
 	t.Helper()
-	text, err := readProc(name, make([]byte, 0, 64))
+	text, err := readProc(name)
 	if err != nil {
 		t.Fatal(err)
 	}

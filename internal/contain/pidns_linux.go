@@ -21,7 +21,6 @@ type pidns struct {
 	environ      []string // of the keepers
 	certain      bool     // a trial showed that the level works
 	pidMax       int64    // the kernel.pid_max of the namespaces; 0 leaves the kernel's
-	limiter      limiter
 }
 
 // findPIDNS returns the level, or an error that says why no namespace can be made. With proof a trial is not enough.
@@ -65,14 +64,9 @@ func (n *pidns) hides() bool { return true }
 
 func (n *pidns) close() error { return nil }
 
-// limit limits each command by cgroups or, if its processes cannot be limited so, by the process numbers of its namespace.
-func (n *pidns) limit(wanted Limits, mounts mountinfo) Limits {
-	n.limiter = newLimiter(wanted, "", mounts)
-	limits := n.limiter.limits
-	if limits.Processes == 0 {
-		limits.Processes = n.limitNumbers(wanted.Processes, func() error { return n.probe(n.shell) })
-	}
-	return limits
+// limit limits the processes of each command by the process numbers of its namespace.
+func (n *pidns) limit(wanted Limits) Limits {
+	return Limits{Processes: n.limitNumbers(wanted.Processes, func() error { return n.probe(n.shell) })}
 }
 
 // limitNumbers limits the processes of each namespace by the highest process number, and returns the limit, or 0 if that does not work
@@ -91,14 +85,12 @@ func (n *pidns) limitNumbers(processes int64, probe func() error) int64 {
 // probe makes a namespace and runs a command in it.
 func (n *pidns) probe(shell string) error {
 	cmd := exec.Command(shell, "-c", probeScript)
-	var k *keeper
-	err := probe(cmd, func() (t Tree, err error) {
-		if k, err = n.launch(cmd, nil, nil); k != nil {
-			t = k
-		}
+	var t Tree
+	err := probe(cmd, func() (_ Tree, err error) {
+		t, err = n.start(cmd, "", nil)
 		return t, err
 	})
-	if k != nil {
+	if k, ok := t.(*keeper); ok {
 		err = errors.Join(err, k.end(keeperTime)) // long enough for a busy machine, so that the level is always the same
 	}
 	return err
@@ -107,7 +99,7 @@ func (n *pidns) probe(shell string) error {
 // probeScript prints ok if the command sees itself by its own number, and process 1, in /proc.
 const probeScript = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
 
-// probe does everything that a command needs: it starts a command that runs probeScript, finds it and kills it.
+// probe does everything that a command needs: it starts one that prints ok if all is well, such as probeScript, finds it and kills it.
 func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	stdin, forEver, err := os.Pipe() // no input comes, so it waits to be killed
 	if err != nil {
@@ -137,36 +129,29 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 		errs = append(errs, fmt.Errorf("the command ended with %v", err))
 	}
 	if line != "ok\n" || found != 1 {
-		errs = append(errs, fmt.Errorf("its /proc does not show its processes; %d processes were found", found))
+		errs = append(errs, fmt.Errorf("the command says %q, and %d processes were found", strings.TrimSpace(line), found))
 	}
 	if !within(keeperTime, pollTime/5, func() bool { return !t.Alive() }) {
-		errs = append(errs, errors.New("not empty after the kill"))
+		errs = append(errs, errors.New("something is left after the kill"))
 	}
 	return errors.Join(errs...)
 }
 
 // start starts a command in a new namespace.
-func (n *pidns) start(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
-	more, err := n.limiter.make(id, nil)
-	if err != nil {
-		return nil, errors.Join(err, more.Close())
-	}
-	k, err := n.launch(cmd, more, before)
+func (n *pidns) start(cmd *exec.Cmd, _ string, before func() error) (Tree, error) {
+	k, err := n.launch(cmd, before)
 	if k == nil {
-		return nil, errors.Join(err, more.Close()) // a nil *keeper would be a Tree that is not nil
+		return nil, err // a nil *keeper would be a Tree that is not nil
 	}
 	return k, err
 }
 
-// launch starts a command next to a keeper and in the given cgroups. The caller closes a keeper that comes with an error.
-func (n *pidns) launch(cmd *exec.Cmd, more leaves, before func() error) (k *keeper, err error) {
+// launch starts a command next to a keeper. The caller closes a keeper that comes with an error.
+func (n *pidns) launch(cmd *exec.Cmd, before func() error) (k *keeper, err error) {
 	started := make(chan struct{})
 	ownThread(func() {
-		if k, err = n.enter(); k != nil {
-			k.more = more
-		}
-		if err == nil {
-			err = more.within(toStart(cmd, before))
+		if k, err = n.enter(); err == nil {
+			err = toStart(cmd, before)()
 		}
 		close(started)
 		if k != nil {

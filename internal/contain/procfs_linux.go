@@ -28,7 +28,7 @@ func parseMounts(mountinfo string) ([]mount, error) {
 			return nil, errors.New("not a line of mountinfo: " + oneLine(line))
 		}
 		list = append(list, mount{
-			id: f[0], parent: f[1], device: f[2], root: f[3], point: unescapeMount(f[4]), options: f[5], kind: fs[0], super: fs[2],
+			id: f[0], parent: f[1], device: f[2], root: unescapeMount(f[3]), point: unescapeMount(f[4]), options: f[5], kind: fs[0], super: fs[2],
 			shared: slices.ContainsFunc(f[6:], func(tag string) bool { return strings.HasPrefix(tag, "shared:") }),
 		})
 	}
@@ -103,26 +103,22 @@ func procOptions(mount, super string) string {
 	return strings.Join(options, ",")
 }
 
-// mountsSize is larger than most lists of mounts.
-const mountsSize = 8 << 10
+// mountinfo returns the mounts of this process.
+type mountinfo func() ([]mount, error)
 
-// mountinfo returns the list of this process's mounts, as proc_pid_mountinfo(5) describes it.
-type mountinfo func() (string, error)
-
-// readMountinfo reads the list from the kernel.
-func readMountinfo() (string, error) {
-	text, err := readProc("/proc/self/mountinfo", make([]byte, 0, mountsSize))
-	return string(text), err
-}
-
-// ownMounts returns the calling thread's mounts. The working directory must be the host's /proc.
-func ownMounts() ([]mount, error) {
-	text, err := readProc("thread-self/mountinfo", make([]byte, 0, mountsSize))
+// readMounts reads a list of mounts from the kernel.
+func readMounts(name string) ([]mount, error) {
+	text, err := readProc(name)
 	if err != nil {
 		return nil, err
 	}
 	return parseMounts(string(text))
 }
+
+func readMountinfo() ([]mount, error) { return readMounts("/proc/self/mountinfo") }
+
+// ownMounts returns the calling thread's mounts. The working directory must be the host's /proc.
+func ownMounts() ([]mount, error) { return readMounts("thread-self/mountinfo") }
 
 // isolatedProc returns the mounts of procfs of the calling thread, which has mounts of its own, and keeps changes to them from the host's.
 // The host's /proc becomes the thread's working directory, by which it is reached once it is no longer mounted.

@@ -87,7 +87,7 @@ func holds(capabilities []int) error {
 
 // unrestricted returns an error if a security module has rules for this process.
 func unrestricted() error {
-	label, err := readProc("/proc/self/attr/current", make([]byte, 0, 512))
+	label, err := readProc("/proc/self/attr/current")
 	switch {
 	case errors.Is(err, syscall.EINVAL), gone(err): // there is no such module
 		return nil
@@ -99,7 +99,7 @@ func unrestricted() error {
 
 // available returns an error if the limit in a file is 0.
 func available(limit string) error {
-	text, err := readProc(limit, make([]byte, 0, 64))
+	text, err := readProc(limit)
 	if err == nil && string(bytes.TrimSpace(text)) == "0" {
 		err = errors.New(limit + " is 0")
 	}
@@ -120,11 +120,7 @@ func mayMount() error {
 
 // onlyProc returns an error if a procfs is mounted besides the one on /proc. Then only a process can tell whether all can be detached.
 func onlyProc(mounts mountinfo) error {
-	text, err := mounts()
-	if err != nil {
-		return err
-	}
-	list, err := parseMounts(text)
+	list, err := mounts()
 	if err != nil {
 		return err
 	}
@@ -140,7 +136,7 @@ func onlyProc(mounts mountinfo) error {
 
 // fileSays returns an error if no line of a file has the given words.
 func fileSays(name, words string) error {
-	text, err := readProc(name, make([]byte, 0, 4<<10))
+	text, err := readProc(name)
 	if err != nil {
 		return &os.PathError{Op: "read", Path: name, Err: err}
 	}

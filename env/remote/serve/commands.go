@@ -109,11 +109,7 @@ type command struct {
 
 // local returns the command for the local environment.
 func (c *command) local(w *wire.Command) env.Command {
-	cmd := env.Command{Script: string(w.Script), Dir: string(w.Dir), Env: wire.Strings(w.Env), Stdin: w.Stdin, Output: c.output, Ended: c.ended}
-	if w.TTY != nil {
-		cmd.TTY = &env.Size{Rows: w.TTY.Rows, Cols: w.TTY.Cols}
-	}
-	return cmd
+	return env.Command{Script: string(w.Script), Dir: string(w.Dir), Env: wire.Strings(w.Env), Stdin: w.Stdin, TTY: w.TTY, Output: c.output, Ended: c.ended}
 }
 
 // send sends a message about the output. If the stream is broken, the command is being ended, and its output is for nobody.
@@ -156,7 +152,7 @@ func (c *command) run(p env.Process) error {
 	if failure != nil {
 		return c.stream.Finish(nil, failure)
 	}
-	return c.stream.Finish(wire.ExitOf(exit), nil)
+	return c.stream.Finish(exit, nil)
 }
 
 // input passes on what the near side sends to a command. If that ends before the command, the near side does not wait for the command any

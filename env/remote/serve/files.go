@@ -124,44 +124,23 @@ func receive(stream *wire.Stream, size int64) ([]byte, error) {
 	}
 }
 
-// uploads limits the memory of the files that are received at a time.
-type uploads struct {
-	turn  chan struct{} // held by the one that takes units, so that two never wait for each other
-	units chan struct{}
-}
+// uploads limits the memory of the files that are received at a time: of those that are larger than smallUpload it has a place for each.
+type uploads chan struct{}
 
-// Files that are received at a time have at most uploadUnits units of a mebibyte.
 const (
-	uploadUnit  = 1 << 20
-	uploadUnits = 2 * wire.MaxFile / uploadUnit
+	smallUpload  = 64 << 10
+	largeUploads = 2 // at a time
 )
 
-func newUploads() *uploads {
-	return &uploads{make(chan struct{}, 1), make(chan struct{}, uploadUnits)}
-}
-
 // take waits until there is room for a file.
-func (u *uploads) take(ctx context.Context, size int64) (release func(), err error) {
-	n := int((size + uploadUnit - 1) / uploadUnit)
+func (u uploads) take(ctx context.Context, size int64) (release func(), err error) {
+	if size <= smallUpload {
+		return func() {}, nil
+	}
 	select {
-	case u.turn <- struct{}{}:
-		defer func() { <-u.turn }()
+	case u <- struct{}{}:
+		return func() { <-u }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	taken := 0
-	release = func() {
-		for range taken {
-			<-u.units
-		}
-	}
-	for ; taken < n; taken++ {
-		select {
-		case u.units <- struct{}{}:
-		case <-ctx.Done():
-			release()
-			return nil, context.Cause(ctx)
-		}
-	}
-	return release, nil
 }

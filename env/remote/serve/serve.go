@@ -127,7 +127,7 @@ func receiveHello(stream *wire.Stream) (*wire.Hello, error) {
 // open opens the environment.
 func open(o wire.Options) (*env.Local, error) {
 	return env.NewLocal(string(cmp.Or(o.Dir, ".")), env.LocalOptions{
-		Roots: wire.Strings(o.Roots), ReadOnly: wire.Strings(o.ReadOnly), Grace: o.Grace, Limits: env.Limits(o.Limits), Containment: o.Containment,
+		Roots: wire.Strings(o.Roots), ReadOnly: wire.Strings(o.ReadOnly), Grace: o.Grace, Limits: o.Limits, Containment: o.Containment,
 		EndAbandoned: true, AnyNames: o.AnyNames,
 	})
 }

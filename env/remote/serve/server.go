@@ -14,7 +14,7 @@ type server struct {
 	link     *wire.Link
 	local    environment
 	commands commands
-	uploads  *uploads
+	uploads  uploads
 
 	operations sync.WaitGroup
 	mu         sync.Mutex
@@ -23,7 +23,7 @@ type server struct {
 }
 
 func newServer(link *wire.Link, local environment) *server {
-	return &server{link: link, local: local, uploads: newUploads()}
+	return &server{link: link, local: local, uploads: make(uploads, largeUploads)}
 }
 
 // accept serves operations until the link ends.

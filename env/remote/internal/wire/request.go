@@ -83,18 +83,10 @@ type Options struct {
 	Roots       []Text        `json:"roots,omitempty"`
 	ReadOnly    []Text        `json:"read_only,omitempty"`
 	Grace       time.Duration `json:"grace,omitempty"` // in nanoseconds
-	Limits      Limits        `json:"limits,omitzero"`
+	Limits      env.Limits    `json:"limits,omitzero"`
 	Containment string        `json:"containment,omitempty"`
 	Silence     time.Duration `json:"silence,omitempty"`
 	AnyNames    bool          `json:"any_names,omitempty"`
-}
-
-// Limits are env.Limits.
-type Limits struct {
-	Processes int64 `json:"processes,omitempty"`
-	Memory    int64 `json:"memory,omitempty"`
-	FileSize  int64 `json:"file_size,omitempty"`
-	OpenFiles int64 `json:"open_files,omitempty"`
 }
 
 // Welcome is the answer to the greeting. Without a version that both sides speak it has only the range of the far side.
@@ -115,16 +107,16 @@ type Welcome struct {
 
 // Confinement is env.Confinement. A list that is null is unknown.
 type Confinement struct {
-	Writable []Text `json:"writable"`
-	ReadOnly []Text `json:"read_only,omitempty"`
-	Network  Text   `json:"network,omitempty"`
-	Sandbox  Text   `json:"sandbox,omitempty"`
-	Limits   Limits `json:"limits,omitzero"`
+	Writable []Text     `json:"writable"`
+	ReadOnly []Text     `json:"read_only,omitempty"`
+	Network  Text       `json:"network,omitempty"`
+	Sandbox  Text       `json:"sandbox,omitempty"`
+	Limits   env.Limits `json:"limits,omitzero"`
 }
 
 // ConfinementOf returns a confinement for the wire.
 func ConfinementOf(c env.Confinement) *Confinement {
-	return &Confinement{Texts(c.Writable), Texts(c.ReadOnly), Text(c.Network), Text(c.Sandbox), Limits(c.Limits)}
+	return &Confinement{Texts(c.Writable), Texts(c.ReadOnly), Text(c.Network), Text(c.Sandbox), c.Limits}
 }
 
 // Env returns the confinement.
@@ -132,7 +124,7 @@ func (c *Confinement) Env() env.Confinement {
 	if c == nil {
 		return env.Confinement{}
 	}
-	return env.Confinement{Writable: Strings(c.Writable), ReadOnly: Strings(c.ReadOnly), Network: string(c.Network), Sandbox: string(c.Sandbox), Limits: env.Limits(c.Limits)}
+	return env.Confinement{Writable: Strings(c.Writable), ReadOnly: Strings(c.ReadOnly), Network: string(c.Network), Sandbox: string(c.Sandbox), Limits: c.Limits}
 }
 
 // Node is env.Node, or env.Info without the fields that Info does not have.
@@ -178,44 +170,17 @@ func (n Node) Node() env.Node {
 
 // Command is env.Command.
 type Command struct {
-	Script Text     `json:"script"`
-	Dir    Text     `json:"dir,omitempty"`
-	Env    []Text   `json:"env,omitempty"`
-	Stdin  bool     `json:"stdin,omitempty"`
-	TTY    *TTYSize `json:"tty,omitempty"`
-}
-
-// TTYSize is env.Size.
-type TTYSize struct {
-	Rows uint16 `json:"rows"`
-	Cols uint16 `json:"cols"`
+	Script Text      `json:"script"`
+	Dir    Text      `json:"dir,omitempty"`
+	Env    []Text    `json:"env,omitempty"`
+	Stdin  bool      `json:"stdin,omitempty"`
+	TTY    *env.Size `json:"tty,omitempty"`
 }
 
 // Started says that a command has started.
 type Started struct {
 	ID    Text `json:"id"`
 	Input bool `json:"input,omitempty"` // it has an input
-}
-
-// Exit is env.Exit.
-type Exit struct {
-	Code     int           `json:"code"`
-	Signal   string        `json:"signal,omitempty"`
-	Duration time.Duration `json:"duration"`
-	Left     []Text        `json:"left,omitempty"`
-	Killed   []Text        `json:"killed,omitempty"`
-	Limits   []Text        `json:"limits,omitempty"`
-}
-
-// ExitOf returns an exit for the wire.
-func ExitOf(e env.Exit) Exit {
-	return Exit{e.Code, e.Signal, e.Duration, Texts(e.Left), Texts(e.Killed), Texts(e.Limits)}
-}
-
-// Env returns the exit.
-func (e Exit) Env() env.Exit {
-	return env.Exit{Code: e.Code, Signal: e.Signal, Duration: e.Duration, Left: Strings(e.Left), Killed: Strings(e.Killed),
-		Limits: Strings(e.Limits)}
 }
 
 // Query is search.Query.
