@@ -58,7 +58,8 @@ func (s *Setup) chooseDirs(c *config, was *agent.State) error {
 	return nil
 }
 
-// chooseFar adds directories of another machine, where they are looked for when that is reached. After a move those from before are left.
+// chooseFar adds directories of another machine, where they are looked for when that is reached.
+// After a move those from before are left.
 func (d *furtherDirs) chooseFar(c *config, moved bool) error {
 	if !moved {
 		d.list = slices.Clone(d.had)
@@ -102,8 +103,8 @@ func (d *furtherDirs) add(dir string) {
 // mayRead returns the directories beside the working directory that tools may read.
 func (s *Setup) mayRead() []string { return slices.Concat(s.dirs.list, s.readable) }
 
-// tellDirs notes the further directories of a session. The prompt of a new session names them; the model of a resumed one is told what has
-// changed.
+// tellDirs notes the further directories of a session. The prompt of a new session names them; the
+// model of a resumed one is told what has changed.
 func (s *Setup) tellDirs(ctx context.Context) error {
 	d := &s.dirs
 	if slices.Equal(d.list, d.had) {

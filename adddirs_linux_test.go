@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// Commands in a sandbox change files in a further directory, but not those that start programs, and none outside.
+// Commands in a sandbox change files in a further directory, but not those that start programs, and
+// none outside.
 func TestN8_ModesAddDirInASandbox(t *testing.T) {
 	peer.Need(t, "bwrap")
 	for level, writes := range map[sandbox.Level]bool{sandbox.Workspace: true, sandbox.ReadOnly: false} {
@@ -39,7 +40,8 @@ func TestN8_ModesAddDirInASandbox(t *testing.T) {
 	}
 }
 
-// Commands in a sandbox also work if a further directory is in the working directory or around it. Protected files stay protected.
+// Commands in a sandbox also work if a further directory is in the working directory or around it.
+// Protected files stay protected.
 func TestN8_ModesAddDirNestedInASandbox(t *testing.T) {
 	peer.Need(t, "bwrap")
 	for name, added := range map[string]string{"the same": ".", "inside": "sub", "around": ".."} {

@@ -17,8 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A further directory is a second root for tools and rules. Nothing in it starts anything. A resumed session keeps it, and is told when it is
-// gone.
+// A further directory is a second root for tools and rules. Nothing in it starts anything. A
+// resumed session keeps it, and is told when it is gone.
 func TestN8_ModesAddDir(t *testing.T) {
 	other, elsewhere := realTemp(t), realTemp(t)
 	put(t, other, "a.txt", "one\n")
@@ -90,7 +90,8 @@ func TestN8_ModesAddDir(t *testing.T) {
 	}
 }
 
-// Rules of the command line count as the user's. A tool that is denied as a whole is not offered, also not one of a server.
+// Rules of the command line count as the user's. A tool that is denied as a whole is not offered,
+// also not one of a server.
 func TestN8_ModesToolRules(t *testing.T) {
 	b := newTeam(t, nil, calls(t, "shell", object{"command": "sleep 0"}), calls(t, "shell", object{"command": "sleep 0.001"}),
 		calls(t, "edit_file", object{"file_path": "x", "old_string": "", "new_string": "y"}), fakellm.Turn{Text: "done"})

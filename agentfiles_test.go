@@ -22,7 +22,8 @@ type spawned struct {
 	report        string   // what the session got
 }
 
-// spawnTurns returns the turns in which a model gives THE TASK to the agent of a name and waits for it.
+// spawnTurns returns the turns in which a model gives THE TASK to the agent of a name and waits for
+// it.
 func spawnTurns(t *testing.T, name, profile string, native bool) []fakellm.Turn {
 	switch {
 	case native && profile == "anthropic":
@@ -33,7 +34,8 @@ func spawnTurns(t *testing.T, name, profile string, native bool) []fakellm.Turn 
 	return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "THE TASK", "agent": name}), calls(t, "wait", object{"agent_id": "agent-1"})}
 }
 
-// spawnWith runs a session that starts the agent of a name in the team's project. In the end the session has the agent's report.
+// spawnWith runs a session that starts the agent of a name in the team's project. In the end the
+// session has the agent's report.
 func (b *team) spawnWith(name, profile string, native bool, agentTurns ...fakellm.Turn) *spawned {
 	b.Helper()
 	s := &spawned{}
@@ -79,7 +81,8 @@ func (b *team) spawnWith(name, profile string, native bool, agentTurns ...fakell
 
 const reviewer = "---\nname: reviewer\ndescription: Reviews a change for mistakes.\ntools: Read, Grep, Glob, TodoWrite\nmodel: inherit\n---\nYou are the REVIEWER."
 
-// An agent of a file works in all profiles and dialects: it is offered, has its prompt, and of the tools only those that its file names.
+// An agent of a file works in all profiles and dialects: it is offered, has its prompt, and of the
+// tools only those that its file names.
 func TestM8_AgentsInAllDialects(t *testing.T) {
 	files := map[string]string{".claude/agents/reviewer.md": reviewer,
 		".agents/agents/writer.md":    "---\nname: writer\ndescription: Writes.\ntools: Write, Edit, Bash\n---\nYou are the WRITER.",

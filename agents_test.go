@@ -16,8 +16,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Calls of subagents pass the same gate. Questions of agents that work side by side come one at a time, each with the agent's id and the
-// directory of its command. What is remembered for one counts for all.
+// Calls of subagents pass the same gate. Questions of agents that work side by side come one at a
+// time, each with the agent's id and the directory of its command. What is remembered for one
+// counts for all.
 func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 	const agents = 4
 	b := newBench(t)

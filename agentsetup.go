@@ -70,8 +70,8 @@ func describeAgents(a *load.AgentFiles, tools []tool.Tool) []tool.Tool {
 	return tools
 }
 
-// missingTools returns the names of tools in a definition for which the session has none. Those of servers may come later, and some
-// mean nothing for an agent.
+// missingTools returns the names of tools in a definition for which the session has none. Those of
+// servers may come later, and some mean nothing for an agent.
 func missingTools(a *ext.Agent, tools []tool.Tool) []string {
 	_, missing := choose(a, slices.Concat(tools, added(a, tools)))
 	return slices.DeleteFunc(missing, func(entry string) bool {
@@ -83,7 +83,8 @@ func missingTools(a *ext.Agent, tools []tool.Tool) []string {
 // maxKinds limits the bytes of all descriptions of agents together. They are part of every request.
 const maxKinds = 24 << 10
 
-// shortenDescriptions cuts the longest descriptions until all of them together have at most so many bytes.
+// shortenDescriptions cuts the longest descriptions until all of them together have at most so many
+// bytes.
 func shortenDescriptions(defs []agent.AgentDefinition, room int) {
 	limit, total := 0, 0
 	for i := range defs {
@@ -103,8 +104,9 @@ func shortenDescriptions(defs []agent.AgentDefinition, room int) {
 	}
 }
 
-// modelFor returns the model and the effort that a file names, as the provider of the session has them. It returns "" for those of the session,
-// and false if the provider is not known to have them.
+// modelFor returns the model and the effort that a file names, as the provider of the session has
+// them. It returns "" for those of the session, and false if the provider is not known to have
+// them.
 func (s *Setup) modelFor(model, effort string) (id, level string, known bool) {
 	client := s.Options.Client
 	provider, current, _ := s.Model()
@@ -119,7 +121,8 @@ func (s *Setup) modelFor(model, effort string) (id, level string, known bool) {
 	return id, "", false
 }
 
-// findModel returns the id of a model that a file names: that of the provider, or one of Claude Code's names for the newest model of a size.
+// findModel returns the id of a model that a file names: that of the provider, or one of Claude
+// Code's names for the newest model of a size.
 func findModel(client *llm.Client, provider, model string) (id string, known bool) {
 	model = strings.TrimSuffix(strings.TrimPrefix(model, provider+"/"), "[1m]")
 	if model == "" || model == "inherit" || model == "default" {
@@ -129,8 +132,9 @@ func findModel(client *llm.Client, provider, model string) (id string, known boo
 	return facts.ID, known
 }
 
-// newestOf returns the newest model of a provider with one of Claude Code's names for sizes: sonnet, opus, haiku or fable. It returns any other
-// name, and one of which the provider has no model, as it is.
+// newestOf returns the newest model of a provider with one of Claude Code's names for sizes:
+// sonnet, opus, haiku or fable. It returns any other name, and one of which the provider has no
+// model, as it is.
 func newestOf(provider, name string) string {
 	switch name {
 	case "sonnet", "opus", "haiku", "fable":

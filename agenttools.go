@@ -85,7 +85,8 @@ func wanted(a *ext.Agent) (list []string, all bool) {
 	return list, false
 }
 
-// choose returns the names of the tools that an agent gets, and the names in its definition for which there is none.
+// choose returns the names of the tools that an agent gets, and the names in its definition for
+// which there is none.
 func choose(a *ext.Agent, tools []tool.Tool) (chosen, missing []string) {
 	chosen = []string{} // nil would mean all
 	list, all := wanted(a)
@@ -118,7 +119,8 @@ func choose(a *ext.Agent, tools []tool.Tool) (chosen, missing []string) {
 	return chosen, missing
 }
 
-// standFor returns the tools for which a name in a definition stands. If there is no tool that creates files, one that edits them does that.
+// standFor returns the tools for which a name in a definition stands. If there is no tool that
+// creates files, one that edits them does that.
 func standFor(entry string, tools []tool.Tool) (found []string) {
 	for i := range tools {
 		if stands(entry, tools[i].Name) {
@@ -143,7 +145,8 @@ func stands(entry, name string) bool {
 	return entry == name || claudeName(entry) == rules.ClaudeName(name)
 }
 
-// claudeName returns the newest of Claude Code's names for a tool in a definition, without a pattern in parentheses.
+// claudeName returns the newest of Claude Code's names for a tool in a definition, without a
+// pattern in parentheses.
 func claudeName(entry string) string {
 	name, _, _ := strings.Cut(entry, "(")
 	switch name {
@@ -161,8 +164,8 @@ func claudeName(entry string) string {
 	return rules.ClaudeName(name)
 }
 
-// added returns the tools of this project that take the place of those which a definition names and the profile does not have, because its vendor's agent reads
-// and searches with commands.
+// added returns the tools of this project that take the place of those which a definition names and
+// the profile does not have, because its vendor's agent reads and searches with commands.
 func added(a *ext.Agent, tools []tool.Tool) (extra []tool.Tool) {
 	list, _ := wanted(a)
 	for _, entry := range list {

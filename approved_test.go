@@ -101,8 +101,8 @@ func (b *bench) link(target, name string) {
 	}
 }
 
-// A file that changes between the question and the write is not written, and the model is told to look again. Without a change the same call
-// succeeds.
+// A file that changes between the question and the write is not written, and the model is told to
+// look again. Without a change the same call succeeds.
 func TestL11_FilesThatChangeAfterTheQuestion(t *testing.T) {
 	edit := []any{"edit_file", object{"file_path": "f", "old_string": "one", "new_string": "two"}}
 	overwrite := []any{"write_file", object{"file_path": "f", "content": "two\n"}}

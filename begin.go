@@ -8,8 +8,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Begin gives a session what a person has written, as Submit does, and leaves the work to [agent.Session.Continue]. When it returns nil, the
-// input is in the journal. If the line is a command that asks for a model, the session has it until restore is called, which the caller does
+// Begin gives a session what a person has written, as Submit does, and leaves the work to
+// [agent.Session.Continue]. When it returns nil, the input is in the journal. If the line is a
+// command that asks for a model, the session has it until restore is called, which the caller does
 // when the session is at rest.
 func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string, more ...agent.SendOption) (restore func() error, err error) {
 	restore = func() error { return nil }
@@ -28,8 +29,8 @@ func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string, 
 	return restore, nil
 }
 
-// FollowUp queues what a person has written, which may be a command, behind the input that runs. A command that asks for a model gets the one
-// that the session has then.
+// FollowUp queues what a person has written, which may be a command, behind the input that runs. A
+// command that asks for a model gets the one that the session has then.
 func (s *Setup) FollowUp(ctx context.Context, session *agent.Session, line string, more ...agent.SendOption) error {
 	_, text, parts, err := s.message(ctx, line)
 	if err != nil {
@@ -38,7 +39,8 @@ func (s *Setup) FollowUp(ctx context.Context, session *agent.Session, line strin
 	return session.FollowUp(ctx, text, append(more, agent.Attach(parts...))...)
 }
 
-// message returns the message for a line, and its command, which is nil for a line that stands for itself.
+// message returns the message for a line, and its command, which is nil for a line that stands for
+// itself.
 func (s *Setup) message(ctx context.Context, line string) (c *Command, text string, parts []llm.Part, err error) {
 	c, arguments, err := s.find(line)
 	if c == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// changedTools asks about calls of servers' tools that describe themselves otherwise than before, whatever the rules allow, until a person
-// has let one run. People allowed what they had read.
+// changedTools asks about calls of servers' tools that describe themselves otherwise than before,
+// whatever the rules allow, until a person has let one run. People allowed what they had read.
 type changedTools struct {
 	gate    *permit.Gate
 	servers *mcp.Servers
@@ -28,8 +28,9 @@ func (c *changedTools) hook(_ context.Context, req tool.Request) (permit.Opinion
 	return permit.Opinion{Says: permit.Asks, Value: changedTool(hash), Reason: "the MCP server describes this tool otherwise than before. To see the tool and to accept it as it is now, run: attractor mcp tools SERVER"}, nil
 }
 
-// middleware accepts a tool when a call of it runs, because a person was asked about it. A call does not run if the tool has changed since
-// the call was permitted. Without questions nobody is asked.
+// middleware accepts a tool when a call of it runs, because a person was asked about it. A call
+// does not run if the tool has changed since the call was permitted. Without questions nobody is
+// asked.
 func (c *changedTools) middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		switch hash := c.servers.Changed(call.Name); {

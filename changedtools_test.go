@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A person is asked about a changed tool although a rule allows it, once: when the call runs, the tool is accepted.
+// A person is asked about a changed tool although a rule allows it, once: when the call runs, the
+// tool is accepted.
 func TestM12_ChangedToolsAreAskedAboutOnce(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, nil)
 	description := "Looks."
@@ -57,7 +58,8 @@ func TestM12_ChangedToolsAreAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// A call does not run if its tool has changed since it was permitted, and what nobody was asked about is not accepted.
+// A call does not run if its tool has changed since it was permitted, and what nobody was asked
+// about is not accepted.
 func TestM12_ToolsThatChangeAfterTheAnswer(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, nil)
 	describe := func(text string) {

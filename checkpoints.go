@@ -30,7 +30,8 @@ type checkpoints struct {
 	release   func() error                  // ends the use of the workspace
 }
 
-// openCheckpoints says that the session uses its workspace, and puts the recording of its changes into the doors of the session.
+// openCheckpoints says that the session uses its workspace, and puts the recording of its changes
+// into the doors of the session.
 func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	if c.Checkpoints == "" {
 		return nil
@@ -69,7 +70,8 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	return nil
 }
 
-// repository returns a function that returns the state of the repository, nil if that cannot be read, which is said once.
+// repository returns a function that returns the state of the repository, nil if that cannot be
+// read, which is said once.
 func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkpoint.GitState {
 	var told atomic.Bool
 	return func(ctx context.Context) *checkpoint.GitState {
@@ -97,7 +99,8 @@ func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted f
 	return &checkpoints{store: store, dir: dir, workspace: workspace, owner: owner, release: release}, nil
 }
 
-// goOn continues what a resumed session has recorded. A fork becomes an owner of the trees that the beginning of its session has.
+// goOn continues what a resumed session has recorded. A fork becomes an owner of the trees that the
+// beginning of its session has.
 func (p *checkpoints) goOn(ctx context.Context, c *config, was *agent.State, o *checkpoint.TrackerOptions) error {
 	note, ok := was.Notes[checkpoint.NoteKind]
 	if !ok {
@@ -120,7 +123,8 @@ func (p *checkpoints) goOn(ctx context.Context, c *config, was *agent.State, o *
 	return p.keep(ctx, trees.Roots())
 }
 
-// noteKilled notes in the session that a kill has ended one of its calls. The journal does not show that once the call has a result.
+// noteKilled notes in the session that a kill has ended one of its calls. The journal does not show
+// that once the call has a result.
 func (s *Setup) noteKilled(ctx context.Context) {
 	if s.checkpoints == nil || s.checkpoints.tracker == nil {
 		return

@@ -32,11 +32,13 @@ type sessionChecks struct {
 	*check.Checks
 	store    *checkpoint.Dir
 	recorder *checkpoint.Recorder
-	// owner is who keeps the trees until the session ends; empty if the session records checkpoints, which has the same trees.
+	// owner is who keeps the trees until the session ends; empty if the session records
+	// checkpoints, which has the same trees.
 	owner string
 }
 
-// hookConfirms is how often hooks may send the agent back, unless the policy says otherwise. It is the policy's own default.
+// hookConfirms is how often hooks may send the agent back, unless the policy says otherwise. It is
+// the policy's own default.
 const hookConfirms = 3
 
 // placeChecks puts the checks into the doors of the session, behind its hooks.
@@ -82,7 +84,8 @@ func (s *Setup) checkOptions(c *sessionChecks) check.Options {
 		}}
 }
 
-// EndChecks says what the checks know about an input that has ended, or returns nil without checks. The session is still open.
+// EndChecks says what the checks know about an input that has ended, or returns nil without checks.
+// The session is still open.
 func (s *Setup) EndChecks(ctx context.Context, result *agent.Result) (*check.Report, error) {
 	if s.checks == nil || result == nil {
 		return nil, nil
@@ -91,8 +94,9 @@ func (s *Setup) EndChecks(ctx context.Context, result *agent.Result) (*check.Rep
 	return &report, err
 }
 
-// CheckAgain compares the tree with the one that was verified, when the session is closed and nothing of it runs any more. If it is another one,
-// the report is changed, and the session keeps it. Show gets the events of that; it may be nil.
+// CheckAgain compares the tree with the one that was verified, when the session is closed and
+// nothing of it runs any more. If it is another one, the report is changed, and the session keeps
+// it. Show gets the events of that; it may be nil.
 func (s *Setup) CheckAgain(ctx context.Context, report *check.Report, show func(agent.Event)) error {
 	if s.checks == nil || report == nil {
 		return nil

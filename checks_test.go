@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// Sessions that are not kept each own the trees of their checks: the end of one does not let go of another's.
+// Sessions that are not kept each own the trees of their checks: the end of one does not let go of
+// another's.
 func TestO6_ChecksOwnTheirTrees(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	dir := filepath.Join(t.TempDir(), "checkpoints")

@@ -24,8 +24,8 @@ const (
 	maxIncluded = 400_000         // bytes of the files
 )
 
-// promptRun makes a message of a command. Its shell commands and files are calls of tools, which pass what the model's calls pass: hooks, rules, questions,
-// the sandbox and its limits.
+// promptRun makes a message of a command. Its shell commands and files are calls of tools, which
+// pass what the model's calls pass: hooks, rules, questions, the sandbox and its limits.
 type promptRun struct {
 	*Setup
 	command  string // its name
@@ -36,7 +36,8 @@ type promptRun struct {
 	room     int       // bytes of files that may follow
 }
 
-// fillCommand returns the message for a command with arguments: the line that a person wrote, the prompt, and the files that it names.
+// fillCommand returns the message for a command with arguments: the line that a person wrote, the
+// prompt, and the files that it names.
 func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments string, limit time.Duration) (llm.Parts, error) {
 	pieces, err := c.Fill(arguments)
 	if err != nil {
@@ -53,7 +54,8 @@ func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments strin
 	return s.runPieces(ctx, c.Name, arguments, pieces, limit)
 }
 
-// fillSkill returns the message for a skill that a person uses with arguments: the line that they wrote, and the skill's text.
+// fillSkill returns the message for a skill that a person uses with arguments: the line that they
+// wrote, and the skill's text.
 func (s *Setup) fillSkill(ctx context.Context, skill *ext.Skill, arguments string) (llm.Parts, error) {
 	pieces, err := skill.Fill(arguments)
 	if err != nil {
@@ -62,7 +64,8 @@ func (s *Setup) fillSkill(ctx context.Context, skill *ext.Skill, arguments strin
 	return s.runPieces(ctx, skill.Name, arguments, pieces, commandTime)
 }
 
-// runPieces returns the message of a prompt: the line that a person wrote, and the pieces with what their commands print and their files have.
+// runPieces returns the message of a prompt: the line that a person wrote, and the pieces with what
+// their commands print and their files have.
 func (s *Setup) runPieces(ctx context.Context, name, arguments string, pieces []ext.Piece, limit time.Duration) (llm.Parts, error) {
 	tools, err := tool.NewRegistry(coding.Shell(limit), coding.ReadFile())
 	if err != nil {
@@ -127,7 +130,8 @@ func (r *promptRun) call(ctx context.Context, name string, args any) (o *tool.Ou
 	return o, refused, nil
 }
 
-// shell returns what a command prints, and how it ended if it failed. A command that must not run ends the prompt.
+// shell returns what a command prints, and how it ended if it failed. A command that must not run
+// ends the prompt.
 func (r *promptRun) shell(ctx context.Context, p ext.Piece) (string, error) {
 	o, refused, err := r.call(ctx, "shell", map[string]string{"command": p.Text})
 	if err != nil {
@@ -140,8 +144,8 @@ func (r *promptRun) shell(ctx context.Context, p ext.Piece) (string, error) {
 	return strings.TrimSuffix(text, "\n"), nil
 }
 
-// include adds the content of a file to the message. A name of no file is text, as in a mail address. A file that must not be read is left out, and the
-// model and the person are told.
+// include adds the content of a file to the message. A name of no file is text, as in a mail
+// address. A file that must not be read is left out, and the model and the person are told.
 func (r *promptRun) include(ctx context.Context, name string) error {
 	if r.included[name] {
 		return nil

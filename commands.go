@@ -24,7 +24,8 @@ type Command struct {
 	Kind   CommandKind
 	Origin ext.Origin
 	File   string // where it is defined
-	// Model and Effort are those with which a command of a file wants to run. Empty means the session's.
+	// Model and Effort are those with which a command of a file wants to run. Empty means the
+	// session's.
 	Model, Effort string
 
 	problems []error // which are told when it is used
@@ -34,13 +35,15 @@ type Command struct {
 // CommandKind says what a command is.
 type CommandKind string
 
-// The kinds of commands. The prompts of MCP servers have no entry in [Setup].Commands: they are mcp__SERVER__PROMPT.
+// The kinds of commands. The prompts of MCP servers have no entry in [Setup].Commands: they are
+// mcp__SERVER__PROMPT.
 const (
 	SkillCommand CommandKind = "skill"
 	FileCommand  CommandKind = "command"
 )
 
-// Commands returns what a person can call by /NAME, besides the prompts of MCP servers, in the order of the names.
+// Commands returns what a person can call by /NAME, besides the prompts of MCP servers, in the
+// order of the names.
 func (s *Setup) Commands() []Command {
 	s.readCommands()
 	all := slices.Clone(s.commands)
@@ -55,7 +58,8 @@ func (s *Setup) openCommands(c *config) {
 	s.unused.Add("commands", s.untrusted, s.Project.Because())
 }
 
-// readCommands reads the files of commands, once. Sessions in which nobody uses a command do not read them.
+// readCommands reads the files of commands, once. Sessions in which nobody uses a command do not
+// read them.
 func (s *Setup) readCommands() {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -76,7 +80,8 @@ func (s *Setup) readCommands() {
 	s.unusable = files.Problems
 }
 
-// withFiles returns skills and the commands of files. Of a skill and a command with one name the skill counts, unless only the command is the user's.
+// withFiles returns skills and the commands of files. Of a skill and a command with one name the
+// skill counts, unless only the command is the user's.
 func withFiles(skills []Command, files *load.CommandFiles) []Command {
 	all := slices.Clone(skills)
 	for _, f := range files.List {
@@ -107,9 +112,11 @@ func (s *Setup) addCommand(c Command) Command {
 	return c
 }
 
-// Command returns what a person means by a line that begins with /: the content of a command, of a skill or, by mcp__SERVER__PROMPT, of a
-// prompt of an MCP server, with the arguments in the rest of the line. It is false for any other line, which stands for itself, such as one that begins with
-// the path of a file. A single word that is no command, and a name that resembles that of one, are errors, unless there is a space in front.
+// Command returns what a person means by a line that begins with /: the content of a command, of a
+// skill or, by mcp__SERVER__PROMPT, of a prompt of an MCP server, with the arguments in the rest of
+// the line. It is false for any other line, which stands for itself, such as one that begins with
+// the path of a file. A single word that is no command, and a name that resembles that of one, are
+// errors, unless there is a space in front.
 func (s *Setup) Command(ctx context.Context, line string) (parts llm.Parts, is bool, err error) {
 	c, arguments, err := s.find(line)
 	if c == nil {
@@ -159,7 +166,8 @@ func (s *Setup) find(line string) (c *Command, arguments string, err error) {
 	return nil, "", s.unknownCommand(name, alone)
 }
 
-// unknownCommand returns an error for a name that was probably meant as that of a command, and nil for other text that begins with /.
+// unknownCommand returns an error for a name that was probably meant as that of a command, and nil
+// for other text that begins with /.
 func (s *Setup) unknownCommand(name string, alone bool) error {
 	if strings.Contains(name, "/") || ext.CommandName(name+".md") == "" { // a path
 		return nil
@@ -194,8 +202,8 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 	return nil
 }
 
-// Submit gives a session what a person has written, which may be a command, and returns the result. The parts follow it. If the command asks
-// for a model, the session has it for this input.
+// Submit gives a session what a person has written, which may be a command, and returns the result.
+// The parts follow it. If the command asks for a model, the session has it for this input.
 func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string, more ...llm.Part) (result *agent.Result, err error) {
 	c, text, parts, err := s.message(ctx, line)
 	switch {
@@ -212,7 +220,8 @@ func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string,
 	return session.Submit(ctx, text, agent.Attach(parts...), agent.Attach(more...))
 }
 
-// changeModel gives a session the model and the effort of a command, as far as its provider has them. restore gives it back what it had.
+// changeModel gives a session the model and the effort of a command, as far as its provider has
+// them. restore gives it back what it had.
 func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Command) (restore func() error, err error) {
 	id, effort, known := s.modelFor(c.Model, c.Effort)
 	if !known {

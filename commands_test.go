@@ -119,7 +119,8 @@ func (b *team) warned(texts ...string) bool {
 
 const review = "---\ndescription: Reviews\nallowed-tools: Bash(ls:*), Read\n---\nReview $1 for $2.\n\n- Files: !`ls src`\n- Old: @src/a.go, mail me@x.org, @none.go\n"
 
-// A command's message has the arguments, what its shell commands print, and the files that it names.
+// A command's message has the arguments, what its shell commands print, and the files that it
+// names.
 func TestM7_CommandInASession(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/team/review.md": review, "src/a.go": "package a\n"}, fakellm.Turn{Text: "done"})
 	if err := b.submit("/team:review x.go 'all bugs'"); err != nil {
@@ -136,7 +137,8 @@ func TestM7_CommandInASession(t *testing.T) {
 	}
 }
 
-// Whatever arguments contain is text: no command runs and no file is read that the command's author did not write.
+// Whatever arguments contain is text: no command runs and no file is read that the command's author
+// did not write.
 func TestM7_ArgumentsAreText(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/do.md": "Do $ARGUMENTS: !`echo got $ARGUMENTS \"$1\"`", "secret.txt": "TREASURE\n"}, fakellm.Turn{Text: "done"})
 	if err := b.submit("/do !`touch a` @secret.txt $(touch b) ;touch c; `touch d` $ARGUMENTS"); err != nil {

@@ -24,83 +24,89 @@ import (
 // Config says what a session is. The zero value is a session in the current directory, with the
 // provider whose key is in the environment, which may read and nothing else.
 //
-// For a session that is resumed or forked, an empty field means: as before. That holds for its directory
-// or the machine behind its EnvCommand, its model, effort, fallbacks, profile and dialect, its AddDirs,
-// and plan mode. What is not empty counts from then on. Its Budget covers all that it has spent.
+// For a session that is resumed or forked, an empty field means: as before. That holds for its
+// directory or the machine behind its EnvCommand, its model, effort, fallbacks, profile and
+// dialect, its AddDirs, and plan mode. What is not empty counts from then on. Its Budget covers all
+// that it has spent.
 type Config struct {
 	// Dir is the working directory. Empty means the current one.
 	Dir string
 	// Model is the model as provider/model, such as anthropic/claude-sonnet-5-5 or
-	// ollama/qwen3-coder. A provider alone means its default model. Empty means the provider whose key
-	// is in the environment.
+	// ollama/qwen3-coder. A provider alone means its default model. Empty means the provider whose
+	// key is in the environment.
 	Model string
 	// Sandbox confines commands. The zero value does not.
 	Sandbox sandbox.Options
 	// Budget limits what the session and its subagents may spend. The zero value does not.
 	Budget agent.Budget
-	// OnEvent gets each event of the session, one at a time, in order, also before Open returns. What it
-	// may call is said at [agent.Options].
+	// OnEvent gets each event of the session, one at a time, in order, also before Open returns.
+	// What it may call is said at [agent.Options].
 	OnEvent func(agent.Event)
 
 	// Mode says what becomes of calls about which the rules ask. Empty means permit.ModeAsk.
 	Mode permit.Mode
-	// Unasked may be sandbox.Observe: commands that nobody has allowed run without a question where they
-	// can change nothing, and only what they are refused there asks. It needs Linux, and no Sandbox.
+	// Unasked may be sandbox.Observe: commands that nobody has allowed run without a question where
+	// they can change nothing, and only what they are refused there asks. It needs Linux, and no
+	// Sandbox.
 	Unasked sandbox.Level
-	// Ask asks a person about them. Without it and an Inbox they are refused. If the mode changes while
-	// the session runs, say Interactive, too.
+	// Ask asks a person about them. Without it and an Inbox they are refused. If the mode changes
+	// while the session runs, say Interactive, too.
 	Ask permit.Asker
-	// Interactive says that a person or a client can change mode and model while the session runs. The
-	// model then has the tool that leaves plan mode, which it also has if Mode is permit.ModePlan.
+	// Interactive says that a person or a client can change mode and model while the session runs.
+	// The model then has the tool that leaves plan mode, which it also has if Mode is
+	// permit.ModePlan.
 	Interactive bool
-	// Inbox keeps what people are asked until an answer comes by its id: about calls, and questions of
-	// the model. It takes the place of Ask, implies Interactive, and belongs to one session.
+	// Inbox keeps what people are asked until an answer comes by its id: about calls, and questions
+	// of the model. It takes the place of Ask, implies Interactive, and belongs to one session.
 	Inbox *permit.Inbox
-	// Allow and Deny are permission rules, such as Bash(go test:*) and Edit(./**), one in each element.
-	// RuleFiles names files of them.
+	// Allow and Deny are permission rules, such as Bash(go test:*) and Edit(./**), one in each
+	// element. RuleFiles names files of them.
 	Allow, Deny []string
 	RuleFiles   []string
 
-	// Load says whose files count: settings, rules, hooks, MCP and language servers, skills, commands,
-	// agents, and the user's documents. The project's documents, such as AGENTS.md, are read in any case.
+	// Load says whose files count: settings, rules, hooks, MCP and language servers, skills,
+	// commands, agents, and the user's documents. The project's documents, such as AGENTS.md, are
+	// read in any case.
 	Load Load
 	// TrustProject trusts what the project's files start and allow, whatever the user has decided.
 	TrustProject bool
-	// Settings are values of settings, as docs/configuration.md lists them. They count before those of
-	// files and variables, and after what else the Config says. Ignore has the keys of settings that files
-	// of the user and variables do not choose.
+	// Settings are values of settings, as docs/configuration.md lists them. They count before those
+	// of files and variables, and after what else the Config says. Ignore has the keys of settings
+	// that files of the user and variables do not choose.
 	Settings []Setting
 	Ignore   []string
 
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
-	// ID names the session: it goes on if the Store has it, and is a new one else. Empty means a new one
-	// with a UUID.
+	// ID names the session: it goes on if the Store has it, and is a new one else. Empty means a
+	// new one with a UUID.
 	ID string
 	// Resume is the id of a session of the Store that goes on, or a prefix of it. Fork begins a new
-	// session with its turns up to Turn; 0 means all. Continue goes on with the newest session of Dir that
-	// has an input and that nobody has open. At most one of ID, Resume, Fork and Continue is set, but for
-	// the ID of a fork.
+	// session with its turns up to Turn; 0 means all. Continue goes on with the newest session of
+	// Dir that has an input and that nobody has open. At most one of ID, Resume, Fork and Continue
+	// is set, but for the ID of a fork.
 	Resume, Fork string
 	Turn         int
 	Continue     bool
 
 	// Effort is the level of effort. Empty means the provider's default.
 	Effort string
-	// ContextWindow is the window of the Model in tokens, for models that the catalog does not have, such
-	// as those of a local server: the conversation is compacted before it is full. 0 means the catalog's.
+	// ContextWindow is the window of the Model in tokens, for models that the catalog does not
+	// have, such as those of a local server: the conversation is compacted before it is full. 0
+	// means the catalog's.
 	ContextWindow int
 	// Fallbacks are used, in order, when calls of the model fail for good.
 	Fallbacks []agent.FallbackModel
 	// BaseURL is that of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
-	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they name
-	// themselves, and their models; files and variables of the user name vendors only. They know their
-	// server, so BaseURL, IdleTimeout and Debug are not about them. A model that the catalog does not have
-	// needs ContextWindow to be compacted before it is full, and its costs are not known.
+	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
+	// name themselves, and their models; files and variables of the user name vendors only. They
+	// know their server, so BaseURL, IdleTimeout and Debug are not about them. A model that the
+	// catalog does not have needs ContextWindow to be compacted before it is full, and its costs
+	// are not known.
 	Providers []llm.Provider
-	// Profile is the family whose prompt and tools the model gets: anthropic, openai or gemini. Empty
-	// means that of the provider. Native chooses the vendor's dialect of the tools.
+	// Profile is the family whose prompt and tools the model gets: anthropic, openai or gemini.
+	// Empty means that of the provider. Native chooses the vendor's dialect of the tools.
 	Profile string
 	Native  bool
 	// IdleTimeout bounds every silence of the model. Zero means a default.
@@ -113,11 +119,11 @@ type Config struct {
 	// Env has the files and commands of the session, in place of this machine. The caller closes it
 	// after the session. Dir is a directory in it; empty means its own.
 	Env env.Environment
-	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i box,
-	// where files and commands are. Dir is a directory there. Nil means the resumed session's, and a slice
-	// without words this machine. Where attractor-env is not in PATH there, what EnvHelper returns is
-	// uploaded; nil looks beside this program and where [EnvHelper] does. Where there is none, a shell
-	// does the work.
+	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i
+	// box, where files and commands are. Dir is a directory there. Nil means the resumed session's,
+	// and a slice without words this machine. Where attractor-env is not in PATH there, what
+	// EnvHelper returns is uploaded; nil looks beside this program and where [EnvHelper] does.
+	// Where there is none, a shell does the work.
 	EnvCommand []string
 	EnvHelper  Helper
 	// Here has what counts only for a session on this machine.
@@ -127,36 +133,37 @@ type Config struct {
 
 	// Web offers the tool that reads public web pages.
 	Web bool
-	// Servers are MCP servers to start, beside those of files that count. One without a Dir starts in an
-	// empty directory, unless TrustProject is set.
+	// Servers are MCP servers to start, beside those of files that count. One without a Dir starts
+	// in an empty directory, unless TrustProject is set.
 	Servers []mcp.Server
 	// MCPWait is how long the session waits for servers that are still starting, so that the first
 	// request to the model has their tools. Zero means 10 s, and less means not at all.
 	MCPWait time.Duration
-	// LanguageServers says what an edit has broken: names separated by commas, or auto. Empty means none.
-	// They need a sandbox or TrustProject, because they read the project's build files.
+	// LanguageServers says what an edit has broken: names separated by commas, or auto. Empty means
+	// none. They need a sandbox or TrustProject, because they read the project's build files.
 	LanguageServers string
 
 	// Checks are commands that decide whether an input is done. They need Checkpoints.
 	Checks Checks
-	// Checkpoints is a directory in which the trees are kept to which the session's changes can be taken
-	// back, such as [undo.UserDir]. Empty keeps none.
+	// Checkpoints is a directory in which the trees are kept to which the session's changes can be
+	// taken back, such as [undo.UserDir]. Empty keeps none.
 	Checkpoints string
 
-	// Vars holds variables such as ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL that count before those of
-	// the process. Commands do not get them.
+	// Vars holds variables such as ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL that count before those
+	// of the process. Commands do not get them.
 	Vars map[string]string
-	// Secrets holds values to mask, by their names, beside the secrets of the process's environment and
-	// of Vars.
+	// Secrets holds values to mask, by their names, beside the secrets of the process's environment
+	// and of Vars.
 	Secrets map[string]string
-	// Debug gets a log of the session, with its requests to models and their responses, without secrets.
+	// Debug gets a log of the session, with its requests to models and their responses, without
+	// secrets.
 	Debug io.Writer
-	// Instrument adds what observes the session to its options, after all else. The masker knows the
-	// session's secrets.
+	// Instrument adds what observes the session to its options, after all else. The masker knows
+	// the session's secrets.
 	Instrument func(o *agent.Options, secrets *secret.Masker)
-	// Options changes the options of the session before it begins, such as its Policy, Tools and Ledger.
-	// It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env, Journal, State
-	// and Next stay as they are.
+	// Options changes the options of the session before it begins, such as its Policy, Tools and
+	// Ledger. It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env,
+	// Journal, State and Next stay as they are.
 	Options func(*agent.Options)
 
 	continued, inUse string // the directory of Continue, and which newer session of it another process has open
@@ -189,11 +196,11 @@ type Load uint8
 
 // What can be loaded.
 const (
-	// LoadUser loads the user's files, and the variables ATTRACTOR_*. What they set counts where the
-	// Config says nothing, the mode full included.
+	// LoadUser loads the user's files, and the variables ATTRACTOR_*. What they set counts where
+	// the Config says nothing, the mode full included.
 	LoadUser Load = 1 << iota
-	// LoadProject loads the project's files, which start and allow something only if the user has trusted
-	// them, or with TrustProject. Their settings can do little more than make it stricter.
+	// LoadProject loads the project's files, which start and allow something only if the user has
+	// trusted them, or with TrustProject. Their settings can do little more than make it stricter.
 	LoadProject
 )
 
@@ -213,8 +220,8 @@ func (c *Config) Check(ctx context.Context) error {
 	return nil
 }
 
-// CheckProvider returns an error if the environment lacks what the provider of a new session needs. It
-// makes no request.
+// CheckProvider returns an error if the environment lacks what the provider of a new session needs.
+// It makes no request.
 func (c *Config) CheckProvider() error {
 	w, err := c.wiring()
 	if err != nil {
@@ -264,7 +271,8 @@ func (c *Config) wiring() (*config, error) {
 	return w, w.checkUnasked()
 }
 
-// apart returns the configuration without the settings of files and variables, for what is no session.
+// apart returns the configuration without the settings of files and variables, for what is no
+// session.
 func (c *Config) apart() (*config, error) {
 	w, err := c.fields()
 	if err != nil {

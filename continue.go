@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// lastSession makes a configuration with Continue one that resumes the newest session of its directory, or of its directory on another
-// machine. It does nothing if that was done.
+// lastSession makes a configuration with Continue one that resumes the newest session of its
+// directory, or of its directory on another machine. It does nothing if that was done.
 func (c *config) lastSession(ctx context.Context) error {
 	if !c.Continue {
 		return nil
@@ -37,8 +37,9 @@ func (c *config) lastSession(ctx context.Context) error {
 	return nil
 }
 
-// ofDir returns the directory whose newest session is to be continued, and a function that reports whether a session belongs to it. With an
-// EnvCommand, the sessions behind it do, and with a Dir only those in that directory. Without a command, a session on another machine belongs to the
+// ofDir returns the directory whose newest session is to be continued, and a function that reports
+// whether a session belongs to it. With an EnvCommand, the sessions behind it do, and with a Dir
+// only those in that directory. Without a command, a session on another machine belongs to the
 // directory of this machine in which it began.
 func (c *config) ofDir() (dir string, is func(*sessions.Summary) bool, err error) {
 	if c.elsewhere() {
@@ -63,8 +64,9 @@ func (c *config) ofDir() (dir string, is func(*sessions.Summary) bool, err error
 	}, nil
 }
 
-// newest returns the newest session of a directory that has an input and that nobody has open. Subagents do not count. Busy is the newest
-// session that somebody has open, if it is newer than that. It reads only the beginnings of journals, the newest first.
+// newest returns the newest session of a directory that has an input and that nobody has open.
+// Subagents do not count. Busy is the newest session that somebody has open, if it is newer than
+// that. It reads only the beginnings of journals, the newest first.
 func newest(ctx context.Context, store journal.Store, dir string, is func(*sessions.Summary) bool) (found sessions.Summary, busy *sessions.Summary, err error) {
 	if store == nil {
 		return found, nil, fail(sessions.ErrNoStore, "there is no session to continue: sessions are not kept")
@@ -103,7 +105,8 @@ func writer(s *sessions.Summary) string {
 	return fmt.Sprintf("process %d", s.PID)
 }
 
-// checkContinued returns an error if the session to continue has been moved to another directory since it began.
+// checkContinued returns an error if the session to continue has been moved to another directory
+// since it began.
 func (c *config) checkContinued(was *agent.State) error {
 	if c.continued == "" || was == nil || c.elsewhere() || sessions.PlaceOf(was.Notes) != nil || userfiles.RealPath(was.Dir()) == userfiles.RealPath(c.continued) {
 		return nil

@@ -27,8 +27,9 @@ func (b *bench) touch(id string, n int) {
 	}
 }
 
-// The newest session of the directory is continued, not a newer subagent, a newer session without an input, one that is damaged, one of
-// another directory, or one that somebody has open. The last is told.
+// The newest session of the directory is continued, not a newer subagent, a newer session without
+// an input, one that is damaged, one of another directory, or one that somebody has open. The last
+// is told.
 func TestN8_ContinueChooses(t *testing.T) {
 	b := newBench(t, calls(t, "spawn_agent", object{"task": "count"}, "wait", object{"agent_id": "agent-1"}), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c := b.config()
@@ -99,7 +100,8 @@ func TestN8_ContinueChooses(t *testing.T) {
 	end()
 }
 
-// A session that has moved to another directory is not continued there without its user's knowledge.
+// A session that has moved to another directory is not continued there without its user's
+// knowledge.
 func TestN8_ContinueOfMovedSession(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	c := b.config()
@@ -118,7 +120,8 @@ func TestN8_ContinueOfMovedSession(t *testing.T) {
 	}
 }
 
-// BenchmarkN8_Continue reports what finding the newest session of a directory costs among 10,000, against listing them.
+// BenchmarkN8_Continue reports what finding the newest session of a directory costs among 10,000,
+// against listing them.
 func BenchmarkN8_Continue(b *testing.B) {
 	const many = 10_000
 	dir, work := b.TempDir(), b.TempDir()

@@ -17,8 +17,8 @@ func DefaultLimits() agent.Limits {
 	return agent.Limits{MaxJournal: 1 << 30, KeepOutputs: 16 << 20, Diffs: 64 << 10}
 }
 
-// DefaultPolicy returns the policy of a session for which nobody has said anything else: with a limit
-// of rounds, and with compaction.
+// DefaultPolicy returns the policy of a session for which nobody has said anything else: with a
+// limit of rounds, and with compaction.
 func DefaultPolicy() agent.Policy {
 	return agent.Policy{MaxToolRounds: settings.DefaultRounds, Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
 }

@@ -20,14 +20,15 @@ import (
 	"github.com/attractor-go/attractor/trust"
 )
 
-// OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
-// program has left running, which [env.Local.Abandoned] lists. The caller closes the Local and then the Sandbox.
+// OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It
+// first ends the processes that a killed program has left running, which [env.Local.Abandoned]
+// lists. The caller closes the Local and then the Sandbox.
 func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
 	return openDirs(dir, env.LocalOptions{Limits: limits}, confine, nil, nil)
 }
 
-// openDirs is OpenDir with further directories: those in which tools and commands may change files, and those that they may read. Launch of
-// the options counts without a sandbox.
+// openDirs is OpenDir with further directories: those in which tools and commands may change files,
+// and those that they may read. Launch of the options counts without a sandbox.
 func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, nil, err
@@ -51,7 +52,8 @@ func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roo
 	return local, box, nil
 }
 
-// openProject reads what the project of the session's directory brings. That of another machine is read when that is reached.
+// openProject reads what the project of the session's directory brings. That of another machine is
+// read when that is reached.
 func (s *Setup) openProject(c *config) error {
 	if c.elsewhere() {
 		s.Project = &load.Project{Snapshot: &trust.Snapshot{}, Trusted: true}
@@ -85,7 +87,8 @@ func (c *config) servers(dir string, project *load.Project) (*load.Servers, erro
 	return load.ReadServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser})
 }
 
-// openDir opens the directory of the session, unless that is on another machine, and protects its files.
+// openDir opens the directory of the session, unless that is on another machine, and protects its
+// files.
 func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	files, protection := s.Machine, env.DefaultProtection()
 	if s.far == nil {
@@ -117,8 +120,9 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	return nil
 }
 
-// namedByGit returns the files in the session's directories from which git takes what it runs, by the
-// configuration of their repositories and of the user: a change of one needs an approval as one in .git does.
+// namedByGit returns the files in the session's directories from which git takes what it runs, by
+// the configuration of their repositories and of the user: a change of one needs an approval as one
+// in .git does.
 func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
 	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
@@ -167,9 +171,11 @@ func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, erro
 	return agent.SystemPrompt(ctx, o), nil
 }
 
-// SystemPrompt renders the system prompt of a session in a directory. The project's documents begin at the root of the repository, which may
-// be above the directory. It reads them through an environment of its own, which can read the whole repository, and asks git in it. The prompt
-// describes the permissions of o.Env or, if that is nil, those of a session that may change files in the directory.
+// SystemPrompt renders the system prompt of a session in a directory. The project's documents begin
+// at the root of the repository, which may be above the directory. It reads them through an
+// environment of its own, which can read the whole repository, and asks git in it. The prompt
+// describes the permissions of o.Env or, if that is nil, those of a session that may change files
+// in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// directorySession is a session in a copy of testdata/team, the directory of a team that comes from Claude Code.
+// directorySession is a session in a copy of testdata/team, the directory of a team that comes from
+// Claude Code.
 type directorySession struct {
 	*watched
 	first     *fakellm.Request // of the session
@@ -29,7 +30,8 @@ type directorySession struct {
 	result    *agent.Result
 }
 
-// inDirectory submits lines in the team's directory. The model takes the turns of the dialect. All lines but the last are refused.
+// inDirectory submits lines in the team's directory. The model takes the turns of the dialect. All
+// lines but the last are refused.
 func inDirectory(t *testing.T, d dialect, trusted bool, lines []string, turns ...fakellm.Turn) *directorySession {
 	t.Helper()
 	s := &directorySession{watched: newWatched(t), refused: map[string]error{}}
@@ -88,8 +90,9 @@ func contains(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// A directory that a team has written for Claude Code works in all profiles and both dialects, once it is trusted: instructions, skills, commands,
-// agents and hooks. What they do is the same. Only the tools have other names.
+// A directory that a team has written for Claude Code works in all profiles and both dialects, once
+// it is trusted: instructions, skills, commands, agents and hooks. What they do is the same. Only
+// the tools have other names.
 func TestM6_M10_ATeamsDirectory(t *testing.T) {
 	t.Parallel()
 	golden, err := os.ReadFile("testdata/team.hooks")
@@ -152,7 +155,8 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 	}
 }
 
-// Of the same directory without trust only the instructions count. The rest is told in one warning, and when somebody uses a command.
+// Of the same directory without trust only the instructions count. The rest is told in one warning,
+// and when somebody uses a command.
 func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 	for _, d := range dialects() {
 		t.Run(fmt.Sprintf("%s native %v", d.profile, d.native), func(t *testing.T) {

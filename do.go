@@ -9,11 +9,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Do opens a session as [Open] does, runs one task in it, closes it, and returns the task's result as a
-// T, which is a struct: names and what may be missing come from the json tags of its fields,
+// Do opens a session as [Open] does, runs one task in it, closes it, and returns the task's result
+// as a T, which is a struct: names and what may be missing come from the json tags of its fields,
 // descriptions from their jsonschema tags. It sets Policy.Result after c.Options. A task that ends
-// without such a result, for example at a limit, is an error that says why. The agent.Result is there in
-// any case.
+// without such a result, for example at a limit, is an error that says why. The agent.Result is
+// there in any case.
 func Do[T any](ctx context.Context, c Config, task string, more ...agent.SendOption) (value T, _ *agent.Result, err error) {
 	schema, err := tool.SchemaOf[T]()
 	if err != nil {

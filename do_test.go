@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A result of a type comes from a session like any other, and what keeps it from coming is an error.
+// A result of a type comes from a session like any other, and what keeps it from coming is an
+// error.
 func TestT1_Do(t *testing.T) {
 	type answer struct {
 		Number int `json:"number" jsonschema:"the answer"`

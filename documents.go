@@ -17,8 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Documents returns the documents of sessions with a profile, with those that the user has for all projects. What usually holds secrets is not
-// imported.
+// Documents returns the documents of sessions with a profile, with those that the user has for all
+// projects. What usually holds secrets is not imported.
 func Documents(ctx context.Context, profile string, getenv func(string) string) instructions.Options {
 	o := instructions.Options{Refuse: secretDocument}
 	o.User, o.UserMistakes = instructions.ReadUser(ctx, userfiles.HomeDir(getenv), userDocuments(profile, getenv)...)
@@ -60,7 +60,8 @@ func secretDocument(file string) string {
 	return ""
 }
 
-// openDocuments puts the documents of the session into its doors: those for the prompt, and those that come when a file is read or changed.
+// openDocuments puts the documents of the session into its doors: those for the prompt, and those
+// that come when a file is read or changed.
 func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	o := &s.Options
 	if s.moved {
@@ -92,7 +93,8 @@ func (s *Setup) closeDocuments() error {
 	return s.reader.Close()
 }
 
-// refusesDocument returns why a file must not be a document of the session, or "": it usually holds secrets, or a rule denies reading it.
+// refusesDocument returns why a file must not be a document of the session, or "": it usually holds
+// secrets, or a rule denies reading it.
 func (s *Setup) refusesDocument(file string) string {
 	why := secretDocument(file)
 	if why != "" || s.Rules == nil {
@@ -121,7 +123,8 @@ func (s *Setup) reads(ctx context.Context, call *tool.Call) []string {
 	return s.Rules.Files(ctx, call.Env, tool.Request{Call: llm.ToolCall{Name: call.Name, Args: call.Args}, Access: call.Access, Dir: call.Env.WorkDir()})
 }
 
-// warnOnce returns a function that tells of mistakes, of each once: subagents read the same documents.
+// warnOnce returns a function that tells of mistakes, of each once: subagents read the same
+// documents.
 func (s *Setup) warnOnce(code string) func(instructions.Mistake) {
 	var mu sync.Mutex
 	told := map[instructions.Mistake]bool{}
@@ -135,7 +138,8 @@ func (s *Setup) warnOnce(code string) func(instructions.Mistake) {
 	}
 }
 
-// FindDocuments returns the documents that the prompt of a session in a directory has, as [SystemPrompt] does.
+// FindDocuments returns the documents that the prompt of a session in a directory has, as
+// [SystemPrompt] does.
 func FindDocuments(ctx context.Context, dir string, o agent.Options) (found *instructions.Found, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {

@@ -45,8 +45,8 @@ func later(r *fakellm.Request) (texts []string) {
 	return texts
 }
 
-// Each profile has the documents of its vendor's agent, those of its user first, and those of a directory below when its tools read a file
-// there. Nothing that was sent changes.
+// Each profile has the documents of its vendor's agent, those of its user first, and those of a
+// directory below when its tools read a file there. Nothing that was sent changes.
 func TestM10_DocumentsInAllProfiles(t *testing.T) {
 	of := map[string][2]string{"anthropic": {".claude/CLAUDE.md", "CLAUDE.md"}, "openai": {".codex/AGENTS.md", ".codex/instructions.md"}, "gemini": {".gemini/GEMINI.md", "GEMINI.md"}}
 	for _, family := range profiles.Names() {
@@ -103,7 +103,8 @@ func TestM10_DocumentsInAllProfiles(t *testing.T) {
 	}
 }
 
-// A session below the top of a repository has the documents and rules above it, which its tools cannot read, and so have its subagents.
+// A session below the top of a repository has the documents and rules above it, which its tools
+// cannot read, and so have its subagents.
 func TestM10_DocumentsAboveTheWorkingDirectory(t *testing.T) {
 	s := newSkillful(t)
 	s.repository()
@@ -137,7 +138,8 @@ func TestM10_DocumentsAboveTheWorkingDirectory(t *testing.T) {
 	}
 }
 
-// What is wrong with documents is told once, whoever reads them, and secrets and what a rule denies are no documents.
+// What is wrong with documents is told once, whoever reads them, and secrets and what a rule denies
+// are no documents.
 func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 	s := newSkillful(t)
 	s.serve(func(r *fakellm.Request) fakellm.Turn {
@@ -168,7 +170,8 @@ func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 	}
 }
 
-// A secret in a document is masked in the prompts of the session and of its subagents, and in what comes later.
+// A secret in a document is masked in the prompts of the session and of its subagents, and in what
+// comes later.
 func TestM10_SecretsInDocumentsAreMasked(t *testing.T) {
 	const key = "correct-horse-battery-staple-42"
 	s := newSkillful(t)

@@ -33,7 +33,8 @@ type far interface {
 	Close() error
 }
 
-// openElsewhere reaches the machine of a session that works on another one, and reads what the project brings there.
+// openElsewhere reaches the machine of a session that works on another one, and reads what the
+// project brings there.
 func (s *Setup) openElsewhere(ctx context.Context, c *config) (err error) {
 	if !c.elsewhere() {
 		return nil
@@ -106,7 +107,8 @@ func unreachable(command []string, err error) error {
 	return fail(ErrUnreachable, "the environment behind %s cannot be used: %w", shquote.Shown(command...), err)
 }
 
-// reach opens the environment over there. Where no helper can be started, a shell does the work, and the user is told.
+// reach opens the environment over there. Where no helper can be started, a shell does the work,
+// and the user is told.
 func (s *Setup) reach(ctx context.Context, c *config, o remote.Options) (far, error) {
 	dial := remote.DialOptions{Options: o, Log: s.tellReached, Helper: c.EnvHelper}
 	e, without, err := reach(ctx, c.EnvCommand, dial)
@@ -121,7 +123,8 @@ func (s *Setup) reach(ctx context.Context, c *config, o remote.Options) (far, er
 	return e, nil
 }
 
-// reach opens the environment behind a command, by a helper or else by a shell. For a shell, without says why there is no helper.
+// reach opens the environment behind a command, by a helper or else by a shell. For a shell,
+// without says why there is no helper.
 func reach(ctx context.Context, command []string, o remote.DialOptions) (_ far, without, err error) {
 	if o.Helper == nil {
 		o.Helper = separateHelper
@@ -147,7 +150,8 @@ func (s *Setup) tellReached(line string) {
 	}
 }
 
-// openReader opens a further environment if the repository begins above the working directory, where the session's cannot read.
+// openReader opens a further environment if the repository begins above the working directory,
+// where the session's cannot read.
 func (s *Setup) openReader(ctx context.Context, c *config, o remote.Options) (err error) {
 	f := s.far
 	if _, shell := f.machine.(*remoteenv.Env); shell || c.Env != nil || f.top == "" || f.top == f.machine.WorkDir() {
@@ -166,8 +170,9 @@ func (f *elsewhere) documents() env.Environment {
 	return env.ReadOnly(f.machine)
 }
 
-// protect adds the user's files over there by which a session could trust its own project, or choose what later sessions may do. They can be
-// those of this machine, as in a container with the home directory.
+// protect adds the user's files over there by which a session could trust its own project, or
+// choose what later sessions may do. They can be those of this machine, as in a container with the
+// home directory.
 func (f *elsewhere) protect(p *env.Protection) {
 	if !path.IsAbs(f.home) {
 		return
@@ -177,8 +182,8 @@ func (f *elsewhere) protect(p *env.Protection) {
 	p.Ask = append(p.Ask, config)
 }
 
-// place sets the directory at which relative patterns of the user's rules begin: the root of the project for files that the user has given, and
-// the home directory for their own.
+// place sets the directory at which relative patterns of the user's rules begin: the root of the
+// project for files that the user has given, and the home directory for their own.
 func (f *elsewhere) place(given, own []rules.Source) {
 	for i := range given {
 		given[i].Dir = cmp.Or(f.top, f.machine.WorkDir())
@@ -208,7 +213,8 @@ func (f *elsewhere) ruleDirs(readable []string) rules.Dirs {
 	return d
 }
 
-// closeTime bounds how long a program that is about to exit waits for the end of what runs over there.
+// closeTime bounds how long a program that is about to exit waits for the end of what runs over
+// there.
 const closeTime = 2 * time.Second
 
 // close ends what runs over there, and the connections.
@@ -237,7 +243,8 @@ func (f *elsewhere) killNow() error {
 	}
 }
 
-// Abandoned returns the processes that a killed program has left behind on the session's machine, and which have been ended.
+// Abandoned returns the processes that a killed program has left behind on the session's machine,
+// and which have been ended.
 func (s *Setup) Abandoned() ([]string, error) {
 	if m, ok := s.Machine.(interface{ Abandoned() ([]string, error) }); ok {
 		return m.Abandoned()
@@ -245,7 +252,8 @@ func (s *Setup) Abandoned() ([]string, error) {
 	return nil, nil
 }
 
-// EnvCommand returns the command that leads to the session's machine. It is empty if that is this one; see [Config].EnvCommand.
+// EnvCommand returns the command that leads to the session's machine. It is empty if that is this
+// one; see [Config].EnvCommand.
 func (s *Setup) EnvCommand() []string {
 	if s.far == nil {
 		return []string{}

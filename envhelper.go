@@ -20,12 +20,14 @@ import (
 // envHelpers names the variable with the directory of helpers for other platforms.
 const envHelpers = "ATTRACTOR_ENV_HELPERS"
 
-// Helper returns the path of the program that serves an environment on another machine, for a platform.
+// Helper returns the path of the program that serves an environment on another machine, for a
+// platform.
 type Helper = func(ctx context.Context, goos, goarch string) (path string, err error)
 
-// EnvHelper returns the path of a helper for a platform, for remote.DialOptions.Helper. Static ones come first. One that needs libraries is
-// returned only for a platform like this one, because it may run there; remote.Dial tries that. The error names those that were found and do not
-// fit, and says how to make one. This program itself is one: it has to be attractor.
+// EnvHelper returns the path of a helper for a platform, for remote.DialOptions.Helper. Static ones
+// come first. One that needs libraries is returned only for a platform like this one, because it
+// may run there; remote.Dial tries that. The error names those that were found and do not fit, and
+// says how to make one. This program itself is one: it has to be attractor.
 func EnvHelper(_ context.Context, goos, goarch string) (string, error) {
 	return findHelper(goos, goarch, true)
 }
@@ -59,7 +61,8 @@ func findHelper(goos, goarch string, self bool) (string, error) {
 	return "", errors.New(strings.Join(unfit, "; "))
 }
 
-// envHelperPaths returns where a helper may be, in order. A program for this platform may be the one that sandboxes use, or attractor itself.
+// envHelperPaths returns where a helper may be, in order. A program for this platform may be the
+// one that sandboxes use, or attractor itself.
 func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	if dir := os.Getenv(envHelpers); dir != "" {
 		paths = append(paths, filepath.Join(dir, name))
@@ -87,7 +90,8 @@ func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 // errDynamic says that a program may not run on another machine of its platform.
 var errDynamic = errors.New("it needs shared libraries; build it with CGO_ENABLED=0")
 
-// runsOn returns an error unless a file is a program for a platform. It returns errDynamic if the program needs libraries there.
+// runsOn returns an error unless a file is a program for a platform. It returns errDynamic if the
+// program needs libraries there.
 func runsOn(path, goos, goarch string) error {
 	if goos == "darwin" {
 		return runsOnDarwin(path, goarch)

@@ -30,7 +30,8 @@ func program(t *testing.T, machine elf.Machine, dynamic bool) []byte {
 	return b.Bytes()
 }
 
-// A helper has to be for the platform over there, and must not need libraries. The error says what does not fit and how to make one.
+// A helper has to be for the platform over there, and must not need libraries. The error says what
+// does not fit and how to make one.
 func TestO1_EnvHelperForAPlatform(t *testing.T) {
 	given, cache := t.TempDir(), t.TempDir()
 	t.Setenv(envHelpers, given)

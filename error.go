@@ -8,7 +8,8 @@ import (
 
 // The kinds of errors. A program tells its user what to do about each.
 var (
-	// ErrConfig says that a setting names something that does not exist, or contradicts another setting.
+	// ErrConfig says that a setting names something that does not exist, or contradicts another
+	// setting.
 	ErrConfig = fault.ErrConfig
 	// ErrNoKey says that the environment has no key.
 	ErrNoKey = errors.New("no API key")

@@ -8,21 +8,23 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// Event is an event of a session, or one of its host beside them. The host's own events have the number of the session's event before them
-// and are not in the journal.
+// Event is an event of a session, or one of its host beside them. The host's own events have the
+// number of the session's event before them and are not in the journal.
 type Event interface {
 	// Head returns the fields that all events have.
 	Head() *agent.EventHeader
 }
 
-// Tell shows an event of the host among those of the session, soon: after the session's first event, and not after its last one. The event
-// needs only its kind. Tell does not wait, and the caller must not change the event any more. Whoever tells many events bounds how many wait.
+// Tell shows an event of the host among those of the session, soon: after the session's first
+// event, and not after its last one. The event needs only its kind. Tell does not wait, and the
+// caller must not change the event any more. Whoever tells many events bounds how many wait.
 func (s *Setup) Tell(ev Event) { s.warnings.put(ev) }
 
 // maxWarnings limits the warnings that wait to be shown, and those that a session keeps.
 const maxWarnings = 100
 
-// ownEvents shows the host's own events among those of a session, after its first one and before its last one.
+// ownEvents shows the host's own events among those of a session, after its first one and before
+// its last one.
 type ownEvents struct {
 	log  *slog.Logger // gets the warnings; nil without --debug
 	busy sync.WaitGroup
@@ -52,7 +54,8 @@ func (o *ownEvents) warn(code, text string) {
 	o.put(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: code, Text: text})
 }
 
-// put shows an event soon. It does not wait for that. The event needs only its kind. Warnings beyond a limit are dropped.
+// put shows an event soon. It does not wait for that. The event needs only its kind. Warnings
+// beyond a limit are dropped.
 func (o *ownEvents) put(ev Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A program gives an agent a task in a directory, and shows what it does. Here the variables lead to a
-// server with a script in place of the vendor's; a real program leaves out Vars.
+// A program gives an agent a task in a directory, and shows what it does. Here the variables lead
+// to a server with a script in place of the vendor's; a real program leaves out Vars.
 func Example() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"echo 'Hello, world!' > greet.txt"}`)}}},

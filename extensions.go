@@ -16,13 +16,15 @@ type Extensions struct {
 	Agents   []*ext.Agent
 	// Servers reports whether MCP servers are configured, which may have prompts.
 	Servers bool
-	// Unused reports whether the project has skills, commands or agents that are not used, because nobody trusts it. The Problems name them.
+	// Unused reports whether the project has skills, commands or agents that are not used, because
+	// nobody trusts it. The Problems name them.
 	Unused bool
 	// Problems says what is wrong with the files, and what in them has no effect.
 	Problems []error
 }
 
-// OpenExtensions reads the skills, commands and agents that can be used in a directory. It starts nothing.
+// OpenExtensions reads the skills, commands and agents that can be used in a directory. It starts
+// nothing.
 func OpenExtensions(of Config) (*Extensions, error) {
 	c, err := of.apart()
 	if err != nil {

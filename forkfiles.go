@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// writesFiles reports whether a fork behind a turn begins with the files of that turn in a directory of its own.
+// writesFiles reports whether a fork behind a turn begins with the files of that turn in a
+// directory of its own.
 func (c *config) writesFiles() bool {
 	return c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.Checkpoints != "" && !c.elsewhere()
 }
@@ -30,7 +31,8 @@ func checkNewDir(dir string) error {
 	return nil
 }
 
-// writeFiles writes the files of the turn behind which the session is forked into the directory of the fork.
+// writeFiles writes the files of the turn behind which the session is forked into the directory of
+// the fork.
 func (s *Setup) writeFiles(ctx context.Context, c *config) (err error) {
 	if err := checkNewDir(c.Dir); err != nil {
 		return err

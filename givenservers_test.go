@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/mcp"
 )
 
-// Servers that a host is given are used before configured ones with their names, which is told. What they get as secrets is masked.
+// Servers that a host is given are used before configured ones with their names, which is told.
+// What they get as secrets is masked.
 func TestN1_GivenServers(t *testing.T) {
 	b := newBench(t, calls(t, "mcp__here__grind", object{}), calls(t, "shell", object{"command": "echo given-token-$((40+2))-value"}), fakellm.Turn{Text: "done"})
 	self, err := os.Executable()

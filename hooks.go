@@ -28,7 +28,8 @@ type sessionHooks struct {
 	own  *lazyLocal // where the user's hooks run
 }
 
-// lazyLocal is a directory of this machine, in which commands are contained and not confined. It is opened when it is first needed.
+// lazyLocal is a directory of this machine, in which commands are contained and not confined. It is
+// opened when it is first needed.
 type lazyLocal struct {
 	dir    string
 	mu     sync.Mutex
@@ -93,8 +94,9 @@ func (s *Setup) readHooks(c *config) error {
 	return nil
 }
 
-// guarded returns the files of this machine that hooks run in a session in a directory, and the user's files that configure hooks: an edit
-// of one needs an approval, because the hook would run it without one.
+// guarded returns the files of this machine that hooks run in a session in a directory, and the
+// user's files that configure hooks: an edit of one needs an approval, because the hook would run
+// it without one.
 func (h *sessionHooks) guarded(here, root string) (files []string) {
 	if h == nil {
 		return nil
@@ -163,7 +165,8 @@ func opinion(ask func(context.Context, tool.Request) (hooks.Opinion, error)) per
 	}
 }
 
-// hookEnv returns the environment of hooks: for the user's that of this machine, for the project's that of the session's commands.
+// hookEnv returns the environment of hooks: for the user's that of this machine, for the project's
+// that of the session's commands.
 func (s *Setup) hookEnv(origin ext.Origin) (env.Environment, error) {
 	if origin == ext.Project {
 		return s.Local, nil
@@ -171,7 +174,8 @@ func (s *Setup) hookEnv(origin ext.Origin) (env.Environment, error) {
 	return s.hooks.own.open()
 }
 
-// checkHook returns an error if a file of the project that a project's hook names is not the one that was trusted.
+// checkHook returns an error if a file of the project that a project's hook names is not the one
+// that was trusted.
 func (s *Setup) checkHook(h *hooks.Hook) error {
 	if h.Origin != ext.Project {
 		return nil
@@ -246,7 +250,8 @@ func (s *Setup) closeHooks() error {
 	return s.hooks.own.close()
 }
 
-// KillNow sends KILL to the session's commands and hooks and does not wait. It is for a program that is about to exit.
+// KillNow sends KILL to the session's commands and hooks and does not wait. It is for a program
+// that is about to exit.
 func (s *Setup) KillNow() error {
 	var err error
 	if s.far != nil {

@@ -156,7 +156,8 @@ func plain(t *testing.T, log, dir string) (lines []string) {
 	return lines
 }
 
-// Hooks of a project get, decide and add the same in all profiles and both dialects, if the project is trusted, and nothing otherwise.
+// Hooks of a project get, decide and add the same in all profiles and both dialects, if the project
+// is trusted, and nothing otherwise.
 func TestM9_SameInAllDialects(t *testing.T) {
 	t.Parallel()
 	var first []string
@@ -271,7 +272,8 @@ func TestM9_RelativeDirectoriesOfUsers(t *testing.T) {
 	}
 }
 
-// A mistake in a trusted file is a warning with its line, and the other hooks run. If hooks must not fail, a lost guard prevents the session.
+// A mistake in a trusted file is a warning with its line, and the other hooks run. If hooks must
+// not fail, a lost guard prevents the session.
 func TestM9_MistakesAreTold(t *testing.T) {
 	const file = "{\"hooks\": {\n\"PreToolUse\": [{\"hooks\": [{\"type\": \"agent\"}]}],\n\"SessionEnd\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo >ended\"}]}]}}"
 	w := newWatched(t, fakellm.Turn{Text: "done"})
@@ -299,8 +301,8 @@ func TestM9_MistakesAreTold(t *testing.T) {
 	}
 }
 
-// The user's hooks run outside of the sandbox, those of the project inside, with what the session's commands may do. Both get the project's
-// directory and no secrets.
+// The user's hooks run outside of the sandbox, those of the project inside, with what the session's
+// commands may do. Both get the project's directory and no secrets.
 func TestM9_WhereHooksRun(t *testing.T) {
 	peer.Need(t, "bwrap")
 	t.Setenv("SOME_TOKEN", "a-secret-of-the-user")
@@ -345,7 +347,8 @@ func TestM9_ChangedScripts(t *testing.T) {
 	}
 }
 
-// What a project's hook allows answers the question of the built-in rules, and no rule that denies or asks.
+// What a project's hook allows answers the question of the built-in rules, and no rule that denies
+// or asks.
 func TestM9_AllowBeatsNoRule(t *testing.T) {
 	const allow = `echo '{"hookSpecificOutput": {"hookEventName": "%s", "%s}}'`
 	for event, says := range map[string]string{"PreToolUse": `permissionDecision": "allow"`, "PermissionRequest": `decision": {"behavior": "allow"}`} {
@@ -366,7 +369,8 @@ func TestM9_AllowBeatsNoRule(t *testing.T) {
 	}
 }
 
-// Hooks see the calls of subagents, with one id for each agent from its start to its end, and can instruct it.
+// Hooks see the calls of subagents, with one id for each agent from its start to its end, and can
+// instruct it.
 func TestM9_Subagents(t *testing.T) {
 	w := newWatched(t)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
@@ -440,7 +444,8 @@ func TestM9_ResumeAndReplay(t *testing.T) {
 	}
 }
 
-// Hooks can end the input, prevent a compaction, and hear that a person is needed. A condition chooses calls as a rule does.
+// Hooks can end the input, prevent a compaction, and hear that a person is needed. A condition
+// chooses calls as a rule does.
 func TestM9_OtherEvents(t *testing.T) {
 	w := newWatched(t, calls(t, "shell", object{"command": "cd . && git push origin"}), calls(t, "shell", object{"command": "touch x"}), calls(t, "shell", object{"command": "touch y"}), fakellm.Turn{Text: "done"})
 	w.write(".claude/settings.json", `{"hooks": {
@@ -462,8 +467,8 @@ func TestM9_OtherEvents(t *testing.T) {
 	}
 }
 
-// In the mode accept-edits, an edit of a file that a hook runs asks, whoever's the hook is: the hook would
-// run it without a question.
+// In the mode accept-edits, an edit of a file that a hook runs asks, whoever's the hook is: the
+// hook would run it without a question.
 func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
 	asked := []string{"scripts/check.sh", "scripts/lib.sh", "scripts/new.sh", "GNUmakefile", "Makefile"}
 	var turns []fakellm.Turn

@@ -86,7 +86,8 @@ func (b *bench) begin(c config) (*Setup, *agent.Session) {
 	return setup, session
 }
 
-// submit runs a session with a task, or continues it if the task is empty. It returns the session's id and result.
+// submit runs a session with a task, or continues it if the task is empty. It returns the session's
+// id and result.
 func (b *bench) submit(c config, task string, change ...func(*agent.Options)) (string, *agent.Result) {
 	b.Helper()
 	setup, err := prepare(context.Background(), c)
@@ -125,7 +126,8 @@ func writeTurn(name, content string) fakellm.Turn {
 	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"` + content + `"}`)}}}
 }
 
-// A session is stored with its directory, prompt and instructions, and can be resumed by the beginning of its id.
+// A session is stored with its directory, prompt and instructions, and can be resumed by the
+// beginning of its id.
 func TestJ12_OpenAndResume(t *testing.T) {
 	b := newBench(t, writeTurn("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	if err := os.WriteFile(filepath.Join(b.dir, "AGENTS.md"), []byte("Speak in rhymes."), 0o600); err != nil {
@@ -163,7 +165,8 @@ func TestJ12_OpenAndResume(t *testing.T) {
 	}
 }
 
-// A resumed session keeps its provider, profile and dialect, whatever keys the environment has, and can move to another directory.
+// A resumed session keeps its provider, profile and dialect, whatever keys the environment has, and
+// can move to another directory.
 func TestJ12_ResumeKeepsSettings(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c, native := b.config(), true
@@ -291,7 +294,8 @@ func TestJ12_ErrorKinds(t *testing.T) {
 	}
 }
 
-// A session has its provider's profile, or the anthropic profile without its options if the provider has none.
+// A session has its provider's profile, or the anthropic profile without its options if the
+// provider has none.
 func TestJ12_ProfileByProvider(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// openJournal opens the journal of a new session, a resumed session or a fork. For the last two it returns the session's state.
+// openJournal opens the journal of a new session, a resumed session or a fork. For the last two it
+// returns the session's state.
 func (s *Setup) openJournal(ctx context.Context, c *config) (*agent.State, error) {
 	o := &s.Options
 	from, err := c.from(ctx)
@@ -66,7 +67,8 @@ func journalError(err error) error {
 	return fail(ErrJournal, "cannot keep the session: %w", err)
 }
 
-// discard closes the journal unless a session has taken it over. It removes an empty one, which would be listed as a session.
+// discard closes the journal unless a session has taken it over. It removes an empty one, which
+// would be listed as a session.
 func (s *Setup) discard() error {
 	log := s.Options.Journal
 	if log == nil || s.started {

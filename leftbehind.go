@@ -25,8 +25,9 @@ const maxDirs = 10_000
 // maxGitConfig is the most bytes of a repository's configuration that are read.
 const maxGitConfig = 1 << 20
 
-// leftBehind looks for repositories that commands in the sandbox have made or configured, and that would make the user's next git command
-// run a program: the sandbox keeps its commands from doing harm, and not what they leave in the roots.
+// leftBehind looks for repositories that commands in the sandbox have made or configured, and that
+// would make the user's next git command run a program: the sandbox keeps its commands from doing
+// harm, and not what they leave in the roots.
 type leftBehind struct {
 	roots []string
 	since time.Time       // files that have changed since then are the session's
@@ -127,7 +128,8 @@ func (l *leftBehind) warnOnce(dir, text string) {
 	}
 }
 
-// startsSomething reports whether a setting may start a program for a user, who has a terminal and runs commands that change something.
+// startsSomething reports whether a setting may start a program for a user, who has a terminal and
+// runs commands that change something.
 func startsSomething(s git.Setting) bool {
 	section, key := s.Section(), s.Key()
 	switch section {
@@ -145,7 +147,8 @@ func startsSomething(s git.Setting) bool {
 	return !s.Harmless()
 }
 
-// gitDir returns the directory of the repository whose work tree, or which itself, is a directory, or "".
+// gitDir returns the directory of the repository whose work tree, or which itself, is a directory,
+// or "".
 func gitDir(dir string) string {
 	dotGit := filepath.Join(dir, ".git")
 	if info, err := os.Stat(dotGit); err == nil {
@@ -169,8 +172,8 @@ func from(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// startsProgram returns why git may run a program in the repository of a directory, if it is one and the
-// session has made or configured it, and the file of its configuration.
+// startsProgram returns why git may run a program in the repository of a directory, if it is one
+// and the session has made or configured it, and the file of its configuration.
 func (l *leftBehind) startsProgram(dir string) (why, config string) {
 	at := gitDir(dir)
 	if at == "" {
@@ -187,8 +190,8 @@ func (l *leftBehind) startsProgram(dir string) (why, config string) {
 	return l.leads(to), filepath.Join(to, "config")
 }
 
-// leads returns why git may run a program because of what the directory of a repository has. Of one that was
-// there before, only what has changed counts.
+// leads returns why git may run a program because of what the directory of a repository has. Of one
+// that was there before, only what has changed counts.
 func (l *leftBehind) leads(gitDir string) string {
 	fresh := func(name string) bool { return !l.known[gitDir] || l.changed(name) }
 	for _, name := range []string{"config", "config.worktree"} {
@@ -247,7 +250,8 @@ func newHook(dir string, fresh func(name string) bool) string {
 	return ""
 }
 
-// isRepository reports whether git may take a directory for a repository without a work tree. HEAD may be a link that leads to nothing.
+// isRepository reports whether git may take a directory for a repository without a work tree. HEAD
+// may be a link that leads to nothing.
 func isRepository(dir string) bool {
 	there := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))

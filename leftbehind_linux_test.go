@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// Repositories that a session has left behind, and that make git run a program, are told once; all others are not told.
+// Repositories that a session has left behind, and that make git run a program, are told once; all
+// others are not told.
 func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	program := peer.Need(t, "git")
 	dir := t.TempDir()

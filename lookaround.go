@@ -27,8 +27,9 @@ const (
 	maxVars  = 1 << 20          // bytes of its variables
 )
 
-// lookScript prints the home directory, the top of the repository, both with a NUL at the end, and the variables. A .git above the directory
-// counts only if it has the same owner as the directory, or root, because anybody can put one into /tmp.
+// lookScript prints the home directory, the top of the repository, both with a NUL at the end, and
+// the variables. A .git above the directory counts only if it has the same owner as the directory,
+// or root, because anybody can put one into /tmp.
 const lookScript = `owner() { set -- $(ls -nd "$1" 2>/dev/null); echo "$3"; }
 printf '%s\0' "$HOME"
 at=$(pwd) mine=$(owner .)
@@ -42,7 +43,8 @@ done
 printf '%s\0' "$at"
 env`
 
-// lookAround asks the shell over there for the surroundings of a session. They are empty where no command can be run.
+// lookAround asks the shell over there for the surroundings of a session. They are empty where no
+// command can be run.
 func lookAround(ctx context.Context, e env.Environment) (s surroundings, err error) {
 	out, exit, err := runThere(ctx, e, lookScript, maxVars)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
@@ -66,7 +68,8 @@ func lookAround(ctx context.Context, e env.Environment) (s surroundings, err err
 	return s, nil
 }
 
-// readThere returns the content of a file that the environment does not open, because it is outside of the session's directories.
+// readThere returns the content of a file that the environment does not open, because it is outside
+// of the session's directories.
 func readThere(ctx context.Context, e env.Environment, name string) ([]byte, error) {
 	const absent = 41
 	out, exit, err := runThere(ctx, e, fmt.Sprintf("[ -e %s ] || exit %d\n[ -f %[1]s ] || exit 1\nexec cat <%[1]s", shquote.Words(name), absent), rules.MaxFile+1)

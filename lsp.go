@@ -24,8 +24,8 @@ const (
 // projectLanguageServers is the file of a project's language servers.
 const projectLanguageServers = ".attractor/lsp.json"
 
-// userLanguageServers returns the file of the user's language servers: $XDG_CONFIG_HOME/attractor/lsp.json, else
-// ~/.config/attractor/lsp.json.
+// userLanguageServers returns the file of the user's language servers:
+// $XDG_CONFIG_HOME/attractor/lsp.json, else ~/.config/attractor/lsp.json.
 func userLanguageServers(getenv func(string) string) (string, error) {
 	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "lsp.json"), err
@@ -59,8 +59,9 @@ func (s *Setup) openLanguageServers(c *config) error {
 	return nil
 }
 
-// languageServers returns the chosen ones of the user's servers, those of a trusted project and those that need no configuration, of which
-// the first with a name counts. What is wrong with some is among the session's warnings.
+// languageServers returns the chosen ones of the user's servers, those of a trusted project and
+// those that need no configuration, of which the first with a name counts. What is wrong with some
+// is among the session's warnings.
 func (s *Setup) languageServers(c *config) ([]lsp.Server, error) {
 	var lists [][]lsp.Server
 	read := func(name string, data []byte, origin lsp.Origin) {
@@ -104,7 +105,8 @@ func (s *Setup) languageServers(c *config) ([]lsp.Server, error) {
 	return chosen, err
 }
 
-// chooseLanguageServers returns the servers with the given names, separated by commas. The user is told if one of them is not installed.
+// chooseLanguageServers returns the servers with the given names, separated by commas. The user is
+// told if one of them is not installed.
 func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server, err error) {
 	if chosen == AllLanguageServers {
 		return list, nil
@@ -127,8 +129,9 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 	return found, nil
 }
 
-// refuseLanguageServer returns why a server must not be started, or "". A server reads a project's build files, and some run programs of
-// the project. In a sandbox all may, because commands can do that too.
+// refuseLanguageServer returns why a server must not be started, or "". A server reads a project's
+// build files, and some run programs of the project. In a sandbox all may, because commands can do
+// that too.
 func (s *Setup) refuseLanguageServer(c *config, server *lsp.Server) string {
 	remedy, decide := "; let it run in a sandbox with --sandbox workspace, or pass --trust-project", ", or run: attractor trust"
 	if s.far != nil {

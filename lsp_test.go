@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// until returns a model that makes a call, then runs a command until a text is in a result, and then is done. It gives up after many rounds.
+// until returns a model that makes a call, then runs a command until a text is in a result, and
+// then is done. It gives up after many rounds.
 func until(t *testing.T, text, shell, argument, command string, first fakellm.Turn) fakellm.Model {
 	return func(r *fakellm.Request) fakellm.Turn {
 		switch n := r.Turn(); {
@@ -25,7 +26,8 @@ func until(t *testing.T, text, shell, argument, command string, first fakellm.Tu
 	}
 }
 
-// A session in which an edit breaks a caller: in each profile and dialect the model reads the new error, of the whole package, and no old one.
+// A session in which an edit breaks a caller: in each profile and dialect the model reads the new
+// error, of the whole package, and no old one.
 func TestM11_InSessions(t *testing.T) {
 	goplsInPath(t)
 	const edited = "package m\n\nfunc F(a, b int) int { return a }\n\nvar old = missing\n"
@@ -78,7 +80,8 @@ func (s *skillful) module() {
 	put(s.T, s.dir, "b.go", "package m\n\nvar used = F(1)\n")
 }
 
-// toldOfTheCaller checks that the model was told of the broken call in b.go, and not of the old error.
+// toldOfTheCaller checks that the model was told of the broken call in b.go, and not of the old
+// error.
 func (s *skillful) toldOfTheCaller() {
 	s.Helper()
 	got := s.lastResults()
@@ -97,8 +100,8 @@ func goplsInPath(t *testing.T) {
 	peer.InPath(t)
 }
 
-// Without a sandbox a server starts only in a project that somebody has trusted. In a sandbox the user's always do, and the project's own
-// servers only with trust.
+// Without a sandbox a server starts only in a project that somebody has trusted. In a sandbox the
+// user's always do, and the project's own servers only with trust.
 func TestM11_WhichServersStart(t *testing.T) {
 	t.Parallel()
 	const server = `": {"command": "sh", "args": ["-c", "touch started"], "extensionToLanguage": {".txt": "text"}}`

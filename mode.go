@@ -11,11 +11,12 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// modeNote is the kind of the note that holds the mode, so that a session that was planning resumes in plan mode.
+// modeNote is the kind of the note that holds the mode, so that a session that was planning resumes
+// in plan mode.
 const modeNote = "attractor.mode"
 
-// notedMode returns the mode in the note of a session that is resumed, or "". lost reports whether a compaction has replaced what the model was
-// told.
+// notedMode returns the mode in the note of a session that is resumed, or "". lost reports whether
+// a compaction has replaced what the model was told.
 func notedMode(was *agent.State) (m permit.Mode, lost bool) {
 	if was == nil {
 		return "", false
@@ -27,8 +28,9 @@ func notedMode(was *agent.State) (m permit.Mode, lost bool) {
 	return m, note.Replaced
 }
 
-// chooseMode completes the mode of the configuration: a session that was planning goes on planning, and any other asks. It also decides whether
-// the model has the tool that leaves plan mode; a session that had it keeps it, because its requests must not change.
+// chooseMode completes the mode of the configuration: a session that was planning goes on planning,
+// and any other asks. It also decides whether the model has the tool that leaves plan mode; a
+// session that had it keeps it, because its requests must not change.
 func (s *Setup) chooseMode(c *config, was *agent.State) error {
 	told, lost := notedMode(was)
 	if c.Mode == "" {
@@ -52,8 +54,9 @@ func (s *Setup) chooseMode(c *config, was *agent.State) error {
 // Mode returns the mode of the session.
 func (s *Setup) Mode() permit.Mode { return s.Gate.Mode() }
 
-// SetMode changes the mode. It can be called while the session runs: the mode counts for the calls that are judged from then on, also those
-// of subagents. The model is told before its next answer. A read-only session stays read-only.
+// SetMode changes the mode. It can be called while the session runs: the mode counts for the calls
+// that are judged from then on, also those of subagents. The model is told before its next answer.
+// A read-only session stays read-only.
 func (s *Setup) SetMode(ctx context.Context, m permit.Mode) error {
 	if _, err := permit.ParseMode(string(m)); err != nil {
 		return fail(ErrConfig, "%w", err)
@@ -78,7 +81,8 @@ func (s *Setup) enter(m permit.Mode) {
 	}
 }
 
-// tellMode notes the mode and tells the model of it, unless the model knows it. A session that has not begun is told when it begins.
+// tellMode notes the mode and tells the model of it, unless the model knows it. A session that has
+// not begun is told when it begins.
 func (s *Setup) tellMode(ctx context.Context) error {
 	m := s.Gate.Mode()
 	if s.session == nil || m == s.told || m == permit.ModeReadOnly {
@@ -91,7 +95,8 @@ func (s *Setup) tellMode(ctx context.Context) error {
 	return nil
 }
 
-// tellFirst tells the model of a session that begins or is resumed whether it is planning. The other modes are the user's business.
+// tellFirst tells the model of a session that begins or is resumed whether it is planning. The
+// other modes are the user's business.
 func (s *Setup) tellFirst(ctx context.Context) error {
 	if s.Gate == nil {
 		return nil
@@ -133,7 +138,8 @@ func (s *Setup) planOver() string {
 	return " Plan mode is over."
 }
 
-// listenForCompactions tells the model again that it is planning when a compaction may have replaced the text that said so.
+// listenForCompactions tells the model again that it is planning when a compaction may have
+// replaced the text that said so.
 func (s *Setup) listenForCompactions() {
 	if s.Gate == nil || !s.plans {
 		return

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// The mode changes while a session works. The model is told once of each change, and nothing of what was sent before changes.
+// The mode changes while a session works. The model is told once of each change, and nothing of
+// what was sent before changes.
 func TestN8_ModesChange(t *testing.T) {
 	b := newBench(t, writeTurn("one", "x"), writeTurn("two", "x"), fakellm.Turn{Text: "done"}, writeTurn("three", "x"), fakellm.Turn{Text: "done"})
 	meter := llmtest.NewMeter(b.server)
@@ -86,7 +87,8 @@ func TestN8_ModesChange(t *testing.T) {
 	}
 }
 
-// A session that was planning goes on planning when it is resumed, unless the user says otherwise. Any other asks again.
+// A session that was planning goes on planning when it is resumed, unless the user says otherwise.
+// Any other asks again.
 func TestN8_ModesOnResume(t *testing.T) {
 	for name, c := range map[string]struct{ was, flag, want permit.Mode }{
 		"plan":                  {permit.ModePlan, "", permit.ModePlan},
@@ -143,7 +145,8 @@ func TestN8_ModesOnResume(t *testing.T) {
 	}
 }
 
-// A person changes model and effort, also to another provider's. What a command changes for an input does not undo that.
+// A person changes model and effort, also to another provider's. What a command changes for an
+// input does not undo that.
 func TestN8_ModesSetModel(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"}, fakellm.Turn{Text: "four"})
 	c := b.config()

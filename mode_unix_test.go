@@ -21,15 +21,16 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// answering lets the model ask questions, without which it is not offered the tool that leaves plan mode.
+// answering lets the model ask questions, without which it is not offered the tool that leaves plan
+// mode.
 var answering = &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) { return tool.Answer{}, tool.ErrNobody }}
 
 // sessionCalls are the calls of the test of all modes, by what they do.
 var sessionCalls = []struct {
 	what, tool string
 	args       object
-	// Each letter says what becomes of the call in the modes ask, accept-edits, plan, full and read-only: it runs (r), a person is asked
-	// and it runs (q), or it is refused (d).
+	// Each letter says what becomes of the call in the modes ask, accept-edits, plan, full and
+	// read-only: it runs (r), a person is asked and it runs (q), or it is refused (d).
 	fate string
 }{
 	{"reads a file", "read_file", object{"file_path": "ordinary.txt"}, "rrrrr"},
@@ -73,7 +74,8 @@ var modeFiles = map[string]string{
 esac`,
 }
 
-// Every mode does with every kind of call what it promises. Rules and hooks that deny count in all modes.
+// Every mode does with every kind of call what it promises. Rules and hooks that deny count in all
+// modes.
 func TestN8_ModesDecide(t *testing.T) {
 	t.Parallel()
 	for m, mode := range append(permit.Modes(), permit.ModeReadOnly) {
@@ -159,7 +161,8 @@ func (b *bench) results() map[string]llm.ToolResult {
 	return all
 }
 
-// fate returns what became of a call: it ran (r), a person was asked and it ran (q), it was refused (d) or it failed (e).
+// fate returns what became of a call: it ran (r), a person was asked and it ran (q), it was refused
+// (d) or it failed (e).
 func fate(result llm.ToolResult, asked bool) string {
 	text := result.Content.Text()
 	switch {
@@ -175,7 +178,8 @@ func fate(result llm.ToolResult, asked bool) string {
 	return "r"
 }
 
-// trustedMill writes a file with a server whose word that a tool only reads counts, and returns its name.
+// trustedMill writes a file with a server whose word that a tool only reads counts, and returns its
+// name.
 func (b *bench) trustedMill() string {
 	b.Helper()
 	file := b.mills(map[string]string{"mill": open})
@@ -190,7 +194,8 @@ func (b *bench) trustedMill() string {
 	return file
 }
 
-// planning returns a session in plan mode whose model shows its plan and then makes a file. answer decides about the plan.
+// planning returns a session in plan mode whose model shows its plan and then makes a file. answer
+// decides about the plan.
 func planning(t *testing.T, answer permit.Asker) *team {
 	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "early.txt", "content": "x"}),
 		calls(t, permit.ExitPlanMode, object{"plan": "1. Make late.txt."}, "write_file", object{"file_path": "late.txt", "content": "x"}), fakellm.Turn{Text: "done"})
@@ -218,8 +223,8 @@ func (b *team) plan() (told []permit.Mode) {
 	return told
 }
 
-// A person sees the plan and decides whether plan mode ends, and how the session goes on. The call beside the one that leaves plan mode is
-// judged in the new mode.
+// A person sees the plan and decides whether plan mode ends, and how the session goes on. The call
+// beside the one that leaves plan mode is judged in the new mode.
 func TestN8_ModesLeavingPlan(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer permit.Answer

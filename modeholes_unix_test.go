@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A further directory that was named by a symbolic link stays the directory it was, wherever the link leads when the session is resumed.
+// A further directory that was named by a symbolic link stays the directory it was, wherever the
+// link leads when the session is resumed.
 func TestN8_ModesAddDirOfALink(t *testing.T) {
 	other, elsewhere := realTemp(t), realTemp(t)
 	put(t, other, "a.txt", "one\n")
@@ -64,8 +65,9 @@ func TestN8_ModesAddDirOfALink(t *testing.T) {
 	}
 }
 
-// The mode accept-edits lets nobody change, without a question, what later sessions may do or what starts programs: the files of attractor, and in
-// a session that works in the home directory or above it the hidden files there and all files outside of it.
+// The mode accept-edits lets nobody change, without a question, what later sessions may do or what
+// starts programs: the files of attractor, and in a session that works in the home directory or
+// above it the hidden files there and all files outside of it.
 func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir, add   string // below the home directory
@@ -126,8 +128,8 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 	}
 }
 
-// What a person approves counts for the mode that the session has then: a call that changes something does not run when the session has begun to
-// plan while the question was open.
+// What a person approves counts for the mode that the session has then: a call that changes
+// something does not run when the session has begun to plan while the question was open.
 func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "one", "content": "x"}, "read_file", object{"file_path": "key.pem"}, "shell", object{"command": "touch two"}), fakellm.Turn{Text: "done"})
 	put(t, b.dir, "key.pem", "the key")
@@ -155,7 +157,8 @@ func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 	}
 }
 
-// A person who leaves plan mode otherwise, while the plan is shown, stays in the mode that they chose, whatever they say to the plan.
+// A person who leaves plan mode otherwise, while the plan is shown, stays in the mode that they
+// chose, whatever they say to the plan.
 func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
 	for name, answer := range map[string]permit.Answer{"yes": {Verdict: tool.Allow, Mode: permit.ModeFull}, "no": {Reason: "no"}} {
 		t.Run(name, func(t *testing.T) {
@@ -199,8 +202,8 @@ func realTemp(t *testing.T) string {
 	return dir
 }
 
-// In the mode accept-edits nobody changes, without a question, from what git takes the programs that it
-// runs, whatever the names of these files are.
+// In the mode accept-edits nobody changes, without a question, from what git takes the programs
+// that it runs, whatever the names of these files are.
 func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 	peer.Need(t, "git")
 	asked := []string{"store.git/config", "store.git/hooks/pre-commit", "team.gitconfig", "more.gitconfig", "build/hooks/pre-push", "fixtures/old/config", "tools/mon.sh", "scripts/ph"}

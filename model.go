@@ -21,18 +21,21 @@ type Model struct {
 	Efforts      []string // lowest first
 }
 
-// chosen holds the model that was chosen for the session. A command may have another one for an input.
+// chosen holds the model that was chosen for the session. A command may have another one for an
+// input.
 type chosen struct{ provider, model, effort string }
 
-// Model returns the provider, the model and the effort that were chosen for the session. An empty effort means the provider's.
+// Model returns the provider, the model and the effort that were chosen for the session. An empty
+// effort means the provider's.
 func (s *Setup) Model() (provider, model, effort string) {
 	s.choosing.Lock()
 	defer s.choosing.Unlock()
 	return s.chosen.provider, s.chosen.model, s.chosen.effort
 }
 
-// Models returns the models that [Setup.SetModel] accepts by the catalog: those of the session's providers, newest first. The session's
-// model is among them, even if the catalog does not have it. Others may work as well.
+// Models returns the models that [Setup.SetModel] accepts by the catalog: those of the session's
+// providers, newest first. The session's model is among them, even if the catalog does not have it.
+// Others may work as well.
 func (s *Setup) Models() (list []Model) {
 	provider, model, _ := s.Model()
 	all := catalog.New()
@@ -56,15 +59,16 @@ func (s *Setup) Models() (list []Model) {
 	return list
 }
 
-// Efforts returns the levels of effort that the session's model has, lowest first. It returns nil if they are not known.
+// Efforts returns the levels of effort that the session's model has, lowest first. It returns nil
+// if they are not known.
 func (s *Setup) Efforts() []string {
 	provider, model, _ := s.Model()
 	facts, _ := lookUp(s.Options.Client, provider, model)
 	return facts.Efforts
 }
 
-// ModelNamed returns the provider and the model that a person names: provider/model, or a model of the session's provider, for which the
-// provider is empty. The names of some models have a slash.
+// ModelNamed returns the provider and the model that a person names: provider/model, or a model of
+// the session's provider, for which the provider is empty. The names of some models have a slash.
 func (s *Setup) ModelNamed(name string) (provider, model string) {
 	provider, model, both := strings.Cut(name, "/")
 	_, unknown := providers.Find(provider)
@@ -74,8 +78,8 @@ func (s *Setup) ModelNamed(name string) (provider, model string) {
 	return provider, model
 }
 
-// SetModel changes the model of the session from its next call on. An empty provider means the session's. An effort that the model is
-// known not to have becomes the provider's default.
+// SetModel changes the model of the session from its next call on. An empty provider means the
+// session's. An effort that the model is known not to have becomes the provider's default.
 func (s *Setup) SetModel(ctx context.Context, provider, model string) error {
 	s.choosing.Lock()
 	defer s.choosing.Unlock()
@@ -103,7 +107,8 @@ func (s *Setup) unreachable(provider string) error {
 	return fail(ErrNoKey, "the session cannot use %s: start it with %s set", provider, strings.Join(slices.Concat(kind.KeyVars, []string{kind.BaseURLVar}), " or "))
 }
 
-// SetEffort changes the effort of the session from its next model call on. Empty means the provider's default.
+// SetEffort changes the effort of the session from its next model call on. Empty means the
+// provider's default.
 func (s *Setup) SetEffort(ctx context.Context, effort string) error {
 	s.choosing.Lock()
 	defer s.choosing.Unlock()
@@ -143,7 +148,8 @@ func (c chosen) from(was chosen) (change agent.Settings) {
 	return change
 }
 
-// openChoice notes the model of the session, and adds the other providers: the program's own, and those that the environment configures.
+// openChoice notes the model of the session, and adds the other providers: the program's own, and
+// those that the environment configures.
 func (s *Setup) openChoice(c *config) {
 	o := &s.Options
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}

@@ -14,8 +14,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// observing runs commands that nobody was asked about, because by their text they only read, where they can change nothing: at the level
-// sandbox.Observe. Texts can be misjudged, the kernel cannot. The level is tried with the first such command.
+// observing runs commands that nobody was asked about, because by their text they only read, where
+// they can change nothing: at the level sandbox.Observe. Texts can be misjudged, the kernel cannot.
+// The level is tried with the first such command.
 type observing struct {
 	open func() (*sandbox.Sandbox, error)
 	warn func(code, text string)
@@ -23,8 +24,8 @@ type observing struct {
 	box  *sandbox.Sandbox // nil where the level cannot be had
 }
 
-// tryTime limits the first try of the level, which looks at the directories beside those that it covers.
-// It takes milliseconds, unless a file system hangs.
+// tryTime limits the first try of the level, which looks at the directories beside those that it
+// covers. It takes milliseconds, unless a file system hangs.
 const tryTime = 10 * time.Second
 
 // sandbox returns the sandbox of such commands, or nil where the level cannot be had.

@@ -21,7 +21,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A command that reads by its text, but changes something, is stopped by the kernel. It asks then, and without a person it is refused.
+// A command that reads by its text, but changes something, is stopped by the kernel. It asks then,
+// and without a person it is refused.
 func TestU14_WhatRunsWithoutAQuestionChangesNothing(t *testing.T) {
 	needObserve(t)
 	bin, home := t.TempDir(), t.TempDir()
@@ -102,7 +103,8 @@ func needObserve(t *testing.T) {
 	}
 }
 
-// Where the level cannot be had, such commands run as the table has judged them, and that is told once.
+// Where the level cannot be had, such commands run as the table has judged them, and that is told
+// once.
 func TestU14_WithoutTheLevel(t *testing.T) {
 	var warnings []string
 	o := &observing{open: func() (*sandbox.Sandbox, error) { return nil, errors.New("no Landlock") }, warn: func(code, text string) { warnings = append(warnings, code+": "+text) }}
@@ -194,7 +196,8 @@ func TestU21_InputAsks(t *testing.T) {
 	}
 }
 
-// The commands of a subagent run where their own calls say, and not where the one that began the subagent does.
+// The commands of a subagent run where their own calls say, and not where the one that began the
+// subagent does.
 func TestU14_CommandsOfSubagents(t *testing.T) {
 	needObserve(t)
 	native := true
@@ -214,7 +217,8 @@ func TestU14_CommandsOfSubagents(t *testing.T) {
 	}
 }
 
-// A repository whose configuration names a program does not make git commands ask, and the program can do nothing.
+// A repository whose configuration names a program does not make git commands ask, and the program
+// can do nothing.
 func TestU15_UnclearCommandsAreObserved(t *testing.T) {
 	needObserve(t)
 	b := newBench(t, calls(t, "shell", object{"command": "git status --short"}), fakellm.Turn{Text: "done"})
@@ -239,7 +243,8 @@ func TestU15_UnclearCommandsAreObserved(t *testing.T) {
 	}
 }
 
-// A search of a directory in which a rule denies a file finds what is in the others, without a question.
+// A search of a directory in which a rule denies a file finds what is in the others, without a
+// question.
 func TestU8_TreesWithDeniedFiles(t *testing.T) {
 	needObserve(t)
 	for rule, asked := range map[string]int{"Read(./private/**)": 0, "Read(**/*.private)": 0, "Edit(./notes)": 0} {
@@ -292,7 +297,8 @@ func TestU14_SecretsOfTheProjectAreCovered(t *testing.T) {
 	}
 }
 
-// In accept-edits the file tools make no repository without a work tree, of which the user's next git command would take the configuration.
+// In accept-edits the file tools make no repository without a work tree, of which the user's next
+// git command would take the configuration.
 func TestU17_NoRepositoryOfFiles(t *testing.T) {
 	b := newBench(t, calls(t, "write_file", object{"file_path": "sub/HEAD", "content": "ref: refs/heads/main\n"}), fakellm.Turn{Text: "done"})
 	asked := 0

@@ -96,8 +96,8 @@ func (o *opened) submit(c attractor.Config) *agent.Result {
 
 func call(name, args string) fakellm.Call { return fakellm.Call{Name: name, Args: []byte(args)} }
 
-// A session that is told nothing reads and does nothing else, says how to allow more, masks secrets,
-// and starts nothing of a repository or of the user's.
+// A session that is told nothing reads and does nothing else, says how to allow more, masks
+// secrets, and starts nothing of a repository or of the user's.
 func TestT2_SafeAsItComes(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{
 		call("read_file", `{"file_path":"notes.txt"}`),
@@ -231,8 +231,8 @@ func TestT1_WhatIsLoaded(t *testing.T) {
 	}
 }
 
-// Settings of the user count where the program says nothing, and those of a trusted project only make
-// it stricter.
+// Settings of the user count where the program says nothing, and those of a trusted project only
+// make it stricter.
 func TestT1_Settings(t *testing.T) {
 	const users = `{"max_rounds": 30, "budget_usd": 5, "sandbox": "workspace", "limit": "memory=4g,processes=900", "mode": "accept-edits", "keep_outputs": 7}`
 	const projects = `{"max_rounds": 20, "budget_usd": 50, "sandbox": "read-only", "limit": "memory=64g", "effort": "low"}`
@@ -294,8 +294,9 @@ func TestT1_WrongSettings(t *testing.T) {
 	}
 }
 
-// Other hosts' promises hold for programs, too: what a project sets loosens nothing, servers that read
-// build files need trust, tools of servers are there from the first request, and warnings can be read.
+// Other hosts' promises hold for programs, too: what a project sets loosens nothing, servers that
+// read build files need trust, tools of servers are there from the first request, and warnings can
+// be read.
 func TestT1_AsInTheCommand(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "done"})
 	o.write(".attractor/config.json", `{"sandbox": "workspace-weak", "limit": "memory=64g", "lsp": "auto"}`)
@@ -476,7 +477,8 @@ func TestT1_Mistakes(t *testing.T) {
 	}
 }
 
-// Providers of the program's own can be chosen from the beginning and later, and named as a fallback.
+// Providers of the program's own can be chosen from the beginning and later, and named as a
+// fallback.
 func TestT1_OwnProviders(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "of acme"}, fakellm.Turn{Text: "two"})
 	acme := llmtest.NewProvider("acme", llmtest.Text("from acme"), llmtest.Text("from acme again"))
@@ -560,7 +562,8 @@ func TestT1_AsksSkillsAndUndo(t *testing.T) {
 	}
 }
 
-// What the command's flags for logs, checks and the newest session do, a program can say, too. A setting that is ignored does not count.
+// What the command's flags for logs, checks and the newest session do, a program can say, too. A
+// setting that is ignored does not count.
 func TestT1_DebugChecksAndContinue(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	o.write("~/.config/attractor/config.json", `{"max_rounds": 30, "effort": "low"}`)

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// keepPlanTool tells the gate whether the model has the tool that ends plan mode. A session that began without it goes on without it, because
-// its requests must not change.
+// keepPlanTool tells the gate whether the model has the tool that ends plan mode. A session that
+// began without it goes on without it, because its requests must not change.
 func (s *Setup) keepPlanTool() {
 	has := slices.ContainsFunc(s.session.Tools(), func(t tool.Tool) bool { return t.Name == permit.ExitPlanMode })
 	if s.Gate != nil && !has {

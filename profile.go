@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/profile/profiles"
 )
 
-// chooseProfile returns the chosen profile, else the provider's. A provider without a profile gets the default one without its provider
-// options, and its own newest model.
+// chooseProfile returns the chosen profile, else the provider's. A provider without a profile gets
+// the default one without its provider options, and its own newest model.
 func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	native := c.Native != nil && *c.Native
 	if c.Profile != "" {

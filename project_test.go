@@ -35,7 +35,8 @@ func put(t testing.TB, dir, name, content string) {
 	}
 }
 
-// The project of a directory is its repository. A repository inside it, and another work tree, are projects of their own.
+// The project of a directory is its repository. A repository inside it, and another work tree, are
+// projects of their own.
 func TestL10_ProjectIsTheRepository(t *testing.T) {
 	peer.Need(t, "git")
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -106,7 +107,8 @@ var greedy = map[string]string{
 	".envrc":                      "export GREEDY=1\ntouch sourced\n",
 }
 
-// A project chooses neither model, server, key, environment, mode, directories nor trust, whether or not it is trusted.
+// A project chooses neither model, server, key, environment, mode, directories nor trust, whether
+// or not it is trusted.
 func TestL10_ProjectChoosesNothing(t *testing.T) {
 	shell := func(command string) fakellm.Turn {
 		return fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"` + command + `"}`)}}}
@@ -245,7 +247,8 @@ func TestL10_NoTrustByTools(t *testing.T) {
 	}
 }
 
-// The rules of a project that allow count when it is trusted; those that deny count always. A rule that was added after the trust does not.
+// The rules of a project that allow count when it is trusted; those that deny count always. A rule
+// that was added after the trust does not.
 func TestL10_RulesOfAProject(t *testing.T) {
 	shell := func(command string) fakellm.Turn {
 		return fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"` + command + `"}`)}}}
@@ -295,7 +298,8 @@ func TestL10_RulesOfAProject(t *testing.T) {
 	}
 }
 
-// In a home directory that is a project, the user's own settings count as the user's. Its other files are the project's.
+// In a home directory that is a project, the user's own settings count as the user's. Its other
+// files are the project's.
 func TestL10_HomeIsTheProject(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// inAnother is an environment that seems to be in another directory, so that the prompt is read through an environment of its own.
+// inAnother is an environment that seems to be in another directory, so that the prompt is read
+// through an environment of its own.
 type inAnother struct{ env.Base }
 
 func (inAnother) WorkDir() string { return "/elsewhere" }

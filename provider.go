@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// connect returns a client with the chosen provider and the fallbacks' providers, and the name of the chosen one.
+// connect returns a client with the chosen provider and the fallbacks' providers, and the name of
+// the chosen one.
 func (c *config) connect() (*llm.Client, string, error) {
 	chosen, err := c.chooseProvider()
 	if err != nil {
@@ -53,7 +54,8 @@ func (c *config) knows(name string) error {
 	return err
 }
 
-// provider returns the provider of a name: the program's own, or that of a vendor with its key and URL.
+// provider returns the provider of a name: the program's own, or that of a vendor with its key and
+// URL.
 func (c *config) provider(name, baseURL string) (llm.Provider, error) {
 	switch own := c.own(name); {
 	case own != nil && baseURL != "":
@@ -68,14 +70,16 @@ func (c *config) provider(name, baseURL string) (llm.Provider, error) {
 	return c.newProvider(kind, baseURL)
 }
 
-// checkProvider returns an error if the environment lacks what the chosen provider of a new session needs. It makes no request.
+// checkProvider returns an error if the environment lacks what the chosen provider of a new session
+// needs. It makes no request.
 func (c config) checkProvider() error {
 	c.useDefaults()
 	_, _, err := c.connect()
 	return err
 }
 
-// newProvider returns a provider with its key and URL from the environment. A base URL takes precedence over the environment's.
+// newProvider returns a provider with its key and URL from the environment. A base URL takes
+// precedence over the environment's.
 func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
 	config, _ := kind.Config(c.getenv)
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
@@ -93,8 +97,8 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the name of the chosen provider, else of the only vendor whose key is in the environment, else the server whose base URL is. It does
-// not guess among several.
+// chooseProvider returns the name of the chosen provider, else of the only vendor whose key is in
+// the environment, else the server whose base URL is. It does not guess among several.
 func (c *config) chooseProvider() (string, error) {
 	if name := value(c.Provider); name != "" {
 		return name, c.knows(name)

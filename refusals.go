@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// refusals tells the model what the sandbox refused to a command, and runs the command outside if a person allows that.
+// refusals tells the model what the sandbox refused to a command, and runs the command outside if a
+// person allows that.
 type refusals struct {
 	boxOf   func(*tool.Call) *sandbox.Sandbox // the sandbox in which a call's command ran; nil for none
 	denied  func(file string) bool            // a rule denies reading it
@@ -57,8 +58,8 @@ func (r *refusals) way(box *sandbox.Sandbox) string {
 	return none
 }
 
-// refused returns sentences about what the sandbox refused to a command, and whether a person should be asked: not if all of it are files
-// that a rule denies to read.
+// refused returns sentences about what the sandbox refused to a command, and whether a person
+// should be asked: not if all of it are files that a rule denies to read.
 func (r *refusals) refused(box *sandbox.Sandbox, dir string, result *tool.Result) (why []string, ask bool) {
 	for _, refusal := range box.Refusals(dir, []byte(result.Content.Text()), result.Ran.Failed()) {
 		why = append(why, refusal.Why)

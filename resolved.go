@@ -22,41 +22,46 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// config is a [Config] with the settings of flags, variables and files. What it leaves empty comes from the session that is resumed or forked, else from the environment and
-// the defaults.
+// config is a [Config] with the settings of flags, variables and files. What it leaves empty comes
+// from the session that is resumed or forked, else from the environment and the defaults.
 type config struct {
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
 	// ID names a new session. Empty means a new UUID.
 	ID string
-	// Resume is the id of the session to resume, or a prefix of it. Fork is the same for a session to fork after the turn Turn; 0 means after
-	// its last. At most one of the two is set.
+	// Resume is the id of the session to resume, or a prefix of it. Fork is the same for a session
+	// to fork after the turn Turn; 0 means after its last. At most one of the two is set.
 	Resume, Fork string
 	Turn         int
-	// Continue resumes the newest session of Dir that has an input and that nobody has open. Resume and Fork are empty then.
+	// Continue resumes the newest session of Dir that has an input and that nobody has open. Resume
+	// and Fork are empty then.
 	Continue bool
 
-	// Dir is the working directory. Empty means the resumed session's, or the current one. With an EnvCommand it is a directory over there, and
-	// empty means the one in which the command's shell starts.
+	// Dir is the working directory. Empty means the resumed session's, or the current one. With an
+	// EnvCommand it is a directory over there, and empty means the one in which the command's shell
+	// starts.
 	Dir string
-	// EnvCommand is a command of this machine that runs another one where the session's files and commands are, such as docker exec -i box or
-	// ssh host. Nil means the resumed session's, or none. Empty, it means this machine.
+	// EnvCommand is a command of this machine that runs another one where the session's files and
+	// commands are, such as docker exec -i box or ssh host. Nil means the resumed session's, or
+	// none. Empty, it means this machine.
 	EnvCommand []string
 	// EnvHelper finds the program to upload there. Nil is one that is no attractor.
 	EnvHelper Helper
-	// Env has the files and commands of the session, in place of this machine. The caller closes it. Dir
-	// is a directory in it; empty means its own. EnvCommand is nil then.
+	// Env has the files and commands of the session, in place of this machine. The caller closes
+	// it. Dir is a directory in it; empty means its own. EnvCommand is nil then.
 	Env env.Environment
 	// Here has what counts only for a session on this machine.
 	Here Here
-	// Provider, Model and Effort choose the model. Nil means the resumed session's. For a new session it means the provider whose key is in
-	// the environment, and its profile's model and effort.
+	// Provider, Model and Effort choose the model. Nil means the resumed session's. For a new
+	// session it means the provider whose key is in the environment, and its profile's model and
+	// effort.
 	Provider, Model, Effort *string
-	// Fallbacks lists the models to use, in order, when calls of the chosen model fail for good. Nil means the resumed session's fallbacks, as
-	// far as their keys are in the environment.
+	// Fallbacks lists the models to use, in order, when calls of the chosen model fail for good.
+	// Nil means the resumed session's fallbacks, as far as their keys are in the environment.
 	Fallbacks []agent.FallbackModel
-	// Settings holds what the user has set, by flags and otherwise. The settings of the project are added to it. Defaults has what files and
-	// variables choose of the fields below: a resumed session keeps its own.
+	// Settings holds what the user has set, by flags and otherwise. The settings of the project are
+	// added to it. Defaults has what files and variables choose of the fields below: a resumed
+	// session keeps its own.
 	Settings *settings.Values
 	Defaults defaults
 	// Providers are those that the program has made itself.
@@ -68,8 +73,9 @@ type config struct {
 	Web bool
 	// BaseURL is the URL of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
-	// ContextWindow is that of a model, which counts if the session begins or goes on with the model. Nil means the resumed session's for a model
-	// that the catalog lacks, else the Defaults'.
+	// ContextWindow is that of a model, which counts if the session begins or goes on with the
+	// model. Nil means the resumed session's for a model that the catalog lacks, else the
+	// Defaults'.
 	ContextWindow *Window
 	// IdleTimeout bounds every silence of the model.
 	IdleTimeout time.Duration
@@ -81,17 +87,19 @@ type config struct {
 	Sandbox sandbox.Options
 	// Unasked is Observe if commands run without a question where they can change nothing.
 	Unasked sandbox.Level
-	// Mode says what becomes of calls that the rules ask about. Empty means ModePlan for a resumed session that was in plan mode, else
-	// the Defaults' or ModeAsk. Asker asks a person; nil means that there is nobody to ask.
+	// Mode says what becomes of calls that the rules ask about. Empty means ModePlan for a resumed
+	// session that was in plan mode, else the Defaults' or ModeAsk. Asker asks a person; nil means
+	// that there is nobody to ask.
 	Mode  permit.Mode
 	Asker permit.Asker
-	// Interactive says that a person or a client can change mode and model while the session runs. The model then has the tool that leaves
-	// plan mode.
+	// Interactive says that a person or a client can change mode and model while the session runs.
+	// The model then has the tool that leaves plan mode.
 	Interactive bool
-	// AddDirs lists further directories in which tools may read and change files. A resumed session also keeps those that it had.
+	// AddDirs lists further directories in which tools may read and change files. A resumed session
+	// also keeps those that it had.
 	AddDirs []string
-	// AllowTools and DenyTools hold permission rules of the user's for this session. The model is not offered a tool that a rule without a
-	// pattern denies.
+	// AllowTools and DenyTools hold permission rules of the user's for this session. The model is
+	// not offered a tool that a rule without a pattern denies.
 	AllowTools, DenyTools []string
 	// ruleFrom says of rules, after the name of their list, who has said them, for messages.
 	ruleFrom map[string]string
@@ -99,40 +107,44 @@ type config struct {
 	Checks Checks
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
-	// MCP names files of MCP servers, besides the user's own and the project's. Servers holds further ones, as an editor brings them: they
-	// count as the user's, and win over all others with their names. NoMCP starts no servers.
+	// MCP names files of MCP servers, besides the user's own and the project's. Servers holds
+	// further ones, as an editor brings them: they count as the user's, and win over all others
+	// with their names. NoMCP starts no servers.
 	MCP     []string
 	Servers []mcp.Server
 	NoMCP   bool
 	// MCPWait is how long a session waits for servers that are still starting, so that the first
 	// request to the model has their tools. A host that a person looks at does not wait.
 	MCPWait time.Duration
-	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers], or names separated by commas. Empty means
-	// [NoLanguageServers].
+	// LanguageServers chooses the servers that say what an edit has broken: [AllLanguageServers],
+	// or names separated by commas. Empty means [NoLanguageServers].
 	LanguageServers string
 	// NoHooks runs no hooks. StrictHooks makes hooks block what they could prevent if they fail.
 	NoHooks, StrictHooks bool
-	// WithoutUser and WithoutProject say that files of the user, or of the project, do not count, besides those that are named here and the
-	// project's documents.
+	// WithoutUser and WithoutProject say that files of the user, or of the project, do not count,
+	// besides those that are named here and the project's documents.
 	WithoutUser, WithoutProject bool
-	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
+	// TrustProject trusts the files of the project that start or allow something, this time,
+	// whatever the user decided.
 	TrustProject bool
 
-	// Checkpoints is the directory of the user's checkpoints, see [undo.UserDir]: the session's changes can be taken back. Empty means none,
-	// and that others do not know of the session. NoCheckpoints records nothing, and only says that the session uses its directory.
+	// Checkpoints is the directory of the user's checkpoints, see [undo.UserDir]: the session's
+	// changes can be taken back. Empty means none, and that others do not know of the session.
+	// NoCheckpoints records nothing, and only says that the session uses its directory.
 	Checkpoints   string
 	NoCheckpoints bool
 
-	// Instrument adds what observes a session to its options, such as spans, right before the session starts. The masker knows the session's
-	// secrets. Nil adds nothing.
+	// Instrument adds what observes a session to its options, such as spans, right before the
+	// session starts. The masker knows the session's secrets. Nil adds nothing.
 	Instrument func(o *agent.Options, secrets *secret.Masker)
 
 	// Secrets holds values to mask, by their names, besides those of the environment.
 	Secrets map[string]string
-	// Debug gets the log of the session, and its requests to models with the responses, without secrets. Nil keeps none. The caller closes it
-	// after the Setup.
+	// Debug gets the log of the session, and its requests to models with the responses, without
+	// secrets. Nil keeps none. The caller closes it after the Setup.
 	Debug *debuglog.Log
-	// Environ holds the variables, each NAME=value, among which secrets are looked for. Nil means os.Environ if Getenv is nil, too.
+	// Environ holds the variables, each NAME=value, among which secrets are looked for. Nil means
+	// os.Environ if Getenv is nil, too.
 	Environ []string
 
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
@@ -155,12 +167,14 @@ func (c *config) usersEnv(name string) string {
 	return c.getenv(name)
 }
 
-// Here has what an editor chooses about the machine that it runs on. A session on another machine uses none of it.
+// Here has what an editor chooses about the machine that it runs on. A session on another machine
+// uses none of it.
 type Here struct {
 	// Dir and AddDirs count as those of [Config] do, whose Dir takes precedence.
 	Dir     string
 	AddDirs []string
-	// Files wraps the environment of the directory, as the files of an editor do. What protects files is outside of it. Nil adds nothing.
+	// Files wraps the environment of the directory, as the files of an editor do. What protects
+	// files is outside of it. Nil adds nothing.
 	Files func(env.Environment) env.Environment
 }
 
@@ -173,7 +187,8 @@ type defaults struct {
 	Mode                                      permit.Mode // also for a resumed session that was not in plan mode
 }
 
-// check returns an error if a provider, profile, session or directory does not exist. It opens nothing. It chooses the session to continue.
+// check returns an error if a provider, profile, session or directory does not exist. It opens
+// nothing. It chooses the session to continue.
 func (c *config) check(ctx context.Context) error {
 	if c.Profile != "" {
 		if _, err := findProfile(c.Profile, false); err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// openRules reads the rules of the session: those of load.ReadRules, and those of the user's that are in no file.
+// openRules reads the rules of the session: those of load.ReadRules, and those of the user's that
+// are in no file.
 func (s *Setup) openRules(c *config) error {
 	s.denied = c.deniedTools()
 	given, own, err := load.UserSources(c.Rules, c.usersEnv)

@@ -26,9 +26,10 @@ func openSandbox(dir string, o sandbox.Options) (*sandbox.Sandbox, error) {
 	return box, nil
 }
 
-// sandboxCache returns the directory that commands in the sandbox of a directory see as ~/.cache, so that compilers need not begin from
-// nothing in each session. Each directory has its own, because whoever can write there decides what later builds contain. It is empty
-// without a cache directory of the user.
+// sandboxCache returns the directory that commands in the sandbox of a directory see as ~/.cache,
+// so that compilers need not begin from nothing in each session. Each directory has its own,
+// because whoever can write there decides what later builds contain. It is empty without a cache
+// directory of the user.
 func sandboxCache(dir string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {

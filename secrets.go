@@ -18,9 +18,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Secrets returns a masker for the secrets of an environment, each NAME=value: the keys of model providers and the variables that commands
-// do not get because of what they are called. Values that are paths, numbers or switches are no secrets. own holds others by their names.
-// The errors name what cannot be masked, and never have the value.
+// Secrets returns a masker for the secrets of an environment, each NAME=value: the keys of model
+// providers and the variables that commands do not get because of what they are called. Values that
+// are paths, numbers or switches are no secrets. own holds others by their names. The errors name
+// what cannot be masked, and never have the value.
 func Secrets(environ []string, own map[string]string) (m *secret.Masker, unmasked []error) {
 	m = secret.New()
 	register := func(name, value string) {
@@ -48,7 +49,8 @@ func Secrets(environ []string, own map[string]string) (m *secret.Masker, unmaske
 // errWord says that a value cannot be told from a word of a text.
 var errWord = errors.New("it is an ordinary word, which other texts may have")
 
-// isSetting reports whether the value of a variable cannot be a secret: it is empty, a path, a number or a switch.
+// isSetting reports whether the value of a variable cannot be a secret: it is empty, a path, a
+// number or a switch.
 func isSetting(value string) bool {
 	value = strings.ToLower(strings.TrimSpace(value))
 	switch value {
@@ -81,8 +83,9 @@ func secretPart(value string) string {
 	return value
 }
 
-// maskServers registers what the configuration of servers declares as secrets: variables, headers and parameters of URLs that look like ones,
-// and passwords in URLs. The errors name those that cannot be masked.
+// maskServers registers what the configuration of servers declares as secrets: variables, headers
+// and parameters of URLs that look like ones, and passwords in URLs. The errors name those that
+// cannot be masked.
 func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 	register := func(server, name, value string) {
 		if isSetting(value) {
@@ -115,7 +118,8 @@ func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 	return unmasked
 }
 
-// urlSecrets yields the password and the parameters of a URL that look like secrets, by their names.
+// urlSecrets yields the password and the parameters of a URL that look like secrets, by their
+// names.
 func urlSecrets(text string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		u, err := url.Parse(text)
@@ -152,8 +156,8 @@ func (s *Setup) openSecrets(c *config) {
 	s.Secrets, s.Unmasked = Secrets(environ, c.Secrets)
 }
 
-// maskModel puts the masker in front of the provider. What a program adds to the options later stays outside, except for OnEvent and the hooks,
-// which Start wraps.
+// maskModel puts the masker in front of the provider. What a program adds to the options later
+// stays outside, except for OnEvent and the hooks, which Start wraps.
 func (s *Setup) maskModel(*config) {
 	o := &s.Options
 	o.Client.Middleware = append(o.Client.Middleware, masked.Provider(s.Secrets))

@@ -12,7 +12,8 @@ import (
 
 const canary = "canary-host-secret-7f3a9c"
 
-// A resumed session refuses to write a placeholder over a secret that an earlier process has masked, and one that it does not know it writes.
+// A resumed session refuses to write a placeholder over a secret that an earlier process has
+// masked, and one that it does not know it writes.
 func TestL7_PlaceholdersOfAnEarlierProcess(t *testing.T) {
 	overwrite := func(text string) fakellm.Turn {
 		return calls(t, "write_file", object{"file_path": "conf", "content": text})

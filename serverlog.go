@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// mostLogged limits the messages of one server that a session shows, because a server may log for as long as it runs.
+// mostLogged limits the messages of one server that a session shows, because a server may log for
+// as long as it runs.
 const mostLogged = 50
 
-// serverLog shows what MCP servers log, from the level of a warning on, among the session's warnings. Each record names its server.
+// serverLog shows what MCP servers log, from the level of a warning on, among the session's
+// warnings. Each record names its server.
 type serverLog struct {
 	warn func(code, text string)
 

@@ -37,7 +37,8 @@ func (s *Setup) openServers(ctx context.Context, c *config) (err error) {
 	return nil
 }
 
-// offerServers waits for the servers that the session needs, and offers the tools of those that are ready.
+// offerServers waits for the servers that the session needs, and offers the tools of those that are
+// ready.
 func (s *Setup) offerServers(ctx context.Context) error {
 	if s.Servers == nil {
 		return nil
@@ -104,8 +105,8 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	s.Servers = mcp.Start(ctx, o)
 }
 
-// toolBudget returns how many bytes the definitions of the servers' tools may have before they are deferred, by the window of the model with
-// which the session begins.
+// toolBudget returns how many bytes the definitions of the servers' tools may have before they are
+// deferred, by the window of the model with which the session begins.
 func (s *Setup) toolBudget() int {
 	return mcp.BudgetFor(s.beginsWith())
 }
@@ -116,7 +117,8 @@ const mostServers = 10
 // maxShown limits the description of a changed tool in a warning.
 const maxShown = 300
 
-// describe returns what a warning says about a server's problem. Of changed tools it has the new descriptions.
+// describe returns what a warning says about a server's problem. Of changed tools it has the new
+// descriptions.
 func describe(err error) string {
 	var changed *mcp.ChangedError
 	if !errors.As(err, &changed) {
@@ -141,7 +143,8 @@ func oneLine(text string) string {
 	return text
 }
 
-// serverEnviron returns the variables that every server gets: where programs are, the home directory and the language.
+// serverEnviron returns the variables that every server gets: where programs are, the home
+// directory and the language.
 func serverEnviron(c *config) (environ []string) {
 	for _, name := range []string{"PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"} {
 		if value := c.getenv(name); value != "" {
@@ -151,8 +154,8 @@ func serverEnviron(c *config) (environ []string) {
 	return environ
 }
 
-// places holds the environments in which servers run: that of the user's, which is contained and not confined, and those of the project's,
-// which are confined as commands are.
+// places holds the environments in which servers run: that of the user's, which is contained and
+// not confined, and those of the project's, which are confined as commands are.
 type places struct {
 	dir     string
 	limits  env.Limits

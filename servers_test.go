@@ -25,8 +25,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// serverVar is the variable that makes this binary an MCP server. Its value is an address: the server starts when what listens there closes
-// the connection.
+// serverVar is the variable that makes this binary an MCP server. Its value is an address: the
+// server starts when what listens there closes the connection.
 const serverVar = "HOST_TEST_SERVER"
 
 // mill is an MCP server, which can change its tools and die.
@@ -213,8 +213,9 @@ func (b *bench) offers(request int, name string) bool {
 	return false
 }
 
-// In a session, two servers arrive late, one of them changes its list, and the other one dies and comes back. The first two change the
-// beginning of the requests, once each. The death does not, and nothing else of what was sent ever changes.
+// In a session, two servers arrive late, one of them changes its list, and the other one dies and
+// comes back. The first two change the beginning of the requests, once each. The death does not,
+// and nothing else of what was sent ever changes.
 func TestM2_EpochsOfASession(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "hello"}, fakellm.Turn{Text: "again"},
 		calls(t, "mcp__one__grind", object{}), fakellm.Turn{Text: "ground"},
@@ -263,7 +264,8 @@ func TestM2_EpochsOfASession(t *testing.T) {
 	}
 }
 
-// Subagents share the session's servers, which are started once, and their calls are asked about like the session's own.
+// Subagents share the session's servers, which are started once, and their calls are asked about
+// like the session's own.
 func TestM1_SubagentsShareServers(t *testing.T) {
 	b := newBench(t)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {

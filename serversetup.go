@@ -28,8 +28,8 @@ type ServerSetup struct {
 	warns []error
 }
 
-// StartServers starts the MCP servers of a configuration, or the only one with a name, and waits until each has listed its tools or failed.
-// The caller must close the ServerSetup.
+// StartServers starts the MCP servers of a configuration, or the only one with a name, and waits
+// until each has listed its tools or failed. The caller must close the ServerSetup.
 func StartServers(ctx context.Context, of Config, only string) (s *ServerSetup, err error) {
 	c, err := of.apart()
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// Session is a session that is wired: with its permissions, secrets, documents, servers and files. It
-// has the methods of [agent.Session], and those of what was wired. They are safe for concurrent use,
-// and Close may be called more than once.
+// Session is a session that is wired: with its permissions, secrets, documents, servers and files.
+// It has the methods of [agent.Session], and those of what was wired. They are safe for concurrent
+// use, and Close may be called more than once.
 type Session struct {
 	*agent.Session
 	setup *Setup
@@ -30,8 +30,8 @@ type Session struct {
 // Open begins a session, or resumes or forks one. The caller closes it. An error in the Config says
 // what to change. If ctx ends while Open runs, there is no session; later it has no effect.
 //
-// A program that has keys in its environment calls [env.Conceal] first, so that commands do not find
-// them in its memory.
+// A program that has keys in its environment calls [env.Conceal] first, so that commands do not
+// find them in its memory.
 func Open(ctx context.Context, c Config) (*Session, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
 	stop := context.AfterFunc(ctx, end)
@@ -70,9 +70,10 @@ func (s *Session) open(ctx context.Context, c *Config) (err error) {
 	return nil
 }
 
-// Prepare is the first half of Open, for hosts that change options or show something before the session
-// starts: it reads, opens and connects what the Config says, and starts its servers. The caller calls
-// Start and, after the session, Close. If ctx ends, servers that are still starting end with it.
+// Prepare is the first half of Open, for hosts that change options or show something before the
+// session starts: it reads, opens and connects what the Config says, and starts its servers. The
+// caller calls Start and, after the session, Close. If ctx ends, servers that are still starting
+// end with it.
 func Prepare(ctx context.Context, c Config) (*Setup, error) {
 	if c.ID != "" && c.Store != nil && c.Fork == "" && c.Resume == "" {
 		known, err := has(ctx, c.Store, c.ID)
@@ -129,9 +130,9 @@ func (s *Session) warn(text string) {
 }
 
 // Warnings returns what was wrong so far and did not end the session, such as a server that has not
-// started, rules with mistakes, or secrets that cannot be masked: the first 100. OnEvent gets them as
-// [agent.Warning], as far as they are events; [agent.Session.Run] and Events do not have those of the
-// wiring.
+// started, rules with mistakes, or secrets that cannot be masked: the first 100. OnEvent gets them
+// as [agent.Warning], as far as they are events; [agent.Session.Run] and Events do not have those
+// of the wiring.
 func (s *Session) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +160,8 @@ func (s *Session) Close() error {
 	return errors.Join(s.Session.Close(), s.setup.Close())
 }
 
-// Setup returns what the session was wired with: its skills, rules and servers, what it has changed and
-// can take back, its checks. Programs do not call its Start and Close.
+// Setup returns what the session was wired with: its skills, rules and servers, what it has changed
+// and can take back, its checks. Programs do not call its Start and Close.
 func (s *Session) Setup() *Setup { return s.setup }
 
 // Asks returns what waits for an answer in the Inbox, the oldest first, or nothing without one.
@@ -208,8 +209,9 @@ func (s *Session) Servers() []mcp.Status {
 // Commands returns the commands of the session, by their names, besides the prompts of MCP servers.
 func (s *Session) Commands() []Command { return s.setup.Commands() }
 
-// SubmitCommand is Submit with a line that may call a command, such as /review main.go, or a prompt of
-// an MCP server. /NAME alone that is no command is an error; any other line is submitted as it is.
+// SubmitCommand is Submit with a line that may call a command, such as /review main.go, or a prompt
+// of an MCP server. /NAME alone that is no command is an error; any other line is submitted as it
+// is.
 func (s *Session) SubmitCommand(ctx context.Context, line string) (*agent.Result, error) {
 	return s.setup.Submit(ctx, s.Session, line)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
-// theProgram is where settings come from that are fields of the configuration. They are in their place
-// already, and stand among the others so that these do not loosen or replace them.
+// theProgram is where settings come from that are fields of the configuration. They are in their
+// place already, and stand among the others so that these do not loosen or replace them.
 const theProgram = "the program"
 
-// applySettings puts the Settings and those of files and variables into the configuration of the wiring,
-// as far as they count. Those of the project follow when it is read.
+// applySettings puts the Settings and those of files and variables into the configuration of the
+// wiring, as far as they count. Those of the project follow when it is read.
 func (c *Config) applySettings(w *config, users []settings.Value) error {
 	values := c.given()
 	for _, s := range c.Settings {
@@ -120,7 +120,8 @@ func (s *Setup) useSettings(c *config) {
 	}
 }
 
-// set puts a setting that a project may choose into the configuration. Those of the policy are put there by limit.
+// set puts a setting that a project may choose into the configuration. Those of the policy are put
+// there by limit.
 func (c *config) set(key, text string) error {
 	switch key {
 	case "effort":
@@ -141,8 +142,8 @@ func (c *config) set(key, text string) error {
 	return nil
 }
 
-// apply puts a setting of a flag, a variable or the user's file into the configuration. A resumed session keeps its own where only a
-// file or a variable says something.
+// apply puts a setting of a flag, a variable or the user's file into the configuration. A resumed
+// session keeps its own where only a file or a variable says something.
 func (c *config) apply(v *settings.Value) (err error) {
 	text, given, d := v.One(), v.Origin.Place == settings.PlaceFlag, &c.Defaults
 	choose := func(chosen **string, or *string) {
@@ -197,7 +198,8 @@ func (c *config) apply(v *settings.Value) (err error) {
 	return err
 }
 
-// applyPlain puts a setting into the configuration that means the same for new and for resumed sessions.
+// applyPlain puts a setting into the configuration that means the same for new and for resumed
+// sessions.
 func (c *config) applyPlain(v *settings.Value) (err error) {
 	switch text := v.One(); v.Key {
 	case "idle_timeout":

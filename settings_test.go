@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// A session that works in the home directory does not choose what later sessions may do, even if nothing is asked.
+// A session that works in the home directory does not choose what later sessions may do, even if
+// nothing is asked.
 func TestN8_ConfigIsNotChanged(t *testing.T) {
 	b := newBench(t, writeTurn(".config/attractor/config.json", "{}"), writeTurn(".config/attractor/hooks.json", "{}"), fakellm.Turn{Text: "done"})
 	for mode, want := range map[permit.Mode]map[string]bool{

@@ -24,7 +24,8 @@ import (
 
 // Setup holds the options and resources of a session that is ready to start.
 type Setup struct {
-	// Options holds the session's options. A program adds its own, such as OnEvent and Policy, before it starts the session.
+	// Options holds the session's options. A program adds its own, such as OnEvent and Policy,
+	// before it starts the session.
 	Options agent.Options
 	// Machine has the session's files and commands. Options.Env wraps it.
 	Machine env.Environment
@@ -35,14 +36,17 @@ type Setup struct {
 	settings *settings.Values // also those of the project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
-	// Gate decides about the session's tool calls. A program adds its hooks before it starts the session.
+	// Gate decides about the session's tool calls. A program adds its hooks before it starts the
+	// session.
 	Gate *permit.Gate
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
-	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It must not call SetMode.
+	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It
+	// must not call SetMode.
 	OnMode func(permit.Mode)
 
-	// Secrets masks the secrets of the environment and of the configuration, also in the doors of the session.
+	// Secrets masks the secrets of the environment and of the configuration, also in the doors of
+	// the session.
 	Secrets *secret.Masker
 	// Unmasked names the secrets that cannot be masked, each with the reason.
 	Unmasked []error
@@ -56,16 +60,17 @@ type Setup struct {
 	// Agents holds the agents that files of the user and of the project define.
 	Agents *load.AgentFiles
 
-	// Configured holds the MCP servers that are configured, and Servers those that were started. Both are nil without MCP, and Servers
-	// also if there are none. Their warnings are events of the session.
+	// Configured holds the MCP servers that are configured, and Servers those that were started.
+	// Both are nil without MCP, and Servers also if there are none. Their warnings are events of
+	// the session.
 	Configured *load.Servers
 	Servers    *mcp.Servers
 
 	// Instrument is that of the [Config].
 	Instrument func(o *agent.Options, secrets *secret.Masker)
 
-	// OnOwnEvent receives the events of the host that Tell shows, if it is set before Start. It is called as [agent.Options].OnEvent is, and
-	// never beside it.
+	// OnOwnEvent receives the events of the host that Tell shows, if it is set before Start. It is
+	// called as [agent.Options].OnEvent is, and never beside it.
 	OnOwnEvent func(Event)
 
 	log      *slog.Logger // of what is not the session's; nil without --debug
@@ -80,8 +85,8 @@ type Setup struct {
 	warnings ownEvents
 	unused   load.Unused
 	commands []Command
-	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with them, and untrusted names those that must
-	// not be used.
+	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with
+	// them, and untrusted names those that must not be used.
 	readFiles func() *load.CommandFiles
 	reading   sync.Mutex // held while they are read
 	unusable  []error
@@ -114,7 +119,8 @@ type Setup struct {
 	started    bool // the session has taken over the journal
 }
 
-// openModel connects to the provider and chooses the profile and what else the options have of the configuration.
+// openModel connects to the provider and chooses the profile and what else the options have of the
+// configuration.
 func (s *Setup) openModel(c *config) error {
 	client, provider, err := c.connect()
 	if err != nil {
@@ -173,7 +179,8 @@ func (s *Setup) openGate(c *config) {
 	}
 }
 
-// maskReasons masks the secrets in the reasons of a person who says no: the model is told them, past the doors for results.
+// maskReasons masks the secrets in the reasons of a person who says no: the model is told them,
+// past the doors for results.
 func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
 	if ask == nil {
 		return nil

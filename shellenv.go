@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// openShell opens an environment behind a command that needs only a shell there. An empty directory means the one in which the shell starts.
+// openShell opens an environment behind a command that needs only a shell there. An empty directory
+// means the one in which the shell starts.
 func openShell(ctx context.Context, command []string, dir string) (*remoteenv.Env, error) {
 	prefix, err := shellPrefix(ctx, command)
 	if err != nil {
@@ -33,8 +34,9 @@ func openShell(ctx context.Context, command []string, dir string) (*remoteenv.En
 	return remoteenv.New(ctx, prefix, dir)
 }
 
-// shellPrefix returns the words after which one more word is a script for the shell there. There are two kinds of commands. Those like docker
-// exec run the words that follow them. Those like ssh give them, with spaces between them, to a shell, which reads them as a script.
+// shellPrefix returns the words after which one more word is a script for the shell there. There
+// are two kinds of commands. Those like docker exec run the words that follow them. Those like ssh
+// give them, with spaces between them, to a shell, which reads them as a script.
 func shellPrefix(ctx context.Context, command []string) ([]string, error) {
 	const word = "two words"
 	words := append(slices.Clip(command), "sh", "-c")

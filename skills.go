@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// equip returns a profile with the tool that loads skills, if there are any for the model. shortened says what of their list is missing.
+// equip returns a profile with the tool that loads skills, if there are any for the model.
+// shortened says what of their list is missing.
 func equip(s *load.Skills, p profile.Profile, budget int) (equipped profile.Profile, shortened string) {
 	for _, skill := range s.List {
 		for i, name := range skill.AllowedTools {
@@ -27,8 +28,9 @@ func equip(s *load.Skills, p profile.Profile, budget int) (equipped profile.Prof
 	return p, shortened
 }
 
-// nameOfTool returns "shell for Bash(git:*)" for a tool that Claude Code's files call Bash(git:*), or that name if no tool stands for it.
-// Vendors whose agents have no tools to read and search use commands.
+// nameOfTool returns "shell for Bash(git:*)" for a tool that Claude Code's files call Bash(git:*),
+// or that name if no tool stands for it. Vendors whose agents have no tools to read and search use
+// commands.
 func nameOfTool(entry string, tools []tool.Tool) string {
 	name, _, _ := strings.Cut(entry, "(")
 	covered, shell := "", ""

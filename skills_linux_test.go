@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// Commands in a sandbox read and run the files of the user's skills, also of a linked one, and change none. They see nothing else of the home
-// directory.
+// Commands in a sandbox read and run the files of the user's skills, also of a linked one, and
+// change none. They see nothing else of the home directory.
 func TestM6_SkillsInASandbox(t *testing.T) {
 	t.Parallel()
 	peer.Need(t, "bwrap")

@@ -71,7 +71,8 @@ func (s *skillful) warnings(code string) (texts []string) {
 
 const reviewSkill = "---\nname: review\ndescription: Reviews a change: style, tests\nallowed-tools: Bash(git diff:*) Write mcp__x__y\n---\nRead reference.md first.\n"
 
-// readers holds the tools by which each dialect reads a file, with the file's name in their arguments as %s.
+// readers holds the tools by which each dialect reads a file, with the file's name in their
+// arguments as %s.
 func readers() map[string][2]string {
 	return map[string][2]string{
 		"anthropic": {"read_file", `{"file_path":"%s"}`}, "anthropic native": {"Read", `{"file_path":"%s"}`},
@@ -80,8 +81,8 @@ func readers() map[string][2]string {
 	}
 }
 
-// The model loads skills of the user and of a trusted project and reads their files, in each profile and dialect, without a question. The
-// beginning of its requests stays as it was.
+// The model loads skills of the user and of a trusted project and reads their files, in each
+// profile and dialect, without a question. The beginning of its requests stays as it was.
 func TestM6_SkillsInAllProfiles(t *testing.T) {
 	expected := map[string]string{"anthropic": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "anthropic native": "Bash(git diff:*), Write, mcp__x__y",
 		"openai": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "openai native": "exec_command for Bash(git diff:*), apply_patch for Write, mcp__x__y",
@@ -138,7 +139,8 @@ func TestM6_SkillsInAllProfiles(t *testing.T) {
 	}
 }
 
-// A project's skills are not used before its user trusts it. One warning says so, and the session works.
+// A project's skills are not used before its user trusts it. One warning says so, and the session
+// works.
 func TestM6_SkillsOfAnUntrustedProject(t *testing.T) {
 	s := newSkillful(t, fakellm.Turn{Text: "done"})
 	for _, place := range []string{".agents", ".claude", ".attractor"} {
@@ -155,8 +157,8 @@ func TestM6_SkillsOfAnUntrustedProject(t *testing.T) {
 	}
 }
 
-// Of skills with one name the user's counts, and warnings name the others. A copy, and a link to the same skill, are not worth one. A skill
-// with a mistake costs no other skill.
+// Of skills with one name the user's counts, and warnings name the others. A copy, and a link to
+// the same skill, are not worth one. A skill with a mistake costs no other skill.
 func TestM6_SkillsWithMistakes(t *testing.T) {
 	s := newSkillful(t, calls(t, "skill", object{"name": "deploy"}, "skill", object{"name": "linked"}), fakellm.Turn{Text: "done"})
 	skill := func(text string) string { return "---\ndescription: " + text + "\n---\nTEXT " + text }
@@ -263,7 +265,8 @@ func TestM6_APersonUsesASkill(t *testing.T) {
 	}
 }
 
-// The commands in the text of a skill that a person uses are calls that rules decide about. A model that loads the skill runs none.
+// The commands in the text of a skill that a person uses are calls that rules decide about. A model
+// that loads the skill runs none.
 func TestM6_CommandsInASkill(t *testing.T) {
 	s := newSkillful(t, calls(t, "skill", object{"name": "count"}), fakellm.Turn{Text: "done"})
 	put(t, s.home, ".agents/skills/count/SKILL.md", "---\ndescription: Counts\n---\nThere: !`echo $((6*7)) $1`")
@@ -338,7 +341,8 @@ func TestM6_RulesForSkillsByOtherNames(t *testing.T) {
 	}
 }
 
-// A session that is resumed with other skills has the requests that it would have had, and its model can load the new ones.
+// A session that is resumed with other skills has the requests that it would have had, and its
+// model can load the new ones.
 func TestM6_ResumedWithOtherSkills(t *testing.T) {
 	s := newSkillful(t, fakellm.Turn{Text: "one"}, calls(t, "skill", object{"name": "new"}, "skill", object{"name": "old"}), fakellm.Turn{Text: "two"})
 	put(t, s.home, ".claude/skills/old/SKILL.md", "---\ndescription: Old\n---\nTEXT OF old")
@@ -387,7 +391,8 @@ func TestM6_SkillsAfterACompaction(t *testing.T) {
 	}
 }
 
-// A session below the root of its repository reads the files of the project's skills, and no other file above its directory.
+// A session below the root of its repository reads the files of the project's skills, and no other
+// file above its directory.
 func TestM6_SkillsAboveTheDirectory(t *testing.T) {
 	git := peer.Need(t, "git")
 	s := newSkillful(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/profile"
 )
 
-// openSkills reads the skills of the session and puts them into its doors: a tool that loads them, and commands.
+// openSkills reads the skills of the session and puts them into its doors: a tool that loads them,
+// and commands.
 func (s *Setup) openSkills(c *config) {
 	s.Skills = load.ReadSkills(s.Project, c.usersEnv)
 	if s.far == nil { // the files of the user's skills are on this machine
@@ -38,8 +39,9 @@ func (s *Setup) openSkills(c *config) {
 	}
 }
 
-// WithExtensions returns a profile with what files bring into a session in a directory: the tool that loads skills, and the agents in the tools
-// that start agents. It also returns what their user should know.
+// WithExtensions returns a profile with what files bring into a session in a directory: the tool
+// that loads skills, and the agents in the tools that start agents. It also returns what their user
+// should know.
 func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile, []error, error) {
 	project, err := load.ReadProject(dir, getenv, trustProject)
 	if err != nil {
@@ -75,7 +77,8 @@ func (s *Setup) warnAll(code string, problems []error) {
 	}
 }
 
-// listingBudget returns how many bytes of the system prompt the list of skills may have: a fiftieth of a small window.
+// listingBudget returns how many bytes of the system prompt the list of skills may have: a fiftieth
+// of a small window.
 func (s *Setup) listingBudget() int {
 	const share, bytesPerToken = 50, 4
 	window := s.beginsWith()
@@ -85,8 +88,8 @@ func (s *Setup) listingBudget() int {
 	return min(ext.DefaultListing, window*bytesPerToken/share)
 }
 
-// keepInSummaries adds to BeforeCompact, which a program or hooks may have set, that summaries name the skills whose text they replace and
-// repeat the plan.
+// keepInSummaries adds to BeforeCompact, which a program or hooks may have set, that summaries name
+// the skills whose text they replace and repeat the plan.
 func (s *Setup) keepInSummaries() {
 	skills := s.Skills != nil && len(s.Skills.List) > 0
 	if !skills && !s.plans {

@@ -25,11 +25,12 @@ import (
 
 var soakFor = flag.Duration("soak", 0, "how long TestL9_SoakTrusted runs sessions with faults, kills and floods; at least some")
 
-// soakSecret is in a file that the model reads again and again. It must not be in a request nor in a journal.
+// soakSecret is in a file that the model reads again and again. It must not be in a request nor in
+// a journal.
 const soakSecret = "zq8Vt2-soak-secret-4LmX91"
 
-// Sessions with rules, a gate, masked secrets, limits and sandboxes come to their ends under faults, kills and floods, leave nothing behind,
-// and do not leak the secret.
+// Sessions with rules, a gate, masked secrets, limits and sandboxes come to their ends under
+// faults, kills and floods, leave nothing behind, and do not leak the secret.
 func TestL9_SoakTrusted(t *testing.T) {
 	peer.Need(t, "bwrap")
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
@@ -62,7 +63,8 @@ func noSecret(dir string) error {
 	})
 }
 
-// openSoak starts or resumes a session of the soak as a program does, with a random choice of what confines it.
+// openSoak starts or resumes a session of the soak as a program does, with a random choice of what
+// confines it.
 func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, error) {
 	for name, content := range map[string]string{"secret.txt": soakSecret + "\n",
 		".claude/settings.json": `{"permissions": {"allow": ["Bash(ls:*)"], "deny": ["Bash(git push:*)"], "ask": ["Bash(rm:*)"]}}`} {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// toolRules returns the permission rules of the configuration that are in no file. They count as the user's.
+// toolRules returns the permission rules of the configuration that are in no file. They count as
+// the user's.
 func (c *config) toolRules() (sources []rules.Source) {
 	rulesOf := func(list string, texts []string) {
 		for _, text := range texts {
@@ -63,8 +64,8 @@ func (s *Setup) isDenied(name string) bool {
 	return slices.ContainsFunc(s.denied, func(rule string) bool { return rules.Covers(rule, name) })
 }
 
-// withoutDenied takes the tools that are denied as a whole out of the session's: the model need not try what is never permitted. Subagents
-// do not get them either.
+// withoutDenied takes the tools that are denied as a whole out of the session's: the model need not
+// try what is never permitted. Subagents do not get them either.
 func (s *Setup) withoutDenied() {
 	if len(s.denied) == 0 {
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// Diff returns what the session whose records these are has changed in its directory until now. It is nil if no change was recorded. An error of
-// the kind [undo.ErrNothing] says that what was recorded is not kept any more.
+// Diff returns what the session whose records these are has changed in its directory until now. It
+// is nil if no change was recorded. An error of the kind [undo.ErrNothing] says that what was
+// recorded is not kept any more.
 func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffOptions) (*checkpoint.Diff, error) {
 	if s.checkpoints == nil {
 		return nil, nil
@@ -25,8 +26,9 @@ func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffO
 	return points.Diff(ctx, s.checkpoints.store, 0, o)
 }
 
-// PlanUndo plans an undo of the changes of this session, which is at rest. The session has its workspace again when the undo is closed. Checkpoints,
-// Points, Env and Workspace of the options are set here. Env is not the session's, which refuses names with control characters.
+// PlanUndo plans an undo of the changes of this session, which is at rest. The session has its
+// workspace again when the undo is closed. Checkpoints, Points, Env and Workspace of the options
+// are set here. Env is not the session's, which refuses names with control characters.
 func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
 	p := s.checkpoints
 	if p == nil || p.recorder == nil {
@@ -64,8 +66,9 @@ func (s *Setup) RunUndo(ctx context.Context, u *undo.Undo) (checkpoint.Result, e
 	return u.Run(ctx, s.checkpoints.note)
 }
 
-// OpenPoints opens the directory of a session, on the machine where it is, as the session did. The caller closes it. Tell is told if that
-// machine is reached only through a shell, and why. Helper is that of [Config].EnvHelper.
+// OpenPoints opens the directory of a session, on the machine where it is, as the session did. The
+// caller closes it. Tell is told if that machine is reached only through a shell, and why. Helper
+// is that of [Config].EnvHelper.
 func OpenPoints(ctx context.Context, p *undo.Points, helper Helper, tell func(string)) (e env.Environment, closeIt func() error, err error) {
 	var command []string
 	if p.Place.Elsewhere() {
@@ -74,7 +77,8 @@ func OpenPoints(ctx context.Context, p *undo.Points, helper Helper, tell func(st
 	return openAnyNames(ctx, command, helper, p.Dir, tell)
 }
 
-// openAnyNames opens a directory in which files of any names can be made, given the command that leads to its machine.
+// openAnyNames opens a directory in which files of any names can be made, given the command that
+// leads to its machine.
 func openAnyNames(ctx context.Context, command []string, helper Helper, dir string, tell func(string)) (e env.Environment, closeIt func() error, err error) {
 	if len(command) == 0 {
 		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, AnyNames: true})

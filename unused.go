@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// unusedText returns the warning about what of the session's project is not used, or "" if nothing is unused.
+// unusedText returns the warning about what of the session's project is not used, or "" if nothing
+// is unused.
 func (s *Setup) unusedText() string {
 	if s.far == nil || len(s.unused.Parts) == 0 {
 		return s.unused.Text(s.named)

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool/webfetch"
 )
 
-// WithWeb returns a profile with the tool that reads public web pages, under the name that the profile's dialect has for it.
+// WithWeb returns a profile with the tool that reads public web pages, under the name that the
+// profile's dialect has for it.
 func WithWeb(p profile.Profile) (profile.Profile, error) {
 	t, err := webfetch.New(webfetch.Options{})
 	if err != nil {

@@ -22,7 +22,8 @@ func (w *Window) of(provider, model string) int {
 	return w.Tokens
 }
 
-// saysWindow finds out what was said of the window of the session's model. A resumed session keeps that of its model if the catalog has none.
+// saysWindow finds out what was said of the window of the session's model. A resumed session keeps
+// that of its model if the catalog has none.
 func (s *Setup) saysWindow(c *config, was *agent.State) {
 	o := &s.Options
 	model := cmp.Or(o.Model, o.Profile.Model)

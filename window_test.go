@@ -10,8 +10,9 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A window that was said belongs to its model: others have theirs, and it is there again when the session comes back to the model, also after a command
-// with a model of its own and when the session is resumed.
+// A window that was said belongs to its model: others have theirs, and it is there again when the
+// session comes back to the model, also after a command with a model of its own and when the
+// session is resumed.
 func TestN8_WindowsBelongToTheirModels(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	mine, other := "mine", "claude-sonnet-4-5"

@@ -17,50 +17,59 @@ import (
 // (mode.go), so no mode changes what was sent; exit_plan_mode is exclusive, so the calls beside it
 // wait for the mode that follows.
 //
-// Settings (settings.go, package settings): what a Config says in its fields counts first, then its Settings, which the command's flags
-// become, then variables, the project's file and the user's. What a project may choose stands in the table of all settings.
+// Settings (settings.go, package settings): what a Config says in its fields counts first, then its
+// Settings, which the command's flags become, then variables, the project's file and the user's.
+// What a project may choose stands in the table of all settings.
 //
-// Skills (skills.go): the system prompt has their names and descriptions, as guidance of a tool that loads their text. The tool's definition
-// does not depend on them, so no skill begins an epoch. Their directories can be read by tools and, in a sandbox, by commands.
+// Skills (skills.go): the system prompt has their names and descriptions, as guidance of a tool
+// that loads their text. The tool's definition does not depend on them, so no skill begins an
+// epoch. Their directories can be read by tools and, in a sandbox, by commands.
 //
-// MCP servers (servers.go) start side by side while a session is opened, and Start waits only for the required ones. The user's run in an
-// environment that is contained and not confined, a project's in the session's sandbox. Their warnings are shown among the session's events,
-// with the number of the event before, and are not in the journal.
+// MCP servers (servers.go) start side by side while a session is opened, and Start waits only for
+// the required ones. The user's run in an environment that is contained and not confined, a
+// project's in the session's sandbox. Their warnings are shown among the session's events, with the
+// number of the event before, and are not in the journal.
 //
-// Language servers (lsp.go) run in the session's environment, like commands. Their middleware stands outside of the gate and of hooks: it
-// reads the files before a call and compares after it.
+// Language servers (lsp.go) run in the session's environment, like commands. Their middleware
+// stands outside of the gate and of hooks: it reads the files before a call and compares after it.
 //
-// Hooks (hooks.go) sit in the doors around the session. What hooks for SessionStart say is a note. The user's run in an environment of their
-// own, the project's in that of the session's commands.
+// Hooks (hooks.go) sit in the doors around the session. What hooks for SessionStart say is a note.
+// The user's run in an environment of their own, the project's in that of the session's commands.
 //
-// Checkpoints (checkpoints.go): a middleware outside of the gate and of hooks records the tree around calls; calls that overlap share the
-// recordings between them, so that no change of theirs looks like somebody else's. The turn of a point is that of its note, so a fork has the
-// points of its beginning, and becomes an owner of their trees. A session says that it uses its directory; an undo claims it, and fails
-// where a session does.
+// Checkpoints (checkpoints.go): a middleware outside of the gate and of hooks records the tree
+// around calls; calls that overlap share the recordings between them, so that no change of theirs
+// looks like somebody else's. The turn of a point is that of its note, so a fork has the points of
+// its beginning, and becomes an owner of their trees. A session says that it uses its directory; an
+// undo claims it, and fails where a session does.
 //
-// Checks (checks.go) are the last BeforeStop. They run the user's commands and compare the hash of the tree before and after them, at the end
-// of the input, and in attractor run once more when the session is closed. Each report is a note; the last final one counts.
+// Checks (checks.go) are the last BeforeStop. They run the user's commands and compare the hash of
+// the tree before and after them, at the end of the input, and in attractor run once more when the
+// session is closed. Each report is a note; the last final one counts.
 //
-// Sessions on other machines (elsewhere.go): Setup.Machine is where the session works. Setup.Local is that machine if it is this one, and nil
-// otherwise, so what needs this machine has to ask for it. A note of the session names the command and the directory. Rules, documents and
-// language servers are about the other machine; the user's hooks and MCP servers run here. What the project there brings starts and allows
-// nothing, because trust binds a decision to files of this machine; its rules that deny or ask count.
+// Sessions on other machines (elsewhere.go): Setup.Machine is where the session works. Setup.Local
+// is that machine if it is this one, and nil otherwise, so what needs this machine has to ask for
+// it. A note of the session names the command and the directory. Rules, documents and language
+// servers are about the other machine; the user's hooks and MCP servers run here. What the project
+// there brings starts and allows nothing, because trust binds a decision to files of this machine;
+// its rules that deny or ask count.
 //
-// On a resume a tool that the host lacks fails, and one that the session lacks is not offered, unless it is a new one of an MCP server.
+// On a resume a tool that the host lacks fails, and one that the session lacks is not offered,
+// unless it is a new one of an MCP server.
 
-// capability is what a session gets from one part of the wiring. Open changes the options, before the
-// session starts; close ends what it has opened, after the session, in the reverse order. Either may be
-// nil. What a capability has to know of others it reads in the options and in the Setup.
+// capability is what a session gets from one part of the wiring. Open changes the options, before
+// the session starts; close ends what it has opened, after the session, in the reverse order.
+// Either may be nil. What a capability has to know of others it reads in the options and in the
+// Setup.
 type capability struct {
 	open  func(*Setup, context.Context, *config) error
 	close func(*Setup) error
 }
 
 // capabilities lists the parts of the wiring in their order. Each reads what those before it have
-// opened. Around a call they stand in this order, from the outside: masks of secrets, language servers,
-// checkpoints, hooks, agents, documents, the gate, changed tools, refusals of the sandbox. The first four
-// put themselves in front of what is there, because they look at the call and its result as they are in
-// the end; the others append.
+// opened. Around a call they stand in this order, from the outside: masks of secrets, language
+// servers, checkpoints, hooks, agents, documents, the gate, changed tools, refusals of the sandbox.
+// The first four put themselves in front of what is there, because they look at the call and its
+// result as they are in the end; the others append.
 func capabilities() []capability {
 	return []capability{
 		{(*Setup).openSession, (*Setup).discard}, // the journal, the project, and settings: what the session was, and is to be
@@ -90,8 +99,8 @@ func capabilities() []capability {
 	}
 }
 
-// doors lists what is done right before a session starts, when a program has added to the options what
-// it wants. What wraps a function of the options stands outside of what wrapped it before.
+// doors lists what is done right before a session starts, when a program has added to the options
+// what it wants. What wraps a function of the options stands outside of what wrapped it before.
 func doors() []func(*Setup, context.Context) error {
 	return []func(*Setup, context.Context) error{
 		always((*Setup).approve),
@@ -144,8 +153,8 @@ func always(step func(*Setup)) func(*Setup, context.Context) error {
 	}
 }
 
-// prepare prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
-// kinds.
+// prepare prepares a session. The caller must close the Setup after the session. An error in the
+// configuration has one of this package's kinds.
 func prepare(ctx context.Context, c config) (*Setup, error) {
 	s := &Setup{Instrument: c.Instrument, store: c.Store, wantedChecks: c.Checks, helper: c.EnvHelper,
 		change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
@@ -160,8 +169,8 @@ func prepare(ctx context.Context, c config) (*Setup, error) {
 	return s, nil
 }
 
-// Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
-// the Options have one. The session closes the journal.
+// Start starts the session with the Options, or resumes it and changes its settings. It renders the
+// system prompt of a new session unless the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	for _, door := range doors() {
 		if err := door(s, ctx); err != nil {
@@ -181,8 +190,8 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	return session, nil
 }
 
-// Close ends the MCP servers, the language servers and the processes that the session has left running. If Start did not succeed, it closes
-// the journal, and removes it if it is empty.
+// Close ends the MCP servers, the language servers and the processes that the session has left
+// running. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
 	var errs []error
 	for _, part := range slices.Backward(capabilities()) {
@@ -193,8 +202,8 @@ func (s *Setup) Close() error {
 	return errors.Join(errs...)
 }
 
-// openSession opens the journal and completes the configuration with what the session was before, if it is resumed, and with the settings of the
-// project.
+// openSession opens the journal and completes the configuration with what the session was before,
+// if it is resumed, and with the settings of the project.
 func (s *Setup) openSession(ctx context.Context, c *config) (err error) {
 	if err := errors.Join(c.checkToolRules(), c.lastSession(ctx)); err != nil {
 		return err

@@ -20,8 +20,9 @@ type placeNote struct {
 	moved bool
 }
 
-// choosePlace completes the machine and the directory: those of the resumed session, if there is one, or this machine and the current
-// directory. A session that moves to another machine without a directory works where the command starts.
+// choosePlace completes the machine and the directory: those of the resumed session, if there is
+// one, or this machine and the current directory. A session that moves to another machine without a
+// directory works where the command starts.
 func (s *Setup) choosePlace(c *config, was *agent.State) {
 	if here, err := filepath.Abs(cmp.Or(c.Here.Dir, ".")); err == nil { // otherwise what runs here cannot start
 		s.here = here
@@ -51,7 +52,8 @@ func (s *Setup) choosePlace(c *config, was *agent.State) {
 	}
 }
 
-// tellPlace notes the machine of a session, if it is another one or the session is new there. The model of a session that has moved is told.
+// tellPlace notes the machine of a session, if it is another one or the session is new there. The
+// model of a session that has moved is told.
 func (s *Setup) tellPlace(ctx context.Context) error {
 	if (s.far == nil || len(s.far.command) == 0) && !s.place.moved {
 		return nil

@@ -14,15 +14,18 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Agent describes an agent that editors can run. Only Name, Version and Open are required. The functions may be called by several goroutines
-// at once. Their errors are shown to people; an [*Error] has a code as well.
+// Agent describes an agent that editors can run. Only Name, Version and Open are required. The
+// functions may be called by several goroutines at once. Their errors are shown to people; an
+// [*Error] has a code as well.
 type Agent struct {
 	Name, Title, Version string
 
-	// Open starts or resumes a session. The context is that of the request, so the session must not depend on it.
+	// Open starts or resumes a session. The context is that of the request, so the session must not
+	// depend on it.
 	Open func(ctx context.Context, o Opening) (*Session, error)
-	// List returns a page of the sessions that can be resumed, those of a directory if dir is not empty. The cursor is empty or the next of
-	// an earlier page. Nil means that sessions are not listed.
+	// List returns a page of the sessions that can be resumed, those of a directory if dir is not
+	// empty. The cursor is empty or the next of an earlier page. Nil means that sessions are not
+	// listed.
 	List func(ctx context.Context, dir, cursor string) (page []Listed, next string, err error)
 	// Delete removes a session that is not open. Nil means that sessions are not deleted.
 	Delete func(ctx context.Context, id string) error
@@ -33,7 +36,8 @@ type Agent struct {
 	// RemoteServers lists the types of remote MCP servers that sessions can use: http, sse.
 	RemoteServers []string
 
-	// Auth lists the ways to authenticate, and Authenticate takes one. An error of Open with [CodeAuthRequired] tells the editor that it needs one.
+	// Auth lists the ways to authenticate, and Authenticate takes one. An error of Open with
+	// [CodeAuthRequired] tells the editor that it needs one.
 	Auth         []AuthMethod
 	Authenticate func(ctx context.Context, method string) error
 
@@ -59,15 +63,17 @@ type Session struct {
 	Agent *agent.Session
 	// Submit gives the session a prompt. The text may be a command. Nil means the method of Agent.
 	Submit func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error)
-	// Replay yields the events of the session from before, for editors that load it. It may be called while the session runs,
-	// whose events then wait.
+	// Replay yields the events of the session from before, for editors that load it. It may be
+	// called while the session runs, whose events then wait.
 	Replay func(ctx context.Context, show func(agent.Event)) error
 	// Close is called when Agent has been closed.
 	Close func() error
-	// Options returns what can be chosen, and Set chooses. [Client.Changed] says that they have changed.
+	// Options returns what can be chosen, and Set chooses. [Client.Changed] says that they have
+	// changed.
 	Options func() []Option
 	Set     func(ctx context.Context, id, value string) error
-	// Commands returns what can be called by /NAME. It is asked once the session is open, and after each prompt.
+	// Commands returns what can be called by /NAME. It is asked once the session is open, and after
+	// each prompt.
 	Commands func(ctx context.Context) []Command
 	// CostUSD is what the session has cost before.
 	CostUSD float64
@@ -76,8 +82,9 @@ type Session struct {
 // maxSessions limits the sessions that are open at a time.
 const maxSessions = 64
 
-// Serve serves one editor until the input ends, the output cannot be written to, or ctx ends. Then it closes all sessions, which it waits for.
-// A Read or a Write that does not return by then is left behind.
+// Serve serves one editor until the input ends, the output cannot be written to, or ctx ends. Then
+// it closes all sessions, which it waits for. A Read or a Write that does not return by then is
+// left behind.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	log := a.Logger
 	if log == nil {
@@ -180,7 +187,8 @@ func on[T any](params json.RawMessage, f func(context.Context, *T) (any, error))
 // empty is the result of requests that have none.
 type empty struct{}
 
-// initialize answers with the agent's capabilities. Whatever version the editor has, this agent has one.
+// initialize answers with the agent's capabilities. Whatever version the editor has, this agent has
+// one.
 func (s *server) initialize(params json.RawMessage) (work, error) {
 	p, err := decode[initializeParams](params)
 	if err != nil {

@@ -62,8 +62,8 @@ const (
 // ErrDismissed says that the person has closed a question without an answer.
 var ErrDismissed = errors.New("the question was closed without an answer")
 
-// Ask returns the id of the option that a person has chosen. It waits until there is an answer, ctx ends or the editor is gone. An answer that
-// was not offered is an error.
+// Ask returns the id of the option that a person has chosen. It waits until there is an answer, ctx
+// ends or the editor is gone. An answer that was not offered is an error.
 func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
 	var answer struct {
 		Outcome struct {
@@ -89,7 +89,8 @@ func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
 	return "", fmt.Errorf("the editor has answered with an unknown option %q", shortened(answer.Outcome.Option, 100))
 }
 
-// Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs that have no rules.
+// Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs
+// that have no rules.
 func (c *Client) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, Dir: req.Dir, AgentID: req.AgentID,
 		Options: []PermissionOption{{"yes", "Allow", AllowOnce}, {"no", "Reject", RejectOnce}}})
@@ -104,7 +105,8 @@ func (c *Client) Approve(ctx context.Context, req tool.Request) (tool.Decision, 
 	return tool.Decision{Reason: "the user said no"}, nil
 }
 
-// Questions returns how the model's questions are answered: by forms of the editor, or, if it has none, by the next prompt.
+// Questions returns how the model's questions are answered: by forms of the editor, or, if it has
+// none, by the next prompt.
 func (c *Client) Questions() *agent.Questions {
 	if !c.session.shown.forms {
 		return &agent.Questions{}

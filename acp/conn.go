@@ -179,8 +179,8 @@ func (c *conn) receive(line []byte) {
 	}
 }
 
-// refuse answers a line that cannot be read. If the line is a response, its error is that of the request instead: the editor may have a request
-// with the same id.
+// refuse answers a line that cannot be read. If the line is a response, its error is that of the
+// request instead: the editor may have a request with the same id.
 func (c *conn) refuse(line []byte, err *Error) {
 	id, isResponse := headOf(line)
 	if isResponse {
@@ -193,7 +193,8 @@ func (c *conn) refuse(line []byte, err *Error) {
 	c.complain(id, err)
 }
 
-// answered passes on the response to a request. A second one, and one that nobody waits for any more, are ignored.
+// answered passes on the response to a request. A second one, and one that nobody waits for any
+// more, are ignored.
 func (c *conn) answered(m *message) {
 	c.mu.Lock()
 	answer := c.open[string(m.ID)]
@@ -274,8 +275,9 @@ func (c *conn) begin(id string, end context.CancelCauseFunc) *Error {
 	return nil
 }
 
-// complain sends an error from where messages are read. An editor that does not read for long, while it sends what is wrong, loses the
-// connection: otherwise nobody would see the end of the input.
+// complain sends an error from where messages are read. An editor that does not read for long,
+// while it sends what is wrong, loses the connection: otherwise nobody would see the end of the
+// input.
 func (c *conn) complain(id json.RawMessage, err *Error) {
 	timer := time.AfterFunc(deafTime, func() { c.end(errDeaf) })
 	defer timer.Stop()

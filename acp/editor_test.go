@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// program is a program of its own that uses package acp: a scripted model, real tools in a real directory, and no package of the commands here.
+// program is a program of its own that uses package acp: a scripted model, real tools in a real
+// directory, and no package of the commands here.
 type program struct {
 	model *llmtest.Provider
 	more  func(*agent.Options)
@@ -130,7 +131,8 @@ func (e *editor) respond(id string, result any) {
 	e.sendJSON(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "result": result})
 }
 
-// next reads a message, which comes within a minute. Updates are kept, and requests are handed to onAsk.
+// next reads a message, which comes within a minute. Updates are kept, and requests are handed to
+// onAsk.
 func (e *editor) next() *received {
 	e.Helper()
 	silence := time.AfterFunc(time.Minute, func() { _ = e.gone.Close() }) // never fails

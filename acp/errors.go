@@ -18,7 +18,8 @@ const (
 	CodeNotFound       = -32002
 )
 
-// Error is the error of a response. The functions of an [Agent] can return one, to choose its code. Other errors are internal ones.
+// Error is the error of a response. The functions of an [Agent] can return one, to choose its code.
+// Other errors are internal ones.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`

@@ -18,8 +18,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// serveEditor is a program for editors: it opens a session in each directory that the editor asks for, and asks the editor before anything is
-// changed. Its main function passes os.Stdin and os.Stdout.
+// serveEditor is a program for editors: it opens a session in each directory that the editor asks
+// for, and asks the editor before anything is changed. Its main function passes os.Stdin and
+// os.Stdout.
 func serveEditor(ctx context.Context, client *llm.Client, in io.Reader, out io.Writer) error {
 	a := &acp.Agent{Name: "example", Version: "1.0", Open: func(ctx context.Context, o acp.Opening) (*acp.Session, error) {
 		local, err := env.NewLocal(o.Dir, env.LocalOptions{})
@@ -83,7 +84,8 @@ type editorLines struct {
 	from *bufio.Scanner
 }
 
-// call sends a request and returns its result. It prints the updates that come before, and allows what it is asked about.
+// call sends a request and returns its result. It prints the updates that come before, and allows
+// what it is asked about.
 func (e editorLines) call(request string) map[string]any {
 	if _, err := fmt.Fprintln(e.to, request); err != nil {
 		log.Fatal(err)

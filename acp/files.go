@@ -27,11 +27,13 @@ const (
 	maxComplaint  = 300              // bytes of what an editor says about an error
 )
 
-// editorFiles is an environment whose text files are those of an editor, with their unsaved changes. It asks the editor for text in UTF-8 in
-// the roots. All else, and what the editor does not have, is read from the disk and written to it. So are new files, which are made
-// before the editor writes them. Directories, links, searches and commands see the disk alone.
+// editorFiles is an environment whose text files are those of an editor, with their unsaved
+// changes. It asks the editor for text in UTF-8 in the roots. All else, and what the editor does
+// not have, is read from the disk and written to it. So are new files, which are made before the
+// editor writes them. Directories, links, searches and commands see the disk alone.
 //
-// An editor keeps line endings, the byte order mark and the final newline apart from its text, or loses them. Texts get those of the file.
+// An editor keeps line endings, the byte order mark and the final newline apart from its text, or
+// loses them. Texts get those of the file.
 type editorFiles struct {
 	env.Base
 	client *Client
@@ -43,11 +45,13 @@ type editorFiles struct {
 	told  map[string]bool // what the person and the model have been told
 }
 
-// editorRoot is a directory of the editor: its path without links, and as the editor names it. Both have slashes.
+// editorRoot is a directory of the editor: its path without links, and as the editor names it. Both
+// have slashes.
 type editorRoot struct{ real, named string }
 
-// Files returns e with the text files of the editor in directories that the editor has named, so that the session reads and changes what a
-// person sees there, unsaved changes included. Without such files it returns e. Searches and commands see the disk.
+// Files returns e with the text files of the editor in directories that the editor has named, so
+// that the session reads and changes what a person sees there, unsaved changes included. Without
+// such files it returns e. Searches and commands see the disk.
 //
 // A Protect or ReadOnly belongs around the result. The context is for the preparation only.
 func (c *Client) Files(ctx context.Context, e env.Environment, dirs ...string) env.Environment {
@@ -68,7 +72,8 @@ func (c *Client) Files(ctx context.Context, e env.Environment, dirs ...string) e
 // sharedFile is a file as the session sees it.
 type sharedFile struct {
 	path string // for the editor
-	// disk is the content on the disk, and text the one that the session sees. Both are nil if the editor is not asked about the file.
+	// disk is the content on the disk, and text the one that the session sees. Both are nil if the
+	// editor is not asked about the file.
 	disk, text []byte
 	missing    bool // there is no such file on the disk
 }
@@ -79,7 +84,8 @@ func (v *sharedFile) shared() bool { return v.text != nil }
 // dirty reports whether the editor has unsaved changes in the file.
 func (v *sharedFile) dirty() bool { return v.shared() && !bytes.Equal(v.disk, v.text) }
 
-// look returns a file as the session sees it. Its error is one of the context; other troubles leave the file to the disk.
+// look returns a file as the session sees it. Its error is one of the context; other troubles leave
+// the file to the disk.
 func (f *editorFiles) look(ctx context.Context, name string) (v sharedFile, err error) {
 	canRead, _ := f.offers()
 	if v.path = f.editorPath(ctx, name); v.path == "" || !canRead || f.resting() {
@@ -121,7 +127,8 @@ func (f *editorFiles) editorPath(ctx context.Context, name string) string {
 // errNotShared says that a file is not one that editors have.
 var errNotShared = errors.New("not a file for an editor")
 
-// readDisk returns the content of a file on the disk, which is not nil. It returns an error for one that is too large.
+// readDisk returns the content of a file on the disk, which is not nil. It returns an error for one
+// that is too large.
 func (f *editorFiles) readDisk(ctx context.Context, name string) (data []byte, err error) {
 	info, err := f.Environment.Stat(ctx, name)
 	if err != nil {
@@ -252,7 +259,8 @@ func (f *editorFiles) WriteFile(ctx context.Context, name string, data []byte, p
 	})
 }
 
-// Replace implements env.Replacer. The content that the file must have is the one that the session sees.
+// Replace implements env.Replacer. The content that the file must have is the one that the session
+// sees.
 func (f *editorFiles) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 	return f.change(ctx, "replace", name, func(v sharedFile) error {
 		switch {
@@ -327,8 +335,9 @@ func (f *editorFiles) creates(v sharedFile, data []byte) bool {
 	return v.missing && canWrite && len(data) > 0 && isText(data)
 }
 
-// create makes a file and lets the editor write its text, so that the editor can show what was written. The file is empty in between. In the
-// end it has its content, even if the call is cancelled.
+// create makes a file and lets the editor write its text, so that the editor can show what was
+// written. The file is empty in between. In the end it has its content, even if the call is
+// cancelled.
 func (f *editorFiles) create(ctx context.Context, name string, v sharedFile, data []byte, perm fs.FileMode) error {
 	empty := []byte{}
 	if err := env.Replace(ctx, f.Environment, name, env.NoFile, empty, perm); err != nil {
@@ -362,8 +371,8 @@ func (f *editorFiles) hand(ctx context.Context, name string, data []byte) error 
 	return err
 }
 
-// settle makes the file on the disk right after the editor has written it: commands read it there. What a formatter of the editor has changed
-// stays.
+// settle makes the file on the disk right after the editor has written it: commands read it there.
+// What a formatter of the editor has changed stays.
 func (f *editorFiles) settle(ctx context.Context, name string, before, data []byte, perm fs.FileMode) error {
 	now, err := f.readDisk(ctx, name)
 	switch {

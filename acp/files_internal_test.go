@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An editor's text gets the form of the file, whatever both are: an unchanged text leaves the file as it is, and a changed one loses nothing.
+// An editor's text gets the form of the file, whatever both are: an unchanged text leaves the file
+// as it is, and a changed one loses nothing.
 func FuzzN1_EditorTexts(f *testing.F) {
 	for _, disk := range []string{"", "a", "a\n", "a\r\nb\r\n", "a\r\nb\n", "\ufeffa\r\n", "\n\n", "\r", "a\r\r\n"} {
 		for _, text := range []string{"", "a", "b\n", "a\nb", "x\r\ny", "\ufeffb\n", "\n"} {

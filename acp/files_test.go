@@ -26,8 +26,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// buffers is an editor with files, on the other end of a connection. It has texts as editors have them: without byte order marks, with \n
-// as line endings.
+// buffers is an editor with files, on the other end of a connection. It has texts as editors have
+// them: without byte order marks, with \n as line endings.
 type buffers struct {
 	*testing.T
 	dir      string // of the session, as the editor names it
@@ -55,7 +55,8 @@ type reply struct {
 	Error  *acp.Error
 }
 
-// newBuffers connects an editor with an agent, whose sessions have a scripted model. The editor offers its files.
+// newBuffers connects an editor with an agent, whose sessions have a scripted model. The editor
+// offers its files.
 func newBuffers(t *testing.T, dir string, answers ...llmtest.Step) *buffers {
 	t.Helper()
 	b := &buffers{T: t, dir: dir, open: map[int]chan reply{}, unsaved: map[string]string{}}
@@ -297,8 +298,8 @@ func TestN1_FilesOfAnEditor(t *testing.T) {
 	envtest.Suite(t, func(t *testing.T) env.Environment { return newBuffers(t, t.TempDir()).agentEnv })
 }
 
-// Unsaved changes are what the session reads. Its writes keep what the editor's text does not have: line endings, the byte order mark, the
-// final newline.
+// Unsaved changes are what the session reads. Its writes keep what the editor's text does not have:
+// line endings, the byte order mark, the final newline.
 func TestN1_UnsavedChanges(t *testing.T) {
 	for _, tt := range []struct {
 		name                string
@@ -414,7 +415,8 @@ func TestN1_FilesBehindALink(t *testing.T) {
 	}
 }
 
-// An editor that fails is told about once, and the disk is used. Where unsaved changes would be lost, nothing is written.
+// An editor that fails is told about once, and the disk is used. Where unsaved changes would be
+// lost, nothing is written.
 func TestN1_FailingEditor(t *testing.T) {
 	b := newBuffers(t, t.TempDir())
 	b.put("f", "a\n")
@@ -482,7 +484,8 @@ func TestN1_SlowEditor(t *testing.T) {
 	})
 }
 
-// A session reads, edits and creates with the texts of the editor, and its model is told, once, that commands see other ones.
+// A session reads, edits and creates with the texts of the editor, and its model is told, once,
+// that commands see other ones.
 func TestN1_SessionWithUnsavedChanges(t *testing.T) {
 	var requests []string
 	then := func(step llmtest.Step) llmtest.Step {

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage limits the bytes of a message, and keptMessage how many are kept of the beginning of a longer one.
+// maxMessage limits the bytes of a message, and keptMessage how many are kept of the beginning of a
+// longer one.
 const (
 	maxMessage  = 32 << 20
 	keptMessage = 4 << 10
@@ -28,8 +29,8 @@ func newLines(r io.Reader, most int) *lines {
 	return &lines{in: bufio.NewReaderSize(r, 64<<10), max: most}
 }
 
-// next returns the next line that is not blank. Of a line that is too long it returns the beginning and errTooLong; the rest is skipped. The
-// last line needs no end.
+// next returns the next line that is not blank. Of a line that is too long it returns the beginning
+// and errTooLong; the rest is skipped. The last line needs no end.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.read()
@@ -64,7 +65,8 @@ func (l *lines) read() (line []byte, err error) {
 	}
 }
 
-// headOf returns the id in the beginning of a message, or null if it is not there, and reports whether the message is a response.
+// headOf returns the id in the beginning of a message, or null if it is not there, and reports
+// whether the message is a response.
 func headOf(beginning []byte) (id json.RawMessage, isResponse bool) {
 	id = null
 	dec := json.NewDecoder(bytes.NewReader(beginning))

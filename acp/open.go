@@ -88,7 +88,8 @@ func absolute(member, path string) error {
 	return nil
 }
 
-// checkServer returns an error if a session cannot use an MCP server. A server without a type is a process.
+// checkServer returns an error if a session cannot use an MCP server. A server without a type is a
+// process.
 func (s *server) checkServer(d *Server) error {
 	name := shortened(d.Name, 100)
 	switch d.Type = cmp.Or(d.Type, "stdio"); {

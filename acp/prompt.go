@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// partsOf returns the content blocks of a prompt: the text at its beginning, which may be a command, and what follows.
+// partsOf returns the content blocks of a prompt: the text at its beginning, which may be a
+// command, and what follows.
 func partsOf(blocks []block) (text string, more []llm.Part, err error) {
 	if len(blocks) == 0 {
 		return "", nil, Errorf(CodeInvalidParams, "the prompt is empty")

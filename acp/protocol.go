@@ -27,7 +27,8 @@ const (
 	methodCancelRequest = "$/cancel_request"
 )
 
-// The names of the methods are those of the protocol, and so are the members of what follows. Members that nothing here uses are missing.
+// The names of the methods are those of the protocol, and so are the members of what follows.
+// Members that nothing here uses are missing.
 
 type initializeParams struct {
 	Version      *int `json:"protocolVersion"`
@@ -154,7 +155,8 @@ type listParams struct {
 
 // Option is a setting of a session that a person can choose, such as its model.
 type Option struct {
-	// ID names the option. Category is mode, model, thought_level or empty. The option of the category mode is also offered as the session's modes.
+	// ID names the option. Category is mode, model, thought_level or empty. The option of the
+	// category mode is also offered as the session's modes.
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`

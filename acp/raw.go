@@ -6,11 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth limits how deep the JSON of models and tools may be nested. Some editors cannot read a message that is deeper than 128.
+// maxDepth limits how deep the JSON of models and tools may be nested. Some editors cannot read a
+// message that is deeper than 128.
 const maxDepth = 64
 
-// rawOf returns JSON of models and tools in a form that every editor can read: without numbers and characters that only some can. It returns nil
-// for what is no JSON, too deep, or longer than most bytes.
+// rawOf returns JSON of models and tools in a form that every editor can read: without numbers and
+// characters that only some can. It returns nil for what is no JSON, too deep, or longer than most
+// bytes.
 func rawOf(data json.RawMessage, most int) json.RawMessage {
 	if len(data) > most || !json.Valid(data) {
 		return nil

@@ -23,8 +23,8 @@ func selected(option string) any {
 	return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": option}}
 }
 
-// A permission is answered once. What was not offered, closes the question or is no answer refuses the call; a second answer and a late one have no
-// effect.
+// A permission is answered once. What was not offered, closes the question or is no answer refuses
+// the call; a second answer and a late one have no effect.
 func TestN1_PermissionAnswers(t *testing.T) {
 	for name, answer := range map[string]struct {
 		respond func(e *editor, id string)
@@ -248,7 +248,8 @@ func TestN1_ChangedWhileOpening(t *testing.T) {
 	e.end()
 }
 
-// What a prompt shows comes before its response, also if the editor prompts before the host is through with the opening.
+// What a prompt shows comes before its response, also if the editor prompts before the host is
+// through with the opening.
 func TestN1_PromptRightAfterOpening(t *testing.T) {
 	p, over := newProgram(llmtest.Text("Here.")), make(chan struct{})
 	a := p.agent()
@@ -276,7 +277,8 @@ func TestN1_PromptRightAfterOpening(t *testing.T) {
 	e.end()
 }
 
-// The model's questions are forms where the editor has these. Otherwise the prompt ends with the question, and the next one answers it.
+// The model's questions are forms where the editor has these. Otherwise the prompt ends with the
+// question, and the next one answers it.
 func TestN1_Questions(t *testing.T) {
 	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?", "options": []string{"red", "blue"}}))
 	told := func(t *testing.T, p *program, want string) {
@@ -381,8 +383,8 @@ func TestN1_ManyRequests(t *testing.T) {
 	e.end()
 }
 
-// What cannot be read is answered in UTF-8 and with a text of bounded length, and a response that cannot be read is not answered at all: its id may
-// be that of a request of the editor.
+// What cannot be read is answered in UTF-8 and with a text of bounded length, and a response that
+// cannot be read is not answered at all: its id may be that of a request of the editor.
 func TestN1_UnreadableMessages(t *testing.T) {
 	e := connect(t, newProgram().agent())
 	e.open(`{}`)

@@ -49,7 +49,8 @@ func (o *session) update(u any) {
 	_ = o.server.conn.notify(methodUpdate, members{"sessionId": o.id, "update": u})
 }
 
-// begin sends what has been shown since the session was started: the editor did not know its id before.
+// begin sends what has been shown since the session was started: the editor did not know its id
+// before.
 func (o *session) begin() {
 	if o.host.Options != nil {
 		o.telling.Lock()
@@ -97,7 +98,8 @@ func (o *session) close() error {
 	return err
 }
 
-// prompt returns the work of a prompt. The session is taken at once, so that a notification to cancel finds it.
+// prompt returns the work of a prompt. The session is taken at once, so that a notification to
+// cancel finds it.
 func (s *server) prompt(params json.RawMessage) (work, error) {
 	p, err := decode[promptParams](params)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// view turns the events of a session into updates, in order. Its methods are safe for concurrent use.
+// view turns the events of a session into updates, in order. Its methods are safe for concurrent
+// use.
 type view struct {
 	notices, forms bool // the editor shows these
 	send           func(update any)
@@ -139,7 +140,8 @@ func (v *view) title(text string) {
 	v.update(members{"sessionUpdate": "session_info_update", "title": text})
 }
 
-// event shows an event. past says that it comes from the journal: then what the person wrote is shown as well.
+// event shows an event. past says that it comes from the journal: then what the person wrote is
+// shown as well.
 func (v *view) event(ev agent.Event, past bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// accepts returns an error for a record that cannot come now, because the journal is damaged or the loop is wrong. Any other can be folded.
+// accepts returns an error for a record that cannot come now, because the journal is damaged or the
+// loop is wrong. Any other can be folded.
 func (s *State) accepts(rec record) error {
 	problem := ""
 	switch r := rec.(type) {
@@ -78,7 +79,8 @@ func (s *State) acceptsCall(id string) string {
 	return s.needsInput()
 }
 
-// acceptsTurn returns the problem of a turn of the session's. A warning of a loop must fit the calls that were made.
+// acceptsTurn returns the problem of a turn of the session's. A warning of a loop must fit the
+// calls that were made.
 func (s *State) acceptsTurn(r turnRecord) string {
 	switch loop := r.Loop; {
 	case loop == nil && r.Origin == OriginLoop:

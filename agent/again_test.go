@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// shelf is a store with the log of a universe, in one of its processes. The creation of the log is the first writing call.
+// shelf is a store with the log of a universe, in one of its processes. The creation of the log is
+// the first writing call.
 type shelf struct {
 	journal.Store
 	*universe
@@ -77,8 +78,9 @@ func texts(results []*agent.Result) (said []string) {
 	return said
 }
 
-// A program is killed at every writing call of its store, before and after it took effect, with and without unsynced records, and simply run
-// again. Each task is given once, no call runs twice, and the outcome is that of a program that nobody has killed.
+// A program is killed at every writing call of its store, before and after it took effect, with and
+// without unsynced records, and simply run again. Each task is given once, no call runs twice, and
+// the outcome is that of a program that nobody has killed.
 func TestQ2_AProgramThatIsKilledAnywhereAndRunAgain(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
@@ -140,7 +142,8 @@ func openAgain(t *testing.T, store journal.Store, o agent.Options, steps ...llmt
 	return s, model
 }
 
-// What a task with a key has come to is returned again, also if there were others since; one that has not come to its end goes on.
+// What a task with a key has come to is returned again, also if there were others since; one that
+// has not come to its end goes on.
 func TestQ2_SubmitOfAKeyThatTheSessionHasHad(t *testing.T) {
 	store, ctx := journal.NewMemoryStore(false), t.Context()
 	o := agent.Options{Env: emptyEnv(t), History: []llm.Message{llm.User("before")}}

@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// An archive keeps the turns that compactions have replaced, in the session's output store. It implements [tool.History]. Turns that were
-// replaced in an earlier run are in the journal, and are copied into the store when they are first asked for.
+// An archive keeps the turns that compactions have replaced, in the session's output store. It
+// implements [tool.History]. Turns that were replaced in an earlier run are in the journal, and are
+// copied into the store when they are first asked for.
 type archive struct {
 	outputs tool.Outputs
 
@@ -35,8 +36,8 @@ type archived struct {
 	at, size int64
 }
 
-// write writes turns to the store and returns where, for add. It leaves out the turn of an earlier compaction, since the turns that it
-// replaced are there already.
+// write writes turns to the store and returns where, for add. It leaves out the turn of an earlier
+// compaction, since the turns that it replaced are there already.
 func (a *archive) write(turns []Turn) (written []archived, err error) {
 	id, w, err := a.outputs.Create("turns")
 	if err != nil {
@@ -146,7 +147,8 @@ func turnText(t Turn) string {
 	return b.String()
 }
 
-// replacedBefore returns a function that passes on the turns that compactions have replaced within a journal's first records.
+// replacedBefore returns a function that passes on the turns that compactions have replaced within
+// a journal's first records.
 func replacedBefore(from Records, records int64) func(context.Context, func([]Turn) error) error {
 	return func(ctx context.Context, replaced func([]Turn) error) error {
 		var state State

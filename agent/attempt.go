@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// An attemptStream turns the stream of one attempt into events. The log of events holds its texts until they end.
+// An attemptStream turns the stream of one attempt into events. The log of events holds its texts
+// until they end.
 type attemptStream struct {
 	events *eventStream    // nil emits nothing
 	ready  <-chan struct{} // closed when something may be shown; nil means at once
@@ -46,7 +47,8 @@ func (a *attemptStream) read(ctx context.Context, stream iter.Seq2[llm.StreamEve
 	return resp, nil
 }
 
-// waitReady waits until something may be shown. It reports false if that will not happen, because ctx has ended.
+// waitReady waits until something may be shown. It reports false if that will not happen, because
+// ctx has ended.
 func (a *attemptStream) waitReady(ctx context.Context) bool {
 	if a.ready == nil {
 		return true
@@ -130,8 +132,8 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	a.shown.Texts[a.texts-1][1] = a.events.number(delta)
 }
 
-// used returns the attempt's usage. It is an estimate if the attempt broke off, because that is billed, and if it failed before it began but
-// its request was sent, because that may be.
+// used returns the attempt's usage. It is an estimate if the attempt broke off, because that is
+// billed, and if it failed before it began but its request was sent, because that may be.
 func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage {
 	var e *llm.Error
 	switch {
@@ -145,8 +147,9 @@ func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage
 	return llm.Usage{}
 }
 
-// mayBeBilled reports whether an attempt that failed without an answer may be billed, because the request was sent and not refused.
-// The status of an answer that broke off before anything came is a success.
+// mayBeBilled reports whether an attempt that failed without an answer may be billed, because the
+// request was sent and not refused. The status of an answer that broke off before anything came is
+// a success.
 func mayBeBilled(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -165,7 +168,8 @@ func (a *attemptStream) hasBegun() bool {
 	return a.began
 }
 
-// estimate returns the estimated usage of an attempt, from the size of its input and the characters that have arrived.
+// estimate returns the estimated usage of an attempt, from the size of its input and the characters
+// that have arrived.
 func (a *attemptStream) estimate(input int) llm.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()

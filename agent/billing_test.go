@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The attempts of these tests: one with reported usage, one that broke off after 400 characters, one that the provider refused.
+// The attempts of these tests: one with reported usage, one that broke off after 400 characters,
+// one that the provider refused.
 var (
 	counts  = llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 3000, Output: 300}})
 	torn    = llmtest.Torn(string(slices.Repeat([]byte("w"), 400)), llm.Errorf(llm.ErrStream, "cut"))
@@ -24,7 +25,8 @@ var (
 	invalid = llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Status: 400, Usage: llm.Usage{Input: 50, Output: 5}})
 )
 
-// checkSpent compares the session's usage with the sum in its results, in its journal and in a resumed session.
+// checkSpent compares the session's usage with the sum in its results, in its journal and in a
+// resumed session.
 func checkSpent(t *testing.T, h *host, log *journal.Memory, atLeast, atMost llm.Usage) {
 	t.Helper()
 	used := h.Usage()
@@ -41,7 +43,8 @@ func checkSpent(t *testing.T, h *host, log *journal.Memory, atLeast, atMost llm.
 	}
 }
 
-// The attempts of a compaction are billed, whether another attempt follows, none does, or the host interrupts it.
+// The attempts of a compaction are billed, whether another attempt follows, none does, or the host
+// interrupts it.
 func TestI13_FailedCompactions(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps       []llmtest.Step
@@ -85,7 +88,8 @@ func TestI13_FailedCompactions(t *testing.T) {
 	}
 }
 
-// Attempts of side calls in the middle of an input are billed too: of the compaction for a full window, and of the last text at a limit.
+// Attempts of side calls in the middle of an input are billed too: of the compaction for a full
+// window, and of the last text at a limit.
 func TestI13_FailedSideCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -184,7 +188,8 @@ func TestI13_ReservesTheHighestPrice(t *testing.T) {
 	}
 }
 
-// The usage of a subagent is in the parent's journal while it still works, so a parent that was killed knows it after a resume.
+// The usage of a subagent is in the parent's journal while it still works, so a parent that was
+// killed knows it after a resume.
 func TestI13_KilledParentKnowsChildUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)

@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Budget limits what a session and its subagents may use together. Zero means no limit. It is checked before each model call, with the most
-// that the call can take reserved. The end of Time also ends what is running.
+// Budget limits what a session and its subagents may use together. Zero means no limit. It is
+// checked before each model call, with the most that the call can take reserved. The end of Time
+// also ends what is running.
 type Budget struct {
 	Tokens int           `json:"tokens,omitempty"` // input and output
 	USD    float64       `json:"usd,omitempty"`    // by the prices of the client's Models
@@ -40,7 +41,8 @@ func (s *State) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
 }
 
-// unknownOutput is the number of tokens that an unknown model may write without a limit. llm/anthropic sends the same number.
+// unknownOutput is the number of tokens that an unknown model may write without a limit.
+// llm/anthropic sends the same number.
 const unknownOutput = 4096
 
 // maxOutput returns the most tokens that the answer to a request can have.
@@ -66,8 +68,8 @@ func highestPrices(m *llm.Model) (price llm.Price, known bool) {
 	return price, true
 }
 
-// affordable returns an error for a budget that cannot be kept with a model, or with the one that writes summaries, which is one of the
-// chosen provider's unless the policy says otherwise.
+// affordable returns an error for a budget that cannot be kept with a model, or with the one that
+// writes summaries, which is one of the chosen provider's unless the policy says otherwise.
 func (s *Session) affordable(p *Policy, chosen string, facts *llm.Model) error {
 	if c := p.Compaction; c.Model != "" {
 		if err := checkBudget(p.Budget, s.facts(cmp.Or(c.Provider, chosen), c.Model)); err != nil {
@@ -77,7 +79,8 @@ func (s *Session) affordable(p *Policy, chosen string, facts *llm.Model) error {
 	return checkBudget(p.Budget, facts)
 }
 
-// checkBudget returns an error for a budget that cannot be kept, because nobody knows what the model costs.
+// checkBudget returns an error for a budget that cannot be kept, because nobody knows what the
+// model costs.
 func checkBudget(b Budget, facts *llm.Model) error {
 	if _, known := highestPrices(facts); b.USD > 0 && b.Tokens == 0 && !known {
 		return errors.New("agent: the budget is in US dollars and the model's prices are not known; give a budget of tokens too, or prices " +

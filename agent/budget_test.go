@@ -17,18 +17,21 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// pricedModel returns a lookup of a model that costs a dollar for a million tokens of input and ten for a million of output.
+// pricedModel returns a lookup of a model that costs a dollar for a million tokens of input and ten
+// for a million of output.
 func pricedModel(maxOutput int) llm.Lookup {
 	return model(llm.Model{MaxOutput: maxOutput, Prices: []llm.Price{{Input: 1, Output: 10}}})
 }
 
-// openSpending opens a session that never ends by itself: every answer uses the given tokens and makes a call.
+// openSpending opens a session that never ends by itself: every answer uses the given tokens and
+// makes a call.
 func openSpending(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host {
 	t.Helper()
 	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o, steps: slices.Repeat([]llmtest.Step{answerWithUsage(in, out, call("work"))}, 99)})
 }
 
-// All calls together stay within the token budget, because the largest possible call is reserved before it is made.
+// All calls together stay within the token budget, because the largest possible call is reserved
+// before it is made.
 func TestA18_TokenBudget(t *testing.T) {
 	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
 	result := h.submit(t, "go", agent.ReasonBudgetTokens)
@@ -122,7 +125,8 @@ func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// The end of the time budget ends a running model call, a tool or the wait for a retry. Time at rest does not count.
+// The end of the time budget ends a running model call, a tool or the wait for a retry. Time at
+// rest does not count.
 func TestA18_TimeBudget(t *testing.T) {
 	slow := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		<-ctx.Done()
@@ -168,7 +172,8 @@ func TestA18_InterruptBeforeTheTimeout(t *testing.T) {
 	})
 }
 
-// Failed attempts and side calls count. The usage of a torn answer is not reported, so it is estimated.
+// Failed attempts and side calls count. The usage of a torn answer is not reported, so it is
+// estimated.
 func TestA18_CountsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
@@ -210,7 +215,8 @@ func TestA18_CountsInterruptedCalls(t *testing.T) {
 	})
 }
 
-// A budget covers a session's whole life, including resumes. Time in which no process ran it does not count.
+// A budget covers a session's whole life, including resumes. Time in which no process ran it does
+// not count.
 func TestA18_AfterAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -246,7 +252,8 @@ func TestA18_AfterAResume(t *testing.T) {
 	})
 }
 
-// A model that writes as much as it may stays within every budget. A money budget needs a known price.
+// A model that writes as much as it may stays within every budget. A money budget needs a known
+// price.
 func TestA18_GreedyModel(t *testing.T) {
 	for name, budget := range map[string]agent.Budget{
 		"tokens": {Tokens: 20_000},

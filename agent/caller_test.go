@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// spend is a bill of model calls by agent and purpose. It knows a session only from the callers of requests.
+// spend is a bill of model calls by agent and purpose. It knows a session only from the callers of
+// requests.
 type spend struct {
 	mu       sync.Mutex
 	sessions map[string]string // of the two agents
@@ -59,7 +60,8 @@ func (s *spend) book(c llm.Caller, used int) {
 	s.calls = append(s.calls, fmt.Sprintf("%s %s %d.%d", who, c.Purpose, c.Step, c.Attempt))
 }
 
-// Every request names its session, agent, purpose, step and attempt. The sum of the bill is the usage of the session.
+// Every request names its session, agent, purpose, step and attempt. The sum of the bill is the
+// usage of the session.
 func TestJ14_RequestCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		overloaded := llmtest.Error(llm.Errorf(llm.ErrOverloaded, "later"))
@@ -127,8 +129,8 @@ func spanOf(ctx context.Context) string {
 	return path
 }
 
-// The contexts of a subagent's model calls, tools and hooks have the values of the context of the call that gave it its task, but not its
-// end.
+// The contexts of a subagent's model calls, tools and hooks have the values of the context of the
+// call that gave it its task, but not its end.
 func TestJ14_SubagentContextValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// check returns an error for options that cannot work, in a new or a resumed session. It says what to do.
+// check returns an error for options that cannot work, in a new or a resumed session. It says what
+// to do.
 func (o *Options) check() error {
 	switch {
 	case o.Client == nil:
@@ -38,8 +39,9 @@ func (o *Options) check() error {
 	return o.checkLimits()
 }
 
-// check returns an error for a policy that cannot work. Of is what the error calls the policy, and confirms reports whether the session has
-// the hook BeforeStop. Negative numbers are left to notNegative.
+// check returns an error for a policy that cannot work. Of is what the error calls the policy, and
+// confirms reports whether the session has the hook BeforeStop. Negative numbers are left to
+// notNegative.
 func (p *Policy) check(of string, provider func(name string) (llm.Provider, error), confirms bool) error {
 	switch {
 	case p.MaxConfirms != 0 && !confirms:
@@ -101,7 +103,8 @@ func notNegative(of string, numbers map[string]float64) error {
 	return fmt.Errorf("agent: %s cannot be negative; 0 means no limit, or the default", strings.Join(negative, ", "))
 }
 
-// checkNew returns an error for options that cannot work in a new session. A resumed one takes them from its journal.
+// checkNew returns an error for options that cannot work in a new session. A resumed one takes them
+// from its journal.
 func (o *Options) checkNew() error {
 	if o.noProfile() {
 		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, profile/openai and profile/gemini, or give it " +
@@ -152,7 +155,8 @@ func shortened(raw json.RawMessage) string {
 	return fmt.Sprintf("%q", string(text))
 }
 
-// checker returns a function that checks a text against the schema of a structured result. Providers take only schemas of objects.
+// checker returns a function that checks a text against the schema of a structured result.
+// Providers take only schemas of objects.
 func checker(schema json.RawMessage) (func(text string) error, error) {
 	if !isObject(schema) {
 		return nil, fmt.Errorf("it has to be a JSON Schema, which is a JSON object, and is %s", shortened(schema))

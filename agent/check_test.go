@@ -31,7 +31,8 @@ func addFallback(provider, model string, window int) func(o *agent.Options) {
 	}
 }
 
-// TestI15_NewRefusesInvalidOptions lists options that New refuses, each with a part of the error. Nothing is written or emitted.
+// TestI15_NewRefusesInvalidOptions lists options that New refuses, each with a part of the error.
+// Nothing is written or emitted.
 func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 	named := func(name string) []tool.Tool { return []tool.Tool{newTool(name, readOnly, nil)} }
 	number := func(x float64) *float64 { return &x }
@@ -217,8 +218,8 @@ func TestI15_ResumeAnother(t *testing.T) {
 	}
 }
 
-// A session that is resumed in another directory tells the model once, in a turn after the new task. The journal keeps that, and the
-// session can be resumed there.
+// A session that is resumed in another directory tells the model once, in a turn after the new
+// task. The journal keeps that, and the session can be resumed there.
 func TestI15_AnotherDirectory(t *testing.T) {
 	log := shortJournal(t)
 	resume := func(dir string, steps ...llmtest.Step) *host {
@@ -278,7 +279,8 @@ func TestI15_IgnoredOptions(t *testing.T) {
 	}
 }
 
-// A session can be resumed although the client lacks its provider, since Set may choose another. The host is warned.
+// A session can be resumed although the client lacks its provider, since Set may choose another.
+// The host is warned.
 func TestI15_ResumeWithoutTheProvider(t *testing.T) {
 	var warned []string
 	o := validOptions()
@@ -306,7 +308,8 @@ func TestI15_ResumeWithoutTheProvider(t *testing.T) {
 	}
 }
 
-// Resume changes the settings that it is told to, and says no word of what they replace. Settings that cannot be are its error.
+// Resume changes the settings that it is told to, and says no word of what they replace. Settings
+// that cannot be are its error.
 func TestI15_ResumeWithOtherSettings(t *testing.T) {
 	var warned []string
 	provider, model, nobody := "other", "m", "nobody"

@@ -120,7 +120,8 @@ func (c *child) hasEnded() bool {
 
 func (c *child) gone() error { return fmt.Errorf("agent %s has ended; spawn another one", c.id) }
 
-// steer sends a message to a working child. It reports false if the child does not work. rest looks for such messages.
+// steer sends a message to a working child. It reports false if the child does not work. rest looks
+// for such messages.
 func (c *child) steer(ctx context.Context, message string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,8 +161,8 @@ func (c *child) outcome(result *Result, err error) (status string) {
 // isDone reports whether the task is done for the model.
 func (r Reason) isDone() bool { return r == ReasonCompleted || r == ReasonDone }
 
-// rest marks a child as idle. It reports false if a message came after the last model call, which needs another input. After a limit it
-// does not, since the next input may end at once.
+// rest marks a child as idle. It reports false if a message came after the last model call, which
+// needs another input. After a limit it does not, since the next input may end at once.
 func (c *child) rest(status string, result *Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -55,7 +55,8 @@ func TestJ6_ClosersCloseWithTheSession(t *testing.T) {
 	}
 }
 
-// If a closer fails, panics or hangs, the others are closed, Close returns, and its error names the failure.
+// If a closer fails, panics or hangs, the others are closed, Close returns, and its error names the
+// failure.
 func TestJ6_ClosersThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free, closed := make(chan struct{}), 0
@@ -96,7 +97,8 @@ func TestJ6_ClosersAfterAFailure(t *testing.T) {
 	}
 }
 
-// If a session cannot be opened, its closers stay with the caller. A subagent does not close its parent's closers.
+// If a session cannot be opened, its closers stay with the caller. A subagent does not close its
+// parent's closers.
 func TestJ6_ClosersNotOwned(t *testing.T) {
 	closed := 0
 	o := agent.Options{Closers: []io.Closer{closer(func() error { closed++; return nil })}}

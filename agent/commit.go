@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// commit writes records to the journal, folds them into the state and delivers their events, in this order. Nothing else changes a
-// session. Tools that run at the same time append their results through it, and Steer its queue entries.
+// commit writes records to the journal, folds them into the state and delivers their events, in
+// this order. Nothing else changes a session. Tools that run at the same time append their results
+// through it, and Steer its queue entries.
 func (s *Session) commit(records ...record) error {
 	return s.update(context.Background(), func() ([]record, error) { return records, nil })
 }
@@ -28,10 +29,12 @@ func (s *Session) commitStep(ctx context.Context, records ...record) error {
 	return s.commit(records...)
 }
 
-// update commits the records that decide returns. It holds the session's write lock meanwhile, so that the records find the state that decide
-// saw, but not its mutex: reading, interrupting or closing the session never waits for a journal.
+// update commits the records that decide returns. It holds the session's write lock meanwhile, so
+// that the records find the state that decide saw, but not its mutex: reading, interrupting or
+// closing the session never waits for a journal.
 //
-// The end of ctx ends the wait for the write lock and for the journal. Records that the journal has by then are committed when it returns.
+// The end of ctx ends the wait for the write lock and for the journal. Records that the journal has
+// by then are committed when it returns.
 func (s *Session) update(ctx context.Context, decide func() ([]record, error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -48,7 +51,8 @@ func (s *Session) update(ctx context.Context, decide func() ([]record, error)) e
 	return s.append(ctx, records)
 }
 
-// lockWrites takes the write lock, which is held while records are committed. Only its holder changes the state, and may read it without mu.
+// lockWrites takes the write lock, which is held while records are committed. Only its holder
+// changes the state, and may read it without mu.
 func (s *Session) lockWrites(ctx context.Context) error {
 	select {
 	case <-s.writeLock:
@@ -81,8 +85,8 @@ func (s *Session) tryLockWrites() bool {
 
 func (s *Session) unlockWrites() { s.writeLock <- struct{}{} }
 
-// append writes records to the journal and then folds them into the state. It is called with the write lock, which ends when the journal
-// returns: that may be after append has returned.
+// append writes records to the journal and then folds them into the state. It is called with the
+// write lock, which ends when the journal returns: that may be after append has returned.
 func (s *Session) append(ctx context.Context, records []record) error {
 	at := stamp(s.now())
 	if err := s.state.accepts(records[0]); err != nil {
@@ -114,8 +118,8 @@ func (s *Session) append(ctx context.Context, records []record) error {
 	})
 }
 
-// encode returns the journal's lines of records and their size in bytes. It also holds back events, so that the events of these records
-// get the numbers that follow the one in the lines.
+// encode returns the journal's lines of records and their size in bytes. It also holds back events,
+// so that the events of these records get the numbers that follow the one in the lines.
 func (s *Session) encode(records []record, now time.Time) (lines []journal.Record, size int64, err error) {
 	lines = make([]journal.Record, len(records))
 	at := place{Seq: s.events.holdBack(), Resumed: s.resumed}
@@ -154,8 +158,9 @@ func (s *Session) foldAll(records []record, at time.Time, size int64) {
 // stamp returns a time as it reads after it was written.
 func stamp(t time.Time) time.Time { return t.UTC().Round(0) }
 
-// sync makes all appended records durable. A round has two such points: before tools with effects run, and before anything of the next answer
-// counts, see [Session.syncBeside]. Steer and FollowUp sync before they return.
+// sync makes all appended records durable. A round has two such points: before tools with effects
+// run, and before anything of the next answer counts, see [Session.syncBeside]. Steer and FollowUp
+// sync before they return.
 func (s *Session) sync(ctx context.Context) error {
 	call, after := s.syncCall()
 	if call == nil {
@@ -191,9 +196,10 @@ type besideSync struct {
 	wait     func() error  // waits for the sync as [Session.sync] does
 }
 
-// syncBeside starts a sync and does not wait for it. Its error cancels the context that syncBeside returns, and so does cancel, which must be
-// called. A request may travel meanwhile, because it has no effect on what a resumed session finds. Nothing of its answer may be shown,
-// committed or run before the sync has returned.
+// syncBeside starts a sync and does not wait for it. Its error cancels the context that syncBeside
+// returns, and so does cancel, which must be called. A request may travel meanwhile, because it has
+// no effect on what a resumed session finds. Nothing of its answer may be shown, committed or run
+// before the sync has returned.
 func (s *Session) syncBeside(ctx context.Context) (run context.Context, beside besideSync, cancel context.CancelCauseFunc) {
 	run, cancel = context.WithCancelCause(ctx)
 	beside = besideSync{returned: make(chan struct{}), wait: func() error { return nil }}
@@ -218,13 +224,14 @@ func (s *Session) syncBeside(ctx context.Context) (run context.Context, beside b
 	return run, beside, cancel
 }
 
-// journalPatience is the number of grace times that a call of the journal may take once the input or the session was asked to end. It is long,
-// because a busy disk is slow and records that are given up are lost.
+// journalPatience is the number of grace times that a call of the journal may take once the input
+// or the session was asked to end. It is long, because a busy disk is slow and records that are
+// given up are lost.
 const journalPatience = 10
 
-// write runs call, which calls the journal, and then after with its error, however late call returns. A journal that did not return once is
-// not called again. The journal's own context does not end with ctx, so that nothing is half written; it ends when the journal is given
-// up.
+// write runs call, which calls the journal, and then after with its error, however late call
+// returns. A journal that did not return once is not called again. The journal's own context does
+// not end with ctx, so that nothing is half written; it ends when the journal is given up.
 func (s *Session) write(ctx context.Context, what string, call func(context.Context) error, after func(error)) error {
 	done, err := s.startWrite(what, call, after)
 	if err != nil {
@@ -281,8 +288,9 @@ func (s *Session) endWrite(ctx context.Context, what string, done <-chan guard.R
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
 }
 
-// awaitJournal returns what a channel gives when the journal has done something. It waits until ctx ends, or for the journal's patience after
-// the input or the session was asked to end; then the journal is given up.
+// awaitJournal returns what a channel gives when the journal has done something. It waits until ctx
+// ends, or for the journal's patience after the input or the session was asked to end; then the
+// journal is given up.
 func awaitJournal[T any](ctx context.Context, s *Session, what string, done <-chan T) (T, error) {
 	var none T
 	for hurried := false; !hurried; {
@@ -309,7 +317,8 @@ func awaitJournal[T any](ctx context.Context, s *Session, what string, done <-ch
 	}
 }
 
-// mustHurry reports whether the session, or the input with this context, was asked to end. An input that has ended by itself hurries nobody.
+// mustHurry reports whether the session, or the input with this context, was asked to end. An input
+// that has ended by itself hurries nobody.
 func (s *Session) mustHurry(running context.Context) bool {
 	return s.life.Err() != nil || s.running() == running
 }

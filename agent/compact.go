@@ -13,15 +13,18 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// CompactionPolicy says when a summary replaces the beginning of the history for the model. Its zero value never compacts.
+// CompactionPolicy says when a summary replaces the beginning of the history for the model. Its
+// zero value never compacts.
 type CompactionPolicy struct {
-	// Threshold is the share of the model's window, from 0 to 1, at which the history is compacted before the next model call. 0 turns
-	// compaction off, also after a request that did not fit. Without a known window only such requests lead to a compaction.
+	// Threshold is the share of the model's window, from 0 to 1, at which the history is compacted
+	// before the next model call. 0 turns compaction off, also after a request that did not fit.
+	// Without a known window only such requests lead to a compaction.
 	Threshold float64 `json:"threshold,omitempty"`
-	// KeepTurns is the number of newest turns that stay as they are: 6 unless set. Fewer stay if they would fill a quarter of the window.
+	// KeepTurns is the number of newest turns that stay as they are: 6 unless set. Fewer stay if
+	// they would fill a quarter of the window.
 	KeepTurns int `json:"keep_turns,omitempty"`
-	// Provider and Model write the summary; the session's own unless set. A Model without a Provider is one of the provider that the host
-	// has chosen.
+	// Provider and Model write the summary; the session's own unless set. A Model without a
+	// Provider is one of the provider that the host has chosen.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }
@@ -56,7 +59,8 @@ func (s *State) compactionDue() bool {
 	return p.Compaction.on() && p.Window > 0 && float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts()
 }
 
-// compacts reports whether a compaction makes sense: there is something to replace, and none has failed since the last answer.
+// compacts reports whether a compaction makes sense: there is something to replace, and none has
+// failed since the last answer.
 func (s *State) compacts() bool { return s.compactionFailedAt != s.Steps+1 && s.retained() > 0 }
 
 // compactsAtRest reports whether the host asked for a compaction in an idle session.
@@ -74,8 +78,9 @@ type rooms struct {
 	turns    int // the turns that stay
 }
 
-// rooms divides half of the window, less the system prompt, the tools and the todo list. Messages get up to a quarter of the window; the
-// summary's turn and the turns that stay share the rest. The running task comes on top, and leaves less for the others if it is long.
+// rooms divides half of the window, less the system prompt, the tools and the todo list. Messages
+// get up to a quarter of the window; the summary's turn and the turns that stay share the rest. The
+// running task comes on top, and leaves less for the others if it is long.
 func (s *State) rooms() rooms {
 	window := windowOr(s.Policy.Window) * charsPerToken
 	task, messages := 0, 0
@@ -93,7 +98,8 @@ func (s *State) rooms() rooms {
 	return rooms{messages: most, turn: rest / 2, turns: rest / 2}
 }
 
-// retained returns the index of the first turn that stays, 0 if there is nothing to replace. Results stay with their calls.
+// retained returns the index of the first turn that stays, 0 if there is nothing to replace.
+// Results stay with their calls.
 func (s *State) retained() int {
 	keep := s.Policy.Compaction.KeepTurns
 	if keep <= 0 {
@@ -119,9 +125,10 @@ func (s *State) retained() int {
 	return first
 }
 
-// Compact asks for a compaction before the next model call, or at once in an idle session. It returns when the request is durable; in an
-// idle session, when the history is compacted or a WARNING has said why it is not. If ctx ends first, Compact returns context.Cause(ctx)
-// and the next input compacts the history. If the session ends first, the error is an [ErrClosed].
+// Compact asks for a compaction before the next model call, or at once in an idle session. It
+// returns when the request is durable; in an idle session, when the history is compacted or a
+// WARNING has said why it is not. If ctx ends first, Compact returns context.Cause(ctx) and the
+// next input compacts the history. If the session ends first, the error is an [ErrClosed].
 func (s *Session) Compact(ctx context.Context) error {
 	if err := s.commitDurably(ctx, queuedRecord{Lane: LaneCompactions, Source: sourceHost}); err != nil {
 		return err
@@ -196,7 +203,8 @@ func (s *Session) summary(ctx context.Context, job *summaryJob) (sideAnswer, err
 	return s.sideCall(ctx, req, tokensOf(req))
 }
 
-// keep writes the replaced turns to the output store. If that fails it emits a warning; the journal still has them.
+// keep writes the replaced turns to the output store. If that fails it emits a warning; the journal
+// still has them.
 func (s *Session) keep(job *summaryJob) []archived {
 	written, err := s.archive.write(job.replaced)
 	if err != nil {
@@ -265,8 +273,9 @@ func (j *summaryJob) request(keep string) *llm.Request {
 		Messages: []llm.Message{llm.System(prompt), llm.User(text)}}
 }
 
-// summaryWriter returns the model that writes summaries: the one that is asked, unless the policy names a provider or a model. What the
-// policy leaves out is then the chosen model's, because the policy was not made for a fallback.
+// summaryWriter returns the model that writes summaries: the one that is asked, unless the policy
+// names a provider or a model. What the policy leaves out is then the chosen model's, because the
+// policy was not made for a fallback.
 func (s *State) summaryWriter() ModelName {
 	c, chosen := &s.Policy.Compaction, s.chosen()
 	if c.Provider == "" && c.Model == "" {
@@ -275,13 +284,15 @@ func (s *State) summaryWriter() ModelName {
 	return ModelName{cmp.Or(c.Provider, chosen.Provider), cmp.Or(c.Model, chosen.Model)}
 }
 
-// kept returns the outputs that can still be read. A resumed session has only those that its journal keeps.
+// kept returns the outputs that can still be read. A resumed session has only those that its
+// journal keeps.
 func (s *Session) kept(marks []outputMark) []outputMark {
 	return slices.DeleteFunc(marks, func(m outputMark) bool { return !s.outputs.has(m.id) })
 }
 
-// turn returns the text and media of the turn that replaces the others. The summary gets half of the room; the lists of shortened messages
-// and of outputs share the rest. The messages of people and the todo list are unchanged.
+// turn returns the text and media of the turn that replaces the others. The summary gets half of
+// the room; the lists of shortened messages and of outputs share the rest. The messages of people
+// and the todo list are unchanged.
 func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, media llm.Parts) {
 	var b strings.Builder
 	b.WriteString("The conversation up to here was replaced by this summary, because it had become too long.\n\n")
@@ -335,7 +346,8 @@ Keep exact names, paths, numbers and error texts. Do not invent anything. Do not
 // shownOfResult limits a call or a result in the transcript of a compaction, in bytes.
 const shownOfResult = 4_000
 
-// transcript returns turns as text behind the summary of earlier ones, cut to most bytes in its middle.
+// transcript returns turns as text behind the summary of earlier ones, cut to most bytes in its
+// middle.
 func transcript(before string, turns []Turn, most int) string {
 	var b strings.Builder
 	if before != "" {
@@ -359,8 +371,9 @@ func transcript(before string, turns []Turn, most int) string {
 	return before + limited(b.String(), most-len(before))
 }
 
-// limited returns text cut to most bytes: the first quarter of them from its beginning, the others from its end. Around the cut it adds a line
-// that counts what is missing. Nothing of the text is left if most is not positive.
+// limited returns text cut to most bytes: the first quarter of them from its beginning, the others
+// from its end. Around the cut it adds a line that counts what is missing. Nothing of the text is
+// left if most is not positive.
 func limited(text string, most int) string {
 	if most = max(most, 0); len(text) <= most {
 		return text

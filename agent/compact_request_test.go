@@ -74,7 +74,8 @@ func TestA16_SessionEndsBefore(t *testing.T) {
 	}
 }
 
-// A compaction that is requested during a model call is done before the next call. Several requests are one.
+// A compaction that is requested during a model call is done before the next call. Several requests
+// are one.
 func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host

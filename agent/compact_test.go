@@ -24,7 +24,8 @@ import (
 // size is the window of these tests' model, in tokens.
 const size = 10_000
 
-// The model of summaries has a window that takes no transcript. The request for the summary has none then.
+// The model of summaries has a window that takes no transcript. The request for the summary has
+// none then.
 func TestA16_WindowWithoutRoom(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{printTool(8_000)}, models: func(provider, id string) (llm.Model, bool) {
 		m := llm.Model{Provider: provider, ID: id, Window: size}
@@ -45,8 +46,8 @@ func TestA16_WindowWithoutRoom(t *testing.T) {
 	}
 }
 
-// worker returns a model that answers with a call a few times and then with a text. It recognizes a request for a summary by its lack of
-// tools.
+// worker returns a model that answers with a call a few times and then with a text. It recognizes a
+// request for a summary by its lack of tools.
 func worker(calls int, text, summary llmtest.Step) []llmtest.Step {
 	n := 0
 	return slices.Repeat([]llmtest.Step{llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
@@ -63,7 +64,8 @@ func worker(calls int, text, summary llmtest.Step) []llmtest.Step {
 // summaryAnswer is an answer with a summary and reported usage.
 var summaryAnswer = llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "THE SUMMARY"}}}, Usage: llm.Usage{Input: 7000, Output: 70}})
 
-// openLong opens a session whose tool prints 2000 tokens a call, with compaction at 85 % of the window.
+// openLong opens a session whose tool prints 2000 tokens a call, with compaction at 85 % of the
+// window.
 func openLong(t *testing.T, o agent.Options, steps []llmtest.Step) *host {
 	t.Helper()
 	if o.Compaction.Threshold == 0 {
@@ -100,7 +102,8 @@ func tokensOf(req *llm.Request) int {
 	return n / 4
 }
 
-// checkPaired checks that every call of a request is followed by its result, and that every result has a call.
+// checkPaired checks that every call of a request is followed by its result, and that every result
+// has a call.
 func checkPaired(t *testing.T, messages []llm.Message) {
 	t.Helper()
 	open := ""
@@ -121,8 +124,8 @@ func checkPaired(t *testing.T, messages []llm.Message) {
 	}
 }
 
-// When the window fills up, a compaction replaces the beginning of the history. The remaining messages are unchanged, the next request is
-// small, and the session continues.
+// When the window fills up, a compaction replaces the beginning of the history. The remaining
+// messages are unchanged, the next request is small, and the session continues.
 func TestA16_AtTheThreshold(t *testing.T) {
 	log := new(journal.Memory)
 	h := openLong(t, agent.Options{Journal: log}, worker(9, llmtest.Text("done"), summaryAnswer))
@@ -173,7 +176,8 @@ func TestA16_AtTheThreshold(t *testing.T) {
 	}
 }
 
-// The summary names the task only if its turn is gone, and names outputs as long as they can be read.
+// The summary names the task only if its turn is gone, and names outputs as long as they can be
+// read.
 func TestA16_NamesTheOutputs(t *testing.T) {
 	long := strings.Repeat("some output\n", 3_000)
 	big := newTool("big", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(long), nil })
@@ -208,7 +212,8 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 	}
 }
 
-// The configured model writes the summary, in a call of its own without the history's messages and without tools.
+// The configured model writes the summary, in a call of its own without the history's messages and
+// without tools.
 func TestA16_AnotherModelSummarizes(t *testing.T) {
 	other := llmtest.NewProvider("other", summaryAnswer)
 	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("work")},
@@ -230,7 +235,8 @@ func TestA16_AnotherModelSummarizes(t *testing.T) {
 	}
 }
 
-// A failed compaction is a warning. The input continues, and the next attempt comes after the next answer.
+// A failed compaction is a warning. The input continues, and the next attempt comes after the next
+// answer.
 func TestA16_FailedCompaction(t *testing.T) {
 	for name, summary := range map[string]llmtest.Step{
 		"refused": llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no")),
@@ -276,7 +282,8 @@ func TestA16_OffByDefault(t *testing.T) {
 	}
 }
 
-// For any size of the parts, the request after a compaction is under half the window, not counting the current task.
+// For any size of the parts, the request after a compaction is under half the window, not counting
+// the current task.
 func TestA16_UnderHalfTheWindow(t *testing.T) {
 	huge := strings.Repeat("wörter ", size)
 	for name, c := range map[string]struct {
@@ -323,7 +330,8 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 	}
 }
 
-// A session that is resumed after a compaction sends the same requests, byte for byte, as the uninterrupted one.
+// A session that is resumed after a compaction sends the same requests, byte for byte, as the
+// uninterrupted one.
 func TestA16_ResumesAfterACompaction(t *testing.T) {
 	log := new(journal.Memory)
 	h := openLong(t, agent.Options{Journal: log}, worker(7, llmtest.Text("done"), summaryAnswer))

@@ -6,20 +6,22 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Context estimates the tokens of the next request: the provider's last count, and one token for every four characters that came after it.
-// Before the first count it estimates everything by characters.
+// Context estimates the tokens of the next request: the provider's last count, and one token for
+// every four characters that came after it. Before the first count it estimates everything by
+// characters.
 type Context struct {
 	Counted int // input and output tokens of the last answer that has them
 	Chars   int // in messages after that count
-	// Warned is the highest percentage of the window at which a warning was given, 0 before the first.
+	// Warned is the highest percentage of the window at which a warning was given, 0 before the
+	// first.
 	Warned int
 }
 
 // charsPerToken is a rule of thumb for English text and code.
 const charsPerToken = 4
 
-// mediaChars stands for the size of an image or another medium, whose tokens do not depend on its bytes. An image of a megapixel costs about
-// as much.
+// mediaChars stands for the size of an image or another medium, whose tokens do not depend on its
+// bytes. An image of a megapixel costs about as much.
 const mediaChars = 1_500 * charsPerToken
 
 // Tokens returns the estimate.
@@ -66,7 +68,8 @@ const (
 	warningStep  = 5
 )
 
-// fill reports whether the window has reached a level without a warning, and marks the level as warned.
+// fill reports whether the window has reached a level without a warning, and marks the level as
+// warned.
 func (c *Context) fill(window int) bool {
 	if window <= 0 {
 		return false

@@ -55,7 +55,8 @@ func wideTool(name string, n int) tool.Tool {
 	return newTool(name, readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Repeat("é", n)), nil })
 }
 
-// The context size is the reported usage plus a token for every four characters after it, here those of the result.
+// The context size is the reported usage plus a token for every four characters after it, here
+// those of the result.
 func TestA10_ByUsage(t *testing.T) {
 	h := open(t, setup{models: window(1000), tools: []tool.Tool{wideTool("print", 400)}, steps: []llmtest.Step{
 		answerWithUsage(690, 9, call("print")),                              // 699, then 799 with the result
@@ -72,7 +73,8 @@ func TestA10_ByUsage(t *testing.T) {
 	}
 }
 
-// Without reported usage all of the system prompt, the tools and the turns is counted by characters.
+// Without reported usage all of the system prompt, the tools and the turns is counted by
+// characters.
 func TestA10_ByCharacters(t *testing.T) {
 	printing := wideTool("print", 100)
 	definition := len(printing.Name) + len(printing.Description) + len(printing.Parameters)

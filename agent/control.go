@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// The causes with which the session ends the context of a running input. Any other cause comes from the host's context.
+// The causes with which the session ends the context of a running input. Any other cause comes from
+// the host's context.
 var (
 	errInterrupt = errors.New("agent: interrupted")
 	errAbort     = errors.New("agent: aborted")
@@ -32,15 +33,16 @@ func stopReason(ctx context.Context, full bool) Reason {
 	return ReasonInterrupted
 }
 
-// Steer adds a message before the next model call of the running input. In an idle session the message waits for the next Submit. When
-// Steer returns nil, the message is in the journal. The end of ctx ends the wait for the journal, which may have the message all the same.
+// Steer adds a message before the next model call of the running input. In an idle session the
+// message waits for the next Submit. When Steer returns nil, the message is in the journal. The end
+// of ctx ends the wait for the journal, which may have the message all the same.
 func (s *Session) Steer(ctx context.Context, text string, more ...SendOption) error {
 	return s.enqueue(ctx, LaneSteering, text, more)
 }
 
-// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. The end of the
-// session drops it. When FollowUp returns nil, the task is in the journal. The end of ctx ends the wait for the journal, which may have
-// the task all the same.
+// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself
+// or at a limit. The end of the session drops it. When FollowUp returns nil, the task is in the
+// journal. The end of ctx ends the wait for the journal, which may have the task all the same.
 func (s *Session) FollowUp(ctx context.Context, text string, more ...SendOption) error {
 	return s.enqueue(ctx, LaneFollowUps, text, more)
 }
@@ -56,9 +58,10 @@ func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []Se
 	return s.commitDurably(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context, Source: sourceHost, Key: m.key})
 }
 
-// Set changes settings from the next model call on. Another model gets the whole history, also a model of another provider, except for
-// parts that only the old one can read. When Set returns nil, the settings are in the journal. The end of ctx ends the wait for the journal,
-// which may have them all the same.
+// Set changes settings from the next model call on. Another model gets the whole history, also a
+// model of another provider, except for parts that only the old one can read. When Set returns nil,
+// the settings are in the journal. The end of ctx ends the wait for the journal, which may have
+// them all the same.
 func (s *Session) Set(ctx context.Context, set Settings) error {
 	if set.Model != nil && *set.Model == "" {
 		return errors.New("agent: the model's name is empty")
@@ -74,7 +77,8 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 	return s.set(ctx, set)
 }
 
-// commitDurably commits a record that a host asks for and makes it durable. It delivers no events, because the caller may hold a lock that its OnEvent takes.
+// commitDurably commits a record that a host asks for and makes it durable. It delivers no events,
+// because the caller may hold a lock that its OnEvent takes.
 func (s *Session) commitDurably(ctx context.Context, rec record) error {
 	err := s.update(ctx, func() ([]record, error) {
 		if err := s.open(); err != nil || s.state.hasKey(rec) {
@@ -88,9 +92,10 @@ func (s *Session) commitDurably(ctx context.Context, rec record) error {
 	return s.sync(ctx)
 }
 
-// Interrupt ends the open input and keeps the session: the model's stream is cut, commands are ended with all that they started, and open
-// calls get error results. It returns at once; Submit returns when all of that is done. An input that nobody works on ends with the next
-// steps of Advance. In an idle session Interrupt does nothing.
+// Interrupt ends the open input and keeps the session: the model's stream is cut, commands are
+// ended with all that they started, and open calls get error results. It returns at once; Submit
+// returns when all of that is done. An input that nobody works on ends with the next steps of
+// Advance. In an idle session Interrupt does nothing.
 func (s *Session) Interrupt() {
 	s.interrupted.Store(true)
 	if now := s.working.Load(); now != nil { // without the lock: whoever holds it may be waiting for a journal that does not return
@@ -101,13 +106,15 @@ func (s *Session) Interrupt() {
 // Abort ends the session like Close, without waiting for it.
 func (s *Session) Abort() { s.requestEnd() }
 
-// Close ends the session: it aborts an input that runs or that Advance has left open, emits SESSION_END and closes the journal. It waits for
-// all of that, and returns the failure that ended the session, if that was one of the journal or of the host's code. Close may be called
-// again, but not from OnEvent, nor with a lock held that OnEvent takes.
+// Close ends the session: it aborts an input that runs or that Advance has left open, emits
+// SESSION_END and closes the journal. It waits for all of that, and returns the failure that ended
+// the session, if that was one of the journal or of the host's code. Close may be called again, but
+// not from OnEvent, nor with a lock held that OnEvent takes.
 //
-// Close always returns. Code that does not end is left behind after Options.Grace, a journal or an environment after ten times that; the
-// error is then an [ErrStuck] that names it. If OnEvent did not take all events in time, the error is also an [ErrUndelivered]; calling
-// Close again waits for OnEvent once more.
+// Close always returns. Code that does not end is left behind after Options.Grace, a journal or an
+// environment after ten times that; the error is then an [ErrStuck] that names it. If OnEvent did
+// not take all events in time, the error is also an [ErrUndelivered]; calling Close again waits for
+// OnEvent once more.
 func (s *Session) Close() error {
 	s.requestEnd()
 	s.closed.Wait()
@@ -131,17 +138,19 @@ func (s *Session) Status() Status {
 	return StatusIdle
 }
 
-// Events yields the events since the session was started or resumed, and goes on with new ones until SESSION_END or the end of ctx. Any
-// number of cursors can run at once. A slow cursor neither holds up the session nor costs memory.
+// Events yields the events since the session was started or resumed, and goes on with new ones
+// until SESSION_END or the end of ctx. Any number of cursors can run at once. A slow cursor neither
+// holds up the session nor costs memory.
 //
-// A cursor gets all facts, in order, but joins deltas: it gets all that it has not seen of a text, a thought or live output in one delta,
-// which has the number of the last piece. A text that has ended is thus its start, one delta and its end. Long live output is cut to its
-// first and last 32 KiB, around a line that says how many bytes are left out. Once a call has ended its live output is skipped, because
-// TOOL_CALL_END has the output.
+// A cursor gets all facts, in order, but joins deltas: it gets all that it has not seen of a text,
+// a thought or live output in one delta, which has the number of the last piece. A text that has
+// ended is thus its start, one delta and its end. Long live output is cut to its first and last 32
+// KiB, around a line that says how many bytes are left out. Once a call has ended its live output
+// is skipped, because TOOL_CALL_END has the output.
 //
-// The newest 10,000 events are kept, at most 64 MiB of them, and with a journal 64 KiB while the session is at rest. A cursor that has fallen
-// behind gets a [Gap], and then the facts in it as the journal has them: texts in one piece, outputs as the model saw them, with OutputComplete
-// false.
+// The newest 10,000 events are kept, at most 64 MiB of them, and with a journal 64 KiB while the
+// session is at rest. A cursor that has fallen behind gets a [Gap], and then the facts in it as the
+// journal has them: texts in one piece, outputs as the model saw them, with OutputComplete false.
 func (s *Session) Events(ctx context.Context) iter.Seq[Event] { return s.events.cursor(ctx) }
 
 // History returns the turns so far. The session shares their parts, so they must not be changed.
@@ -158,5 +167,6 @@ func (s *Session) Usage() llm.Usage {
 	return s.state.Usage
 }
 
-// validText returns text as valid UTF-8. All text that enters a session passes it, so that journal, events and model have the same.
+// validText returns text as valid UTF-8. All text that enters a session passes it, so that journal,
+// events and model have the same.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -29,8 +29,8 @@ import (
 
 var errKilled = errors.New("the process is no more")
 
-// unreliable is a log whose writing calls are numbered from 1. The function fault decides whether a call takes effect and which error it
-// returns.
+// unreliable is a log whose writing calls are numbered from 1. The function fault decides whether a
+// call takes effect and which error it returns.
 type unreliable struct {
 	journal.Log
 	fault func(n int) (effect bool, err error)
@@ -88,8 +88,8 @@ func (u *unreliable) now() (calls int, durable int64) {
 	return u.calls, u.durable
 }
 
-// crash cuts a process off at a call of its journal, before or after the call took effect. What remains is everything appended, as after
-// kill -9, or only what was synced, as after a power cut.
+// crash cuts a process off at a call of its journal, before or after the call took effect. What
+// remains is everything appended, as after kill -9, or only what was synced, as after a power cut.
 type crash struct {
 	at        int
 	effect    bool
@@ -126,8 +126,8 @@ type universe struct {
 
 const firstTask, secondTask, steering = "the first task", "the second task", "look twice"
 
-// crashScript has parallel calls with effects, calls that wait for each other, a single call, and answers without calls with effects. The
-// second request fails at first.
+// crashScript has parallel calls with effects, calls that wait for each other, a single call, and
+// answers without calls with effects. The second request fails at first.
 var crashScript = []fakellm.Turn{
 	{Thinking: "I think.", Text: "I begin.", Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "b"), useTool("look", "a")}},
 	{Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "a"), useTool("alone", "")}},
@@ -155,7 +155,8 @@ func newUniverse(t *testing.T, local env.Environment) *universe {
 	return w
 }
 
-// stamped stamps requests with the process that sends them, and with the number of calls of its journal so far.
+// stamped stamps requests with the process that sends them, and with the number of calls of its
+// journal so far.
 type stamped struct {
 	http.RoundTripper
 	universe *universe
@@ -170,8 +171,8 @@ func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// counts reports whether the sync beside a request has succeeded. Otherwise the session has seen nothing of its answer and goes on as if the
-// request had not been sent.
+// counts reports whether the sync beside a request has succeeded. Otherwise the session has seen
+// nothing of its answer and goes on as if the request had not been sent.
 func (w *universe) counts(r *fakellm.Request) bool {
 	var life, calls int
 	if _, err := fmt.Sscan(r.Header.Get(stampHeader), &life, &calls); err != nil {
@@ -425,8 +426,9 @@ func blankResults(value any, calls map[string]bool) {
 	}
 }
 
-// A process is killed at every call of its journal, before and after it took effect, with and without unsynced records, and then a second
-// one somewhere else. The session always comes to the same end as without crashes.
+// A process is killed at every call of its journal, before and after it took effect, with and
+// without unsynced records, and then a second one somewhere else. The session always comes to the
+// same end as without crashes.
 func TestA19_CrashAtEveryWriteBoundary(t *testing.T) {
 	t.Parallel()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
@@ -464,8 +466,9 @@ func TestA19_CrashAtEveryWriteBoundary(t *testing.T) {
 	t.Logf("%d calls of the journal, %d crashes, %d sessions with a call of unknown outcome", calls, crashes, unknown)
 }
 
-// After a crash anywhere the host may submit a new task instead of continuing. Open calls end first, nothing runs twice, and every call
-// has its result: the model's server refuses any other history.
+// After a crash anywhere the host may submit a new task instead of continuing. Open calls end
+// first, nothing runs twice, and every call has its result: the model's server refuses any other
+// history.
 func TestA19_CrashAtEveryWriteBoundaryThenSubmit(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// cursor yields the session's events as [Session.Events] documents. A cursor holds up nobody and nothing is kept for it.
+// cursor yields the session's events as [Session.Events] documents. A cursor holds up nobody and
+// nothing is kept for it.
 func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		defer s.wakeAtEnd(ctx)()
@@ -21,7 +22,8 @@ func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// wakeAtEnd makes cursors that wait look again when ctx ends. The function that it returns undoes that.
+// wakeAtEnd makes cursors that wait look again when ctx ends. The function that it returns undoes
+// that.
 func (s *eventStream) wakeAtEnd(ctx context.Context) (undo func() bool) {
 	return context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -51,8 +53,8 @@ type cursor struct {
 	seen   map[streamKey]int64 // how many bytes of the open runs were taken
 }
 
-// next waits for an event and returns it. Nil means that there will be none. If the log has dropped events that the cursor has not taken, the
-// event is a [Gap].
+// next waits for an event and returns it. Nil means that there will be none. If the log has dropped
+// events that the cursor has not taken, the event is a [Gap].
 func (c *cursor) next(ctx context.Context) Event {
 	s := c.stream
 	s.mu.Lock()
@@ -85,7 +87,8 @@ func (c *cursor) nextUpTo(last int64) Event {
 	return nil
 }
 
-// fallenBehind returns the numbers of the dropped events that the cursor has not taken, nil if there are none, and moves it behind them.
+// fallenBehind returns the numbers of the dropped events that the cursor has not taken, nil if
+// there are none, and moves it behind them.
 func (c *cursor) fallenBehind() *Gap {
 	s := c.stream
 	if c.at >= s.log.gone {
@@ -98,7 +101,8 @@ func (c *cursor) fallenBehind() *Gap {
 	return gap
 }
 
-// pass yields an event and, after a gap, the facts in it that the journal has. It reports whether the consumer wants more.
+// pass yields an event and, after a gap, the facts in it that the journal has. It reports whether
+// the consumer wants more.
 func (c *cursor) pass(ctx context.Context, ev Event, yield func(Event) bool) bool {
 	gap, ok := ev.(*Gap)
 	if !yield(ev) {
@@ -133,8 +137,9 @@ func (c *cursor) pass(ctx context.Context, ev Event, yield func(Event) bool) boo
 	return flush()
 }
 
-// take returns the event with the lowest number above the cursor's, nil if there is none yet. A run with unseen text always has a higher
-// number, because the cursor takes all of a run when it passes it.
+// take returns the event with the lowest number above the cursor's, nil if there is none yet. A run
+// with unseen text always has a higher number, because the cursor takes all of a run when it passes
+// it.
 func (c *cursor) take(l *eventLog) Event {
 	var oldest *streamed
 	for _, r := range l.open {
@@ -166,7 +171,8 @@ func (c *cursor) piece(r *streamed) Event {
 	return retext(r.newest, text)
 }
 
-// fact returns an event of the log: a fact, or the joined delta of a run that has ended, without the part that was seen.
+// fact returns an event of the log: a fact, or the joined delta of a run that has ended, without
+// the part that was seen.
 func (c *cursor) fact(ev Event) Event {
 	c.at = ev.Head().Seq
 	if key, text, ok := deltaOf(ev); ok {

@@ -60,7 +60,8 @@ func drawSchedule(t *rapid.T) cursorSchedule {
 	return s
 }
 
-// play runs a cursorSchedule in virtual time and returns the events that OnEvent got. Problem is the first violation in the log.
+// play runs a cursorSchedule in virtual time and returns the events that OnEvent got. Problem is
+// the first violation in the log.
 func (s *cursorSchedule) play(t *testing.T) (all []Event, problem error) {
 	synctest.Test(t, func(t *testing.T) {
 		main := &eventPlayer{stream: newEventStream("main", time.Now, func(ev Event) { all = append(all, ev) })}
@@ -106,8 +107,8 @@ func (r *cursorReader) read(ctx context.Context, stream *eventStream) {
 	}
 }
 
-// bounded checks the deltas in the log: of a finished text only the string of its end, of live output only the unread part, with head and
-// tail.
+// bounded checks the deltas in the log: of a finished text only the string of its end, of live
+// output only the unread part, with head and tail.
 func (s *eventStream) bounded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +238,8 @@ func sameFact(want, got Event) error {
 
 var leftOut = regexp.MustCompile(`\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n`)
 
-// sameText checks that texts and thoughts are equal and that parts of live output are in the right places.
+// sameText checks that texts and thoughts are equal and that parts of live output are in the right
+// places.
 func sameText(want, got streamedTexts) error {
 	for key, text := range want {
 		switch {
@@ -256,7 +258,8 @@ func sameText(want, got streamedTexts) error {
 	return nil
 }
 
-// follow matches parts of a text and the counts between them against the text. It returns the end position, or -1.
+// follow matches parts of a text and the counts between them against the text. It returns the end
+// position, or -1.
 func follow(text, parts string) int {
 	at := 0
 	for parts != "" {

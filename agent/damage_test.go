@@ -81,7 +81,8 @@ func repeated(step llmtest.Step, n int) []llmtest.Step {
 // kinds lists the kinds of records that a session can have.
 var kinds = []string{"header", "input", "queued", "turn", "answer", "intent", "await", "result", "fault", "setting", "compact", "child", "stop", "end"}
 
-// version2 writes a journal with each kind of record in the current format, in a directory of its own.
+// version2 writes a journal with each kind of record in the current format, in a directory of its
+// own.
 func version2(t *testing.T) (dir *journal.Dir, path string) {
 	t.Helper()
 	at := t.TempDir()
@@ -144,7 +145,8 @@ func TestI8_TornJournalIsReported(t *testing.T) {
 
 var flipAll = flag.Bool("flip.all", false, "flip every bit of the journal in TestI8, not one of 199")
 
-// version1 returns the lines of a journal with each kind of record and without checksums, so that only the records themselves show damage.
+// version1 returns the lines of a journal with each kind of record and without checksums, so that
+// only the records themselves show damage.
 func version1(t testing.TB) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "journals", "version1.jsonl"))
@@ -185,8 +187,8 @@ func newReader(t testing.TB) *reader {
 	return &reader{env: local}
 }
 
-// use reads a journal in every way: state, events, replay, and resuming it. It fails the test if one of these does not end, and returns
-// the replay's error.
+// use reads a journal in every way: state, events, replay, and resuming it. It fails the test if
+// one of these does not end, and returns the replay's error.
 func (r *reader) use(t testing.TB, records []journal.Record) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errHangs)
@@ -218,7 +220,8 @@ func (r *reader) use(t testing.TB, records []journal.Record) error {
 
 var errHangs = errors.New("it hangs")
 
-// A record that is missing, duplicated or too early is an error, a divergence or without effect. Nothing hangs.
+// A record that is missing, duplicated or too early is an error, a divergence or without effect.
+// Nothing hangs.
 func TestI8_MovedRecords(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -315,7 +318,8 @@ func TestI8_RetryTimesComeFromTheRecords(t *testing.T) {
 	}
 }
 
-// A resumed session waits for the next attempt no longer than the delay that was decided, whatever the clock says.
+// A resumed session waits for the next attempt no longer than the delay that was decided, whatever
+// the clock says.
 func TestI8_RetryDelayIsBounded(t *testing.T) {
 	records := recordsOf(version1(t))
 	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "fault" })
@@ -330,8 +334,8 @@ func TestI8_RetryDelayIsBounded(t *testing.T) {
 	}
 }
 
-// A question from a round that a crash has ended is answered while another call of the round runs. No session writes that, but the call
-// must not wait for it.
+// A question from a round that a crash has ended is answered while another call of the round runs.
+// No session writes that, but the call must not wait for it.
 func TestI8_AnswerOutOfTurn(t *testing.T) {
 	records := recordsOf(version1(t))[:1]
 	for _, line := range []string{
@@ -348,7 +352,8 @@ func TestI8_AnswerOutOfTurn(t *testing.T) {
 	newReader(t).use(t, records)
 }
 
-// An input ends for a loop after the model was warned of one, and goes on. No session writes that, but the journal can be read.
+// An input ends for a loop after the model was warned of one, and goes on. No session writes that,
+// but the journal can be read.
 func TestI8_LoopAfterItsWarning(t *testing.T) {
 	records := recordsOf(version1(t))[:1]
 	call := func(id string) []string {
@@ -367,7 +372,8 @@ func TestI8_LoopAfterItsWarning(t *testing.T) {
 	newReader(t).use(t, records)
 }
 
-// Any flipped bit of a journal leads to an error or an end, never to a panic or a hang. The lines have no checksums here.
+// Any flipped bit of a journal leads to an error or an end, never to a panic or a hang. The lines
+// have no checksums here.
 func TestI8_FlippedRecords(t *testing.T) {
 	content := []byte(version1(t))
 	stride := 199

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// hiddenTools returns a tool that finds others, one that calls them, and 300 deferred ones whose definitions are larger than the window.
+// hiddenTools returns a tool that finds others, one that calls them, and 300 deferred ones whose
+// definitions are larger than the window.
 func hiddenTools() []tool.Tool {
 	object := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}}}`)
 	nothing := func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("never"), nil }
@@ -39,8 +40,8 @@ func hiddenTools() []tool.Tool {
 	return tools
 }
 
-// A session with deferred tools costs what it costs without them, and finding one begins no epoch. It goes on after a resume, and its replay
-// is the same, as for every session of these tests.
+// A session with deferred tools costs what it costs without them, and finding one begins no epoch.
+// It goes on after a resume, and its replay is the same, as for every session of these tests.
 func TestM4_DeferredToolsInASession(t *testing.T) {
 	for _, loads := range []bool{true, false} {
 		direct := fakellm.Call{Name: "hidden_7", Args: []byte(`{"n":1}`)}

@@ -28,7 +28,8 @@ type AgentDefinition struct {
 	Profile *profile.Profile
 	// ExtraTools holds further tools, which the session need not have.
 	ExtraTools []tool.Tool
-	// Provider, Model and Effort override the Profile's, or the session's. Another Provider needs another Model too.
+	// Provider, Model and Effort override the Profile's, or the session's. Another Provider needs
+	// another Model too.
 	Provider, Model, Effort string
 	// MaxTurns limits its turns; 0 means the session's limit.
 	MaxTurns int
@@ -51,7 +52,8 @@ func (s *Subagents) check() error {
 	return nil
 }
 
-// kinds returns the names and descriptions of all definitions for the model, none in a session without subagents.
+// kinds returns the names and descriptions of all definitions for the model, none in a session
+// without subagents.
 func (a *subagents) kinds() []tool.AgentKind {
 	if a == nil {
 		return nil
@@ -118,7 +120,8 @@ func (o *Options) place(ctx context.Context, dir string) error {
 	return nil
 }
 
-// equip sets the profile and the tools of a subagent: a part of the session's tools, or those of the definition.
+// equip sets the profile and the tools of a subagent: a part of the session's tools, or those of
+// the definition.
 func (o *Options) equip(def *AgentDefinition, allowed []string, session []tool.Tool) error {
 	o.Tools = session
 	if def.Profile != nil {
@@ -153,7 +156,8 @@ func chosenTools(tools []tool.Tool, names []string) ([]tool.Tool, error) {
 	return chosen, nil
 }
 
-// ask sets the model of a subagent: the task's, or else the definition's, its profile's or the session's.
+// ask sets the model of a subagent: the task's, or else the definition's, its profile's or the
+// session's.
 func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State) error {
 	model := cmp.Or(task.Model, def.Model)
 	if def.Profile != nil {

@@ -32,7 +32,8 @@ func offered(r *llm.Request) []string {
 	return names
 }
 
-// The model chooses an agent by its name. The agent has exactly the tools, model, effort and instructions of its definition.
+// The model chooses an agent by its name. The agent has exactly the tools, model, effort and
+// instructions of its definition.
 func TestJ10_DefinedAgent(t *testing.T) {
 	log := new(journal.Memory)
 	other := agent.AgentDefinition{Name: "other", Description: "Is of another family.", ExtraTools: []tool.Tool{echo("own")},
@@ -144,7 +145,8 @@ func TestJ10_InvalidDefinitions(t *testing.T) {
 	}
 }
 
-// A definition that names the session's own provider needs no model of its own, also while a fallback of another provider is asked.
+// A definition that names the session's own provider needs no model of its own, also while a
+// fallback of another provider is asked.
 func TestJ10_DefinedAgentDuringAFallback(t *testing.T) {
 	same := agent.AgentDefinition{Name: "same", Provider: "test"}
 	o := agent.Options{Retry: once, Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{same}}}
@@ -157,8 +159,8 @@ func TestJ10_DefinedAgentDuringAFallback(t *testing.T) {
 	wantOutputs(t, b.host, "running", `"output":"ok"`)
 }
 
-// Options of a provider are sent to no other one, whichever way a subagent comes to have another provider, and neither is the model that
-// writes summaries asked of another one.
+// Options of a provider are sent to no other one, whichever way a subagent comes to have another
+// provider, and neither is the model that writes summaries asked of another one.
 func TestJ10_ProviderOptionsOfAnAgent(t *testing.T) {
 	other := agent.AgentDefinition{Name: "other", Provider: "two", Model: "model-2"}
 	for name, c := range map[string]struct {

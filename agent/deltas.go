@@ -9,10 +9,12 @@ import (
 	"github.com/attractor-go/attractor/internal/pieces"
 )
 
-// liveKept limits the head and the tail, each, of live output that cursors get, in bytes. OnEvent gets all of it.
+// liveKept limits the head and the tail, each, of live output that cursors get, in bytes. OnEvent
+// gets all of it.
 const liveKept = 32 << 10
 
-// A streamKey names the text that deltas belong to. Agents is the path of subagents that they come from, empty for the session itself.
+// A streamKey names the text that deltas belong to. Agents is the path of subagents that they come
+// from, empty for the session itself.
 type streamKey struct {
 	agents       string
 	kind         Kind
@@ -38,8 +40,8 @@ func deltaOf(ev Event) (key streamKey, text string, ok bool) {
 	return streamKey{}, "", false
 }
 
-// ends reports whether a fact ends the run of a key. A thought has no end of its own: it ends when something else begins. The end of an
-// attempt ends all that the model streams.
+// ends reports whether a fact ends the run of a key. A thought has no end of its own: it ends when
+// something else begins. The end of an attempt ends all that the model streams.
 func ends(fact Event, agents string, key streamKey) bool {
 	if agents != key.agents {
 		return false
@@ -104,7 +106,8 @@ func retext(ev Event, text string) Event {
 	return rewrap(ev, inner)
 }
 
-// A streamed joins the deltas of one text, thought or stream of live output, a run, until a fact ends it.
+// A streamed joins the deltas of one text, thought or stream of live output, a run, until a fact
+// ends it.
 type streamed struct {
 	key    streamKey
 	newest Event           // the newest delta, nil before the first
@@ -129,7 +132,8 @@ func (r *streamed) add(ev Event, text string) {
 	r.text.Add(text)
 }
 
-// joined returns the whole text. It shares the memory of the fact that ends it, if that has the same text.
+// joined returns the whole text. It shares the memory of the fact that ends it, if that has the
+// same text.
 func (r *streamed) joined(end Event) string {
 	if e, ok := end.(*AssistantTextEnd); ok && len(e.Text) == r.text.Len() {
 		if _, same := r.text.Before(e.Text); same {
@@ -147,7 +151,8 @@ func (r *streamed) size() int64 {
 	return int64(r.text.Len())
 }
 
-// since returns what has arrived after the first from bytes. A line counts the bytes of live output that are no longer held.
+// since returns what has arrived after the first from bytes. A line counts the bytes of live output
+// that are no longer held.
 func (r *streamed) since(from int64) string {
 	if r.output == nil {
 		return r.text.From(int(from))
@@ -163,7 +168,8 @@ func (r *streamed) since(from int64) string {
 	return joinAround(string(head), lost, string(tail))
 }
 
-// joinAround joins head and tail by a line that counts the missing bytes. Characters that were cut through are counted as missing.
+// joinAround joins head and tail by a line that counts the missing bytes. Characters that were cut
+// through are counted as missing.
 func joinAround(head string, lost int64, tail string) string {
 	whole := wholeRunes([]byte(head))
 	lost += int64(len(head) - whole)

@@ -9,12 +9,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Do runs one task in a session of its own and returns its result as a T, which is a struct. The names of fields, and whether they may be
-// missing, come from their json tags, descriptions from jsonschema tags. Do sets o.Policy.Result, opens the session as [New] does, and
-// closes it before it returns.
+// Do runs one task in a session of its own and returns its result as a T, which is a struct. The
+// names of fields, and whether they may be missing, come from their json tags, descriptions from
+// jsonschema tags. Do sets o.Policy.Result, opens the session as [New] does, and closes it before
+// it returns.
 //
-// Do always returns a [Result], as [Session.Submit] does. A task that ends without a result of the form, for example at a limit, is an error
-// that says why.
+// Do always returns a [Result], as [Session.Submit] does. A task that ends without a result of the
+// form, for example at a limit, is an error that says why.
 func Do[T any](ctx context.Context, o Options, prompt string, more ...SendOption) (value T, result *Result, err error) {
 	schema, err := tool.SchemaOf[T]()
 	if err != nil {

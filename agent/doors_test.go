@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The capabilities below are examples of what hosts write around calls. They use only exported identifiers.
+// The capabilities below are examples of what hosts write around calls. They use only exported
+// identifiers.
 
 // auditLog records the caller, the access and the result of each call.
 type auditLog struct {
@@ -114,7 +115,8 @@ func TestJ3_DoorSpans(t *testing.T) {
 	}
 }
 
-// until returns a middleware that lets no call begin after a deadline, so that another process continues.
+// until returns a middleware that lets no call begin after a deadline, so that another process
+// continues.
 func until(deadline time.Time) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -159,7 +161,8 @@ func TestJ3_DoorFence(t *testing.T) {
 	})
 }
 
-// After Release no call begins, neither one that waits inside a middleware nor one that waits for an approval.
+// After Release no call begins, neither one that waits inside a middleware nor one that waits for
+// an approval.
 func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
@@ -185,7 +188,8 @@ func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 	})
 }
 
-// Inside middleware a later call may begin first. The step events still come in the order of the calls.
+// Inside middleware a later call may begin first. The step events still come in the order of the
+// calls.
 func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)

@@ -10,24 +10,27 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// Submit gives the session a task and works on it, and on follow-ups, until the session is idle again. A limit, an answer that stays
-// unfinished and a refusal are not errors; Result.Reason names them. The end of ctx interrupts the input, leaves the session idle and
-// is returned as context.Cause(ctx). A model call that fails for good returns an *llm.Error; Policy.OnFailure says whether it also ends
-// the session. A failure of the journal or of the host's own code always does.
+// Submit gives the session a task and works on it, and on follow-ups, until the session is idle
+// again. A limit, an answer that stays unfinished and a refusal are not errors; Result.Reason names
+// them. The end of ctx interrupts the input, leaves the session idle and is returned as
+// context.Cause(ctx). A model call that fails for good returns an *llm.Error; Policy.OnFailure says
+// whether it also ends the session. A failure of the journal or of the host's own code always does.
 //
-// Submit always returns a Result, also beside an error, with what was done until then. Its Reason is empty if nothing was begun, or if
-// the session was given away.
+// Submit always returns a Result, also beside an error, with what was done until then. Its Reason
+// is empty if nothing was begun, or if the session was given away.
 //
-// Submit is [Session.Begin], and then [Session.Advance] until the session is at rest. An input that is already open is first ended as
-// interrupted.
+// Submit is [Session.Begin], and then [Session.Advance] until the session is at rest. An input that
+// is already open is first ended as interrupted.
 //
-// With a [Key], a program can be run again after it was killed. If the session has had the key, Submit adds no task: it goes on with that
-// input as Continue does, or returns the Result that it has come to. Sums are those of the input from where it was begun or continued last.
+// With a [Key], a program can be run again after it was killed. If the session has had the key,
+// Submit adds no task: it goes on with that input as Continue does, or returns the Result that it
+// has come to. Sums are those of the input from where it was begun or continued last.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...SendOption) (*Result, error) {
 	return s.submitText(ctx, prompt, more, func() {})
 }
 
-// submitText is Submit. It calls begun when nothing else works on the session any more, and not at all if something does.
+// submitText is Submit. It calls begun when nothing else works on the session any more, and not at
+// all if something does.
 func (s *Session) submitText(ctx context.Context, prompt string, more []SendOption, begun func()) (*Result, error) {
 	m, err := send(prompt, more)
 	if err == nil && s.hadKey(m.key) {
@@ -51,8 +54,9 @@ func (s *Session) submitText(ctx context.Context, prompt string, more []SendOpti
 	return s.submit(ctx, input, begun)
 }
 
-// Continue goes on with the open input, or with the last one if that was ended by an interrupt, an abort, a limit or an error. A failed
-// model call is tried again. Continue adds no turn. It returns what Submit returns.
+// Continue goes on with the open input, or with the last one if that was ended by an interrupt, an
+// abort, a limit or an error. A failed model call is tried again. Continue adds no turn. It returns
+// what Submit returns.
 func (s *Session) Continue(ctx context.Context) (*Result, error) { return s.goOn(ctx, func() {}) }
 
 // goOn is Continue, with begun as in submitText.
@@ -66,9 +70,10 @@ func (s *Session) goOn(ctx context.Context, begun func()) (*Result, error) {
 	return new(Result), errors.New("agent: there is no input to continue; use Submit")
 }
 
-// Begin gives the session a task, or the answer to a waiting question, and leaves the work to [Session.Advance]. While an input is open it
-// returns an [ErrBusy]. When Begin returns nil, the text is in the journal. The end of ctx ends the wait for the journal, which may have
-// the text all the same.
+// Begin gives the session a task, or the answer to a waiting question, and leaves the work to
+// [Session.Advance]. While an input is open it returns an [ErrBusy]. When Begin returns nil, the
+// text is in the journal. The end of ctx ends the wait for the journal, which may have the text all
+// the same.
 func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) error {
 	m, err := send(text, more)
 	if err == nil {
@@ -95,19 +100,25 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 	return s.sync(ctx)
 }
 
-// Advance takes one step, as [Next] decides it: one attempt of a model call, for example, or the tool calls of one answer. It is all that
-// another engine needs to drive a session. The step is in the journal when Advance returns, so that another process can resume the session
-// and take the next one. All that can be done while Submit works, such as Steer, can also be done between two steps.
+// Advance takes one step, as [Next] decides it: one attempt of a model call, for example, or the
+// tool calls of one answer. It is all that another engine needs to drive a session. The step is in
+// the journal when Advance returns, so that another process can resume the session and take the
+// next one. All that can be done while Submit works, such as Steer, can also be done between two
+// steps.
 //
-// [ActRest] means that there is nothing to do; [Session.Result] has the outcome of the input. [ActWait] means that there is nothing to do
-// before Step.Until, when the next attempt of a model call is due or the time budget ends; Advance has not waited. Any other step was taken.
+// [ActRest] means that there is nothing to do; [Session.Result] has the outcome of the input.
+// [ActWait] means that there is nothing to do before Step.Until, when the next attempt of a model
+// call is due or the time budget ends; Advance has not waited. Any other step was taken.
 //
-// The end of ctx interrupts the input as in Submit: Advance returns context.Cause(ctx), and the next steps end the input. A step that ends
-// the input for a failure returns the error that Submit would return, and ends the session where Submit would. While another goroutine
-// works on the session the error is [ErrBusy]. A session that was given away meanwhile returns its [ErrReleased] or [ErrTakenOver].
+// The end of ctx interrupts the input as in Submit: Advance returns context.Cause(ctx), and the
+// next steps end the input. A step that ends the input for a failure returns the error that Submit
+// would return, and ends the session where Submit would. While another goroutine works on the
+// session the error is [ErrBusy]. A session that was given away meanwhile returns its [ErrReleased]
+// or [ErrTakenOver].
 //
-// The time budget runs on between two steps, but not between two processes: the first step of a resumed session commits that the input
-// goes on. Subagents and background processes end with the process that started them.
+// The time budget runs on between two steps, but not between two processes: the first step of a
+// resumed session commits that the input goes on. Subagents and background processes end with the
+// process that started them.
 func (s *Session) Advance(ctx context.Context) (Step, error) {
 	var step Step
 	var outcome error
@@ -118,7 +129,8 @@ func (s *Session) Advance(ctx context.Context) (Step, error) {
 	return step, cmp.Or(err, outcome)
 }
 
-// advance is Advance for the goroutine that works on the session. Outcome is the failure of the input, err that of the session.
+// advance is Advance for the goroutine that works on the session. Outcome is the failure of the
+// input, err that of the session.
 func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err error) {
 	if s.nextStep().Act != ActWait {
 		if err := s.goOnInherited(); err != nil {
@@ -143,7 +155,8 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 	return step, cmp.Or(outcome, s.givenAway()), s.sync(context.Background())
 }
 
-// submit works on an input, or on the open one if it is nil, and on follow-ups, until the session is at rest.
+// submit works on an input, or on the open one if it is nil, and on follow-ups, until the session
+// is at rest.
 func (s *Session) submit(ctx context.Context, input *inputRecord, begun func()) (*Result, error) {
 	before := s.totals()
 	var result *Result
@@ -177,9 +190,10 @@ func (s *Session) submit(ctx context.Context, input *inputRecord, begun func()) 
 	return result, cmp.Or(err, outcome)
 }
 
-// work runs f as the only work on the session, and reports whether f has begun: it does not while other work goes on, nor in a session that
-// has ended. The context of f ends with ctx, with the session and with the time budget. An error of f ends the session. F runs on a
-// goroutine of its own, so that a panic or runtime.Goexit there does not reach the caller's.
+// work runs f as the only work on the session, and reports whether f has begun: it does not while
+// other work goes on, nor in a session that has ended. The context of f ends with ctx, with the
+// session and with the time budget. An error of f ends the session. F runs on a goroutine of its
+// own, so that a panic or runtime.Goexit there does not reach the caller's.
 func (s *Session) work(ctx context.Context, f func(run context.Context) error) (begun bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -205,7 +219,8 @@ func (s *Session) work(ctx context.Context, f func(run context.Context) error) (
 	return true, err
 }
 
-// watchTime ends the activity that runs, if there is one, with the time budget. It is called again when the budget has changed.
+// watchTime ends the activity that runs, if there is one, with the time budget. It is called again
+// when the budget has changed.
 func (s *Session) watchTime() {
 	if work := s.working.Load(); work != nil {
 		left, limited := s.timeLeft()
@@ -213,7 +228,8 @@ func (s *Session) watchTime() {
 	}
 }
 
-// timeLeft returns what is left of the time budget, and whether there is one. The time between two processes does not count.
+// timeLeft returns what is left of the time budget, and whether there is one. The time between two
+// processes does not count.
 func (s *Session) timeLeft() (left time.Duration, limited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +243,8 @@ func (s *Session) timeLeft() (left time.Duration, limited bool) {
 	return max(limit-worked, 0), true
 }
 
-// beginInput commits the input of a Submit, nil for the open one. It first ends an open input as interrupted.
+// beginInput commits the input of a Submit, nil for the open one. It first ends an open input as
+// interrupted.
 func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 	if input == nil {
 		return s.goOnInherited()
@@ -249,8 +266,8 @@ func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 	})
 }
 
-// inputRecords returns the records that begin an input, or that answer the waiting question if there is one. It is called with the write lock, when
-// no input is open.
+// inputRecords returns the records that begin an input, or that answer the waiting question if
+// there is one. It is called with the write lock, when no input is open.
 func (s *Session) inputRecords(input inputRecord) ([]record, error) {
 	s.interrupted.Store(false) // it came before this input
 	if asked := s.state.awaiting(); asked != nil && !input.Continue {
@@ -259,7 +276,8 @@ func (s *Session) inputRecords(input inputRecord) ([]record, error) {
 	return []record{input}, nil
 }
 
-// goOnInherited commits that an input goes on that was open when the session was resumed, so that the time between the processes does not count.
+// goOnInherited commits that an input goes on that was open when the session was resumed, so that
+// the time between the processes does not count.
 func (s *Session) goOnInherited() error {
 	return s.update(context.Background(), func() ([]record, error) {
 		s.mu.Lock()
@@ -282,8 +300,9 @@ func (s *Session) beforeBudget(until time.Time) time.Time {
 	return until
 }
 
-// endStep ends a step. It commits the end of the step's context, because the next step has another one. Outcome is the failure of an input
-// that has ended in this step, or the cause of the host's context if that interrupted the input. Last is the input that ended before.
+// endStep ends a step. It commits the end of the step's context, because the next step has another
+// one. Outcome is the failure of an input that has ended in this step, or the cause of the host's
+// context if that interrupted the input. Last is the input that ended before.
 func (s *Session) endStep(ctx, run context.Context, last *Input) (outcome, err error) {
 	defer s.events.flush()
 	if err := s.update(context.Background(), func() ([]record, error) { return s.stopRecords(run), nil }); err != nil {
@@ -302,8 +321,9 @@ func (s *Session) endStep(ctx, run context.Context, last *Input) (outcome, err e
 	return outcome, nil
 }
 
-// goIdle marks the session as idle and returns the Result of its inputs and their failure. If a follow-up has come since the loop found
-// nothing to do, both are nil. An error without a Result is one of the session.
+// goIdle marks the session as idle and returns the Result of its inputs and their failure. If a
+// follow-up has come since the loop found nothing to do, both are nil. An error without a Result is
+// one of the session.
 func (s *Session) goIdle(ctx context.Context, before totals) (*Result, error) {
 	if err := s.lockWrites(context.Background()); err != nil {
 		return nil, err

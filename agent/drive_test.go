@@ -125,7 +125,8 @@ func TestJ2_InterruptBetweenSteps(t *testing.T) {
 	h.submit(t, "and again", agent.ReasonCompleted)
 }
 
-// The end of a step's context, or an Interrupt during it, ends the input, even if the next step has another context.
+// The end of a step's context, or an Interrupt during it, ends the input, even if the next step has
+// another context.
 func TestJ2_InterruptInAStep(t *testing.T) {
 	work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		<-ctx.Done()
@@ -203,7 +204,8 @@ func TestJ2_TimeBudget(t *testing.T) {
 	}
 }
 
-// A step that ends an input for a failure returns the failure once, and ends the session if Submit would.
+// A step that ends an input for a failure returns the failure once, and ends the session if Submit
+// would.
 func TestJ2_Failures(t *testing.T) {
 	for _, policy := range []agent.OnFailure{agent.CloseOnFailure, agent.StayOnFailure} {
 		t.Run("on failure "+string(policy), func(t *testing.T) {
@@ -318,7 +320,8 @@ func TestJ2_StepsInLogs(t *testing.T) {
 	}
 }
 
-// Time in which no process had the session does not count as worked. A process that comes too early for the next attempt writes nothing.
+// Time in which no process had the session does not count as worked. A process that comes too early
+// for the next attempt writes nothing.
 func TestJ2_TimeBetweenProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(takes time.Duration) llmtest.Step {
@@ -451,7 +454,8 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 	})
 }
 
-// Steering that comes between the decision to call the model and the call is in the request, and the journal has the same order.
+// Steering that comes between the decision to call the model and the call is in the request, and
+// the journal has the same order.
 func TestJ1_SteeringBeforeTheCall(t *testing.T) {
 	log, calls := new(journal.Memory), 0
 	var h *host
@@ -485,7 +489,8 @@ func TestJ1_SteeringBeforeTheCall(t *testing.T) {
 	}
 }
 
-// A setting that changes nothing begins no epoch, so a replay knows that the running call had begun before it.
+// A setting that changes nothing begins no epoch, so a replay knows that the running call had begun
+// before it.
 func TestJ1_SameModelSetDuringACall(t *testing.T) {
 	var h *host
 	ctx, model, log := context.Background(), "model", new(journal.Memory)
@@ -505,7 +510,8 @@ func TestJ1_SameModelSetDuringACall(t *testing.T) {
 	}
 }
 
-// Close between two steps ends the input as it does within a step: every begin event has its end event.
+// Close between two steps ends the input as it does within a step: every begin event has its end
+// event.
 func TestJ2_CloseBetweenSteps(t *testing.T) {
 	busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy"})
 	for name, steps := range map[string][]llmtest.Step{"after Begin": nil, "before calls": {llmtest.Calls(call("work"))}, "before an attempt": {busy},

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// TestI9_EndlessAnswer checks that an answer that is cut off for its length is requested once, ends the session, and is billed.
+// TestI9_EndlessAnswer checks that an answer that is cut off for its length is requested once, ends
+// the session, and is billed.
 func TestI9_EndlessAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word or other... ", 1<<20)}), fakellm.Options{Words: 30_000})

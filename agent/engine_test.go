@@ -209,8 +209,8 @@ func (j job) run(t *testing.T) done {
 	return done{}
 }
 
-// Another engine takes each step in a new process, and some are killed after it. The outcome is the same as with Submit: the same
-// requests, byte for byte, the same history, and each effect once.
+// Another engine takes each step in a new process, and some are killed after it. The outcome is the
+// same as with Submit: the same requests, byte for byte, the same history, and each effect once.
 func TestJ2_AnotherEngine(t *testing.T) {
 	work := filepath.Join(t.TempDir(), "work")
 	want, server := newPlace(t, work)

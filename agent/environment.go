@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// gitStatus returns how many files of the work tree are changed, in words, or why that is not known.
+// gitStatus returns how many files of the work tree are changed, in words, or why that is not
+// known.
 func gitStatus(repo git.Snapshot) string {
 	switch {
 	case repo.Counted:
@@ -26,8 +27,9 @@ func gitStatus(repo git.Snapshot) string {
 
 const environmentEnd = "</environment>"
 
-// environmentBlock returns what the model is told of the place where the session works, and of what is allowed there. The model's knowledge
-// cutoff is not in it, because the catalog does not know it.
+// environmentBlock returns what the model is told of the place where the session works, and of what
+// is allowed there. The model's knowledge cutoff is not in it, because the catalog does not know
+// it.
 func environmentBlock(o *Options, repo git.Snapshot, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -84,7 +86,8 @@ func approvals(o *Options) string {
 	return "some calls wait for somebody's approval"
 }
 
-// writeList writes an entry of the environment block that has several lines, or nothing if it has none.
+// writeList writes an entry of the environment block that has several lines, or nothing if it has
+// none.
 func writeList(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
 		return
@@ -95,7 +98,8 @@ func writeList(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// changedPaths returns the changed files that the snapshot names, and how many there are beside them.
+// changedPaths returns the changed files that the snapshot names, and how many there are beside
+// them.
 func changedPaths(repo git.Snapshot) (lines []string) {
 	for _, change := range repo.Changed {
 		line := names.Shown(change.Path)

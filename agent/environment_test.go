@@ -57,7 +57,8 @@ type confined struct {
 
 func (c confined) Confinement() env.Confinement { return c.says }
 
-// The environment block has a line each for writable directories, network and sandbox, when they are known.
+// The environment block has a line each for writable directories, network and sandbox, when they
+// are known.
 func TestR3_ConfinementWhenKnown(t *testing.T) {
 	unknown := envtest.NewMemory(nil)
 	render := func(e env.Environment) string {
@@ -143,7 +144,8 @@ func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
 	lacks(t, w.prompt(prof(), "none", env.LocalOptions{}, ""), "They apply to")
 }
 
-// The host's instructions have a heading, so that they cannot be mistaken for the end of a document.
+// The host's instructions have a heading, so that they cannot be mistaken for the end of a
+// document.
 func TestR1_HostInstructionsHaveAHeading(t *testing.T) {
 	w := newTree(t)
 	w.put("AGENTS.md", "THE DOCUMENT")

@@ -2,7 +2,8 @@ package agent
 
 // A modelCallEpoch holds the epoch of a model call, in the record of its outcome.
 type modelCallEpoch struct {
-	// Epoch is set if the next one began during the call, by a setting whose record comes before this one.
+	// Epoch is set if the next one began during the call, by a setting whose record comes before
+	// this one.
 	Epoch *int `json:"epoch,omitempty"`
 
 	began int // the epoch in which the call began
@@ -24,8 +25,9 @@ func (a modelCallEpoch) in(s *State) int {
 	return s.Epoch
 }
 
-// begunIn reports whether the model call can have begun in an epoch. Others reports that settings before its record begin other epochs. The
-// call began after those settings unless the record has an Epoch.
+// begunIn reports whether the model call can have begun in an epoch. Others reports that settings
+// before its record begin other epochs. The call began after those settings unless the record has
+// an Epoch.
 func (a modelCallEpoch) begunIn(epoch int, others bool) bool {
 	if a.Epoch != nil {
 		return *a.Epoch == epoch

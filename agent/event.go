@@ -8,8 +8,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// An Event reports something that happened in a session. Each kind is a struct of this package that embeds an [EventHeader]. Consumers get
-// pointers and use a type switch. They share events and must not change them. The JSON of an event is flat.
+// An Event reports something that happened in a session. Each kind is a struct of this package that
+// embeds an [EventHeader]. Consumers get pointers and use a type switch. They share events and must
+// not change them. The JSON of an event is flat.
 type Event interface {
 	// Head returns the fields that all events have.
 	Head() *EventHeader
@@ -28,7 +29,8 @@ type EventHeader struct {
 // Head implements [Event].
 func (h *EventHeader) Head() *EventHeader { return h }
 
-// size returns about how many bytes of text and data an event holds beside its fixed fields. Events that hold some have a size of their own.
+// size returns about how many bytes of text and data an event holds beside its fixed fields. Events
+// that hold some have a size of their own.
 func (h *EventHeader) size() int { return 0 }
 
 // A Kind names a kind of event, as in JSON.
@@ -74,7 +76,8 @@ type SessionStart struct {
 	Profile     string `json:"profile"`
 	Dir         string `json:"dir"`
 	Containment string `json:"containment"`
-	// HidesHost reports that commands can neither see the processes of the host nor read their environments.
+	// HidesHost reports that commands can neither see the processes of the host nor read their
+	// environments.
 	HidesHost bool   `json:"hides_host"`
 	Resumed   bool   `json:"resumed"`
 	ParentID  string `json:"parent_id,omitempty"`
@@ -87,8 +90,8 @@ type SessionEnd struct {
 	Reason Reason `json:"reason"`
 }
 
-// HistoryLoaded has the messages that the session begins with, which [Options].History gave it. The data of their media are left out:
-// [Session.History] has them.
+// HistoryLoaded has the messages that the session begins with, which [Options].History gave it. The
+// data of their media are left out: [Session.History] has them.
 type HistoryLoaded struct {
 	EventHeader
 	Messages []llm.Message `json:"messages"`
@@ -149,7 +152,8 @@ type AssistantTextDelta struct {
 	Text  string `json:"text"`
 }
 
-// AssistantTextEnd holds a whole text. Discarded reports that the attempt broke off and the text does not count.
+// AssistantTextEnd holds a whole text. Discarded reports that the attempt broke off and the text
+// does not count.
 type AssistantTextEnd struct {
 	EventHeader
 	Block     int    `json:"block"`
@@ -169,11 +173,14 @@ type ToolCallStart struct {
 	CallID string `json:"call_id"`
 	Index  int    `json:"index,omitempty"` // its place among the calls of its answer, from 0
 	Name   string `json:"name"`
-	// Arguments holds the arguments as the model sent them: a JSON object, or {"_raw": "..."} if its text is not one.
+	// Arguments holds the arguments as the model sent them: a JSON object, or {"_raw": "..."} if
+	// its text is not one.
 	Arguments json.RawMessage `json:"arguments"`
-	// Effective holds the arguments that the call runs with, if validation or a hook has changed them.
+	// Effective holds the arguments that the call runs with, if validation or a hook has changed
+	// them.
 	Effective json.RawMessage `json:"effective,omitempty"`
-	// Access says what the call would touch. It is nil if that is not known, such as for an unknown tool.
+	// Access says what the call would touch. It is nil if that is not known, such as for an unknown
+	// tool.
 	Access *tool.Access `json:"access,omitempty"`
 }
 
@@ -185,17 +192,20 @@ type ToolCallOutputDelta struct {
 	Text   string `json:"text"`
 }
 
-// ToolCallEnd holds the result of a call. There is exactly one for each ToolCallStart, after the result is in the journal.
+// ToolCallEnd holds the result of a call. There is exactly one for each ToolCallStart, after the
+// result is in the journal.
 type ToolCallEnd struct {
 	EventHeader
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
-	// Output is the whole output, or its head and tail if OutputComplete is false. The model may have seen less.
+	// Output is the whole output, or its head and tail if OutputComplete is false. The model may
+	// have seen less.
 	Output         string `json:"output"`
 	OutputBytes    int64  `json:"output_bytes"` // of the whole output
 	OutputComplete bool   `json:"output_complete"`
 	OutputRef      string `json:"output_ref,omitempty"` // into the output store
-	// OutputBlob names the whole output in the session's journal, if [Limits].KeepOutputs had it kept.
+	// OutputBlob names the whole output in the session's journal, if [Limits].KeepOutputs had it
+	// kept.
 	OutputBlob string `json:"output_blob,omitempty"`
 	IsError    bool   `json:"is_error"`
 	DurationMS int64  `json:"duration_ms"`
@@ -205,8 +215,8 @@ type ToolCallEnd struct {
 	Ran *tool.Ran `json:"ran,omitempty"`
 	// Structured is a JSON value, the result for programs, if the tool has one.
 	Structured json.RawMessage `json:"structured,omitempty"`
-	// Media holds the images and documents of the result. Beyond 8 MiB they lack their Data, and for a late cursor all but the newest
-	// 64 MiB do.
+	// Media holds the images and documents of the result. Beyond 8 MiB they lack their Data, and
+	// for a late cursor all but the newest 64 MiB do.
 	Media []llm.Media `json:"media,omitempty"`
 }
 
@@ -232,8 +242,8 @@ type LoopDetection struct {
 	Text    string `json:"text"`
 }
 
-// ContextWarning reports how full the model's window is, at 80 % and at each further 5 points. It also reports a request that the provider
-// refused as too long, with a ratio of at least 1.
+// ContextWarning reports how full the model's window is, at 80 % and at each further 5 points. It
+// also reports a request that the provider refused as too long, with a ratio of at least 1.
 type ContextWarning struct {
 	EventHeader
 	Ratio  float64 `json:"ratio"`
@@ -249,7 +259,8 @@ type Compaction struct {
 	TokensAfter   int `json:"tokens_after"`
 }
 
-// InputRequested holds a question to the host, from the model or from what Source names. Its fields are those of [tool.Question].
+// InputRequested holds a question to the host, from the model or from what Source names. Its fields
+// are those of [tool.Question].
 type InputRequested struct {
 	EventHeader
 	CallID   string          `json:"call_id"`
@@ -268,15 +279,17 @@ type SubagentEvent struct {
 	Event   Event  `json:"event"`
 }
 
-// Gap says that a cursor has fallen behind: the events with these numbers are not kept in memory any more. Those facts of them that the journal
-// has follow, with texts in one piece, also if a part was seen, and outputs as the model saw them. OnEvent gets no Gap.
+// Gap says that a cursor has fallen behind: the events with these numbers are not kept in memory
+// any more. Those facts of them that the journal has follow, with texts in one piece, also if a
+// part was seen, and outputs as the model saw them. OnEvent gets no Gap.
 type Gap struct {
 	EventHeader
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 }
 
-// NoteWritten reports a note of a capability; see [Session.Note]. A note with the todo list is a [PlanUpdated] instead.
+// NoteWritten reports a note of a capability; see [Session.Note]. A note with the todo list is a
+// [PlanUpdated] instead.
 type NoteWritten struct {
 	EventHeader
 	Note string          `json:"note"` // its kind
@@ -297,7 +310,8 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// Error reports a failure that ends the input. The PROCESSING_END after it tells whether the session ends, too.
+// Error reports a failure that ends the input. The PROCESSING_END after it tells whether the
+// session ends, too.
 type Error struct {
 	EventHeader
 	ErrorKind string `json:"error_kind"` // as llm.KindOf
@@ -319,8 +333,8 @@ type LLMRetry struct {
 	TextDiscarded bool   `json:"text_discarded"`
 }
 
-// ModelChanged reports that another model is asked from now on: a fallback after a model call has failed for good, or the chosen model again.
-// A change by [Session.Set] has no event.
+// ModelChanged reports that another model is asked from now on: a fallback after a model call has
+// failed for good, or the chosen model again. A change by [Session.Set] has no event.
 type ModelChanged struct {
 	EventHeader
 	From   ModelName    `json:"from"`
@@ -330,8 +344,8 @@ type ModelChanged struct {
 	ErrorKind string `json:"error_kind,omitempty"`
 	Status    int    `json:"status,omitempty"`
 	Text      string `json:"text,omitempty"`
-	// Until is when the chosen model is asked again, by the first model call after it. UntilInput says that it is with the next input. A
-	// fallback that is asked for good has neither.
+	// Until is when the chosen model is asked again, by the first model call after it. UntilInput
+	// says that it is with the next input. A fallback that is asked for good has neither.
 	Until      time.Time `json:"until,omitzero"`
 	UntilInput bool      `json:"until_input,omitempty"`
 }

@@ -9,8 +9,9 @@ import (
 // ErrUnknownKind means that an event is of a kind that this version does not know.
 var ErrUnknownKind = errors.New("agent: unknown kind of event")
 
-// UnmarshalEvent returns the event of JSON data, such as a line of `attractor run --json`, as a pointer to the struct of its kind. The error
-// for a kind of a newer version wraps [ErrUnknownKind]. Unknown fields are ignored.
+// UnmarshalEvent returns the event of JSON data, such as a line of `attractor run --json`, as a
+// pointer to the struct of its kind. The error for a kind of a newer version wraps
+// [ErrUnknownKind]. Unknown fields are ignored.
 func UnmarshalEvent(data []byte) (Event, error) {
 	var head EventHeader
 	if err := json.Unmarshal(data, &head); err != nil {

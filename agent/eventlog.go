@@ -12,8 +12,9 @@ const (
 	restBytes  = 64 << 10 // at rest, when the journal has what came before
 )
 
-// An eventLog holds the newest events for cursors: facts, and the text so far of whatever is being streamed. When a text or a thought has
-// ended, its deltas are joined into one. Live output is dropped when its call has ended. Its user locks it.
+// An eventLog holds the newest events for cursors: facts, and the text so far of whatever is being
+// streamed. When a text or a thought has ended, its deltas are joined into one. Live output is
+// dropped when its call has ended. Its user locks it.
 type eventLog struct {
 	events []Event // by rising numbers
 	open   []*streamed
@@ -37,7 +38,8 @@ func (l *eventLog) add(ev Event) {
 	l.trim(keptBytes)
 }
 
-// trim drops the oldest events beyond keptEvents and beyond a number of bytes, but for the newest, and not one at a time.
+// trim drops the oldest events beyond keptEvents and beyond a number of bytes, but for the newest,
+// and not one at a time.
 func (l *eventLog) trim(most int64) {
 	if len(l.events) <= keptEvents+keptEvents/10 && l.size <= most {
 		return
@@ -90,7 +92,8 @@ func (l *eventLog) streamedOf(key streamKey) *streamed {
 	return r
 }
 
-// endStreamed ends the runs that a fact ends. A joined delta takes the place of its last piece, which may stand before other facts.
+// endStreamed ends the runs that a fact ends. A joined delta takes the place of its last piece,
+// which may stand before other facts.
 func (l *eventLog) endStreamed(fact Event, agents string) {
 	l.open = slices.DeleteFunc(l.open, func(r *streamed) bool {
 		if !ends(fact, agents, r.key) {

@@ -84,7 +84,8 @@ func TestB_CursorKeepsTheStreamedText(t *testing.T) {
 	}
 }
 
-// Live output of any length is kept as head and tail with exact counts, and dropped when the call has ended.
+// Live output of any length is kept as head and tail with exact counts, and dropped when the call
+// has ended.
 func TestB_CursorLiveOutput(t *testing.T) {
 	p := newPlayer(nil)
 	early, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
@@ -130,7 +131,8 @@ func TestB_CursorLiveOutput(t *testing.T) {
 	}
 }
 
-// A cursor that has read more than the head gets the count of bytes that it missed since then. No character is split.
+// A cursor that has read more than the head gets the count of bytes that it missed since then. No
+// character is split.
 func TestB_CursorLiveOutputFromTheMiddle(t *testing.T) {
 	p := newPlayer(nil)
 	c, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
@@ -213,7 +215,8 @@ func TestB_LogSharesWithTheHistory(t *testing.T) {
 	}
 }
 
-// A cursor that has fallen behind gets one event with the numbers that it missed, and then what is kept. Nothing else comes of it.
+// A cursor that has fallen behind gets one event with the numbers that it missed, and then what is
+// kept. Nothing else comes of it.
 func TestI9_CursorsThatFallBehind(t *testing.T) {
 	p := newPlayer(nil)
 	c := &cursor{stream: p.stream}

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// eventPlayer creates the events of a session as a session does: records and deltas, in any possible order.
+// eventPlayer creates the events of a session as a session does: records and deltas, in any
+// possible order.
 type eventPlayer struct {
 	stream   *eventStream
 	written  int // numbers the texts, so that each is unique

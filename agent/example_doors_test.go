@@ -110,7 +110,8 @@ func ExampleSession_AddTools() {
 	// edit_file
 }
 
-// Two sessions share one budget. A ledger of your own can keep it in a database, for sessions of several processes.
+// Two sessions share one budget. A ledger of your own can keep it in a database, for sessions of
+// several processes.
 func ExampleLedger() {
 	ctx := context.Background()
 	shared := agent.NewLedger(agent.Budget{Tokens: 4_000})

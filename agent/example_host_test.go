@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A host shows what happens, decides about calls, answers questions, and gives the agent tasks. docs/hosts.md has this code.
+// A host shows what happens, decides about calls, answers questions, and gives the agent tasks.
+// docs/hosts.md has this code.
 func Example_host() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed.")) // the client, the profile and the environment

@@ -37,7 +37,8 @@ func ExampleSession_Set() {
 	// completed It says wrold. <nil>
 }
 
-// Steering can have an image in addition to its text. Here it waits for the next task, since the session is idle.
+// Steering can have an image in addition to its text. Here it waits for the next task, since the
+// session is idle.
 func ExampleSession_Steer() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, scripted(llmtest.Text("I see it.")))
@@ -116,7 +117,8 @@ func ExampleFork() {
 	// In German: Hallo.
 }
 
-// The command's --json prints one event per line. A program that reads them gets the same values as OnEvent.
+// The command's --json prints one event per line. A program that reads them gets the same values as
+// OnEvent.
 func ExampleUnmarshalEvent() {
 	line := `{"kind":"TOOL_CALL_END","session_id":"s-1","seq":7,"call_id":"c1","name":"read_file","output":"Hello, wrold!","duration_ms":3}`
 	ev, err := agent.UnmarshalEvent([]byte(line))

@@ -17,8 +17,9 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// scripted returns the options of the examples' sessions: a model with scripted answers, and files in memory. A real program uses a client
-// of llm/providers, an env.Local and a profile of profile/anthropic, openai or gemini instead.
+// scripted returns the options of the examples' sessions: a model with scripted answers, and files
+// in memory. A real program uses a client of llm/providers, an env.Local and a profile of
+// profile/anthropic, openai or gemini instead.
 func scripted(answers ...llmtest.Step) agent.Options {
 	return agent.Options{
 		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", answers...)}},
@@ -34,8 +35,8 @@ var (
 	fixCall  = llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)
 )
 
-// A session does a task while its host prints events. The model is scripted, and the files are in memory: a real program has a client of
-// llm/providers, one of the profiles, and an env.Local.
+// A session does a task while its host prints events. The model is scripted, and the files are in
+// memory: a real program has a client of llm/providers, one of the profiles, and an env.Local.
 func Example() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, agent.Options{
@@ -93,7 +94,8 @@ func ExampleSession_Run() {
 	// completed
 }
 
-// A program that may be killed at any time is simply run again: it goes on with its session, and a task with a key is given only once.
+// A program that may be killed at any time is simply run again: it goes on with its session, and a
+// task with a key is given only once.
 func ExampleOpen() {
 	ctx := context.Background()
 	store := journal.NewMemoryStore(false) // in a real program, journal.NewDir(path)
@@ -115,7 +117,8 @@ func ExampleOpen() {
 	// It says wrold. 4 turns
 }
 
-// When a model call has finally failed, a session continues with another model, also of another provider.
+// When a model call has finally failed, a session continues with another model, also of another
+// provider.
 func ExampleOptions_fallbacks() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(fixCall), llmtest.Error(llm.Errorf(llm.ErrQuota, "the credit is used up")))
@@ -164,7 +167,8 @@ func ExampleDo() {
 	// "Hello, wrold!" false, 2 turns
 }
 
-// An engine drives a session step by step. Each step could run in another process, because its outcome is in the journal.
+// An engine drives a session step by step. Each step could run in another process, because its
+// outcome is in the journal.
 func ExampleSession_Advance() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold.")))
@@ -195,7 +199,8 @@ func ExampleSession_Advance() {
 	// It says wrold.
 }
 
-// A session is given away in the middle of its task, and continues where its journal is opened next.
+// A session is given away in the middle of its task, and continues where its journal is opened
+// next.
 func ExampleSession_Release() {
 	ctx := context.Background()
 	store := journal.NewMemoryStore(false) // or journal.NewDir(path)

@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// FoldedState returns the state that the session folded, with the messages that it drops at rest, for comparison with the journal.
+// FoldedState returns the state that the session folded, with the messages that it drops at rest,
+// for comparison with the journal.
 func (s *Session) FoldedState() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

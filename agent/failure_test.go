@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A session may outlive a failed model call: everything queued is kept, and Continue sends the same request again.
+// A session may outlive a failed model call: everything queued is kept, and Continue sends the same
+// request again.
 func TestI16_StayAfterAFailedCall(t *testing.T) {
 	down := llmtest.Error(llm.Errorf(llm.ErrServer, "down"))
 	for name, failed := range map[string][]llmtest.Step{
@@ -207,7 +208,8 @@ func TestI16_ErrClosedHasTheReason(t *testing.T) {
 	}
 }
 
-// A model that writes the structured result as text instead of calling the tool has given the result.
+// A model that writes the structured result as text instead of calling the tool has given the
+// result.
 func TestI16_ResultAsText(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
@@ -229,7 +231,8 @@ func TestI16_ResultAsText(t *testing.T) {
 	}
 }
 
-// A missing structured result ends the input. The session continues, and so does the input with Continue.
+// A missing structured result ends the input. The session continues, and so does the input with
+// Continue.
 func TestI16_MissingResultEndsTheInput(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	h := openStructured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada), final(ada))
@@ -278,7 +281,8 @@ func TestA7_AbortDropsFollowUps(t *testing.T) {
 	}
 }
 
-// STEP_END has the latency of the last attempt, after an answer and after a failure. Earlier attempts and waiting do not count.
+// STEP_END has the latency of the last attempt, after an answer and after a failure. Earlier
+// attempts and waiting do not count.
 func TestB_StepEndLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		takes := func(d time.Duration, then llmtest.Step) llmtest.Step {

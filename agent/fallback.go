@@ -11,22 +11,27 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// FallbackPolicy holds the models that are asked when a model call has failed for good. Its zero value has none.
+// FallbackPolicy holds the models that are asked when a model call has failed for good. Its zero
+// value has none.
 //
-// A model call goes on with the first fallback after a failure of the chosen model of these kinds: [llm.ErrOverloaded],
-// [llm.ErrServer], [llm.ErrQuota], [llm.ErrRateLimit], [llm.ErrNetwork], [llm.ErrTimeout] and [llm.ErrStream]. Each model has all the
-// attempts of [Options].Retry; a Retry-After that is longer than Retry.Cap leads to the fallback at once. A refused key, an unknown model
-// or an invalid request ends the input instead, so that nobody pays for a fallback without knowing that the first model never worked. What
-// a model rejects of the conversation is first left out of the requests to it, see [llm.Error].Rejected.
-// A fallback is left after any failure but a refusal.
+// A model call goes on with the first fallback after a failure of the chosen model of these kinds:
+// [llm.ErrOverloaded], [llm.ErrServer], [llm.ErrQuota], [llm.ErrRateLimit], [llm.ErrNetwork],
+// [llm.ErrTimeout] and [llm.ErrStream]. Each model has all the attempts of [Options].Retry; a
+// Retry-After that is longer than Retry.Cap leads to the fallback at once. A refused key, an
+// unknown model or an invalid request ends the input instead, so that nobody pays for a fallback
+// without knowing that the first model never worked. What a model rejects of the conversation is
+// first left out of the requests to it, see [llm.Error].Rejected. A fallback is left after any
+// failure but a refusal.
 //
-// Each model is tried once for a call, in order, beginning anew with the chosen model after the last one. If all have failed, Submit
-// returns a [ModelsFailed]. A change is a [ModelChanged]; the history goes on with it as after [Session.Set], and is compacted first if
-// it is too long for the new model. The effort is fitted to each model. Side calls, such as those for summaries, do not change the model.
+// Each model is tried once for a call, in order, beginning anew with the chosen model after the
+// last one. If all have failed, Submit returns a [ModelsFailed]. A change is a [ModelChanged]; the
+// history goes on with it as after [Session.Set], and is compacted first if it is too long for the
+// new model. The effort is fitted to each model. Side calls, such as those for summaries, do not
+// change the model.
 type FallbackPolicy struct {
 	Models []FallbackModel `json:"models,omitempty"`
-	// ReturnAfter is how long fallbacks are asked before a model call asks the chosen model again. Zero means until the next input, a
-	// negative time until [Session.Set] names a model.
+	// ReturnAfter is how long fallbacks are asked before a model call asks the chosen model again.
+	// Zero means until the next input, a negative time until [Session.Set] names a model.
 	ReturnAfter time.Duration `json:"return_after,omitempty"`
 }
 
@@ -35,7 +40,8 @@ type FallbackModel struct {
 	// Provider must be one of the client's; empty means that of the session.
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
-	// Window is the size of the model's window in tokens. The session sets it if the client's catalog has it.
+	// Window is the size of the model's window in tokens. The session sets it if the client's
+	// catalog has it.
 	Window int `json:"window,omitempty"`
 }
 
@@ -64,7 +70,8 @@ type Fallback struct {
 	inputs int // how many had begun by then
 }
 
-// ModelsFailed is the error of a model call for which all models have failed. It wraps an [llm.Error] for each.
+// ModelsFailed is the error of a model call for which all models have failed. It wraps an
+// [llm.Error] for each.
 type ModelsFailed struct {
 	Failures []ModelFailure // in the order in which they were asked
 }
@@ -92,7 +99,8 @@ func (e *ModelsFailed) Unwrap() []error {
 // modelRecord records which model is asked from now on.
 type modelRecord struct {
 	FallbackModel
-	// Return reports that the chosen model is asked again because its time has come. Otherwise the model before has failed.
+	// Return reports that the chosen model is asked again because its time has come. Otherwise the
+	// model before has failed.
 	Return bool `json:"return,omitempty"`
 }
 
@@ -118,7 +126,8 @@ func (s *State) failures() []ModelFailure {
 	return append(slices.Clone(s.Failed), ModelFailure{s.askedModel(), *f})
 }
 
-// leadsToFallback reports whether the chosen model is left after this failure, because another model may not have it.
+// leadsToFallback reports whether the chosen model is left after this failure, because another
+// model may not have it.
 func (f *Fault) leadsToFallback() bool {
 	switch llm.KindNamed(f.Kind) {
 	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream:
@@ -127,8 +136,8 @@ func (f *Fault) leadsToFallback() bool {
 	return false
 }
 
-// fallbackStep returns the step after the last attempt of a model: to change to the next model, or the same call if the host has chosen
-// another model since. Ok is false if no model is left.
+// fallbackStep returns the step after the last attempt of a model: to change to the next model, or
+// the same call if the host has chosen another model since. Ok is false if no model is left.
 func (s *State) fallbackStep() (step Step, ok bool) {
 	switch {
 	case len(s.Policy.Fallbacks.Models) == 0:
@@ -150,8 +159,9 @@ func (s *State) fallbackStep() (step Step, ok bool) {
 	return Step{}, false
 }
 
-// returnDue reports whether the chosen model has to be asked again. It compares the time of the last record, so that a replay decides the
-// same. A model call for which a model has failed is finished first.
+// returnDue reports whether the chosen model has to be asked again. It compares the time of the
+// last record, so that a replay decides the same. A model call for which a model has failed is
+// finished first.
 func (s *State) returnDue() bool {
 	after := s.Policy.Fallbacks.ReturnAfter
 	switch {
@@ -192,8 +202,9 @@ func (s *State) setModel(to ModelName, window int) {
 	}
 }
 
-// modelsFor returns the provider, model and fallbacks of a subagent. A named model is one of the chosen provider's. Without a name it is the
-// current model, even a fallback, so that each subagent does not have to find out by itself what has failed.
+// modelsFor returns the provider, model and fallbacks of a subagent. A named model is one of the
+// chosen provider's. Without a name it is the current model, even a fallback, so that each subagent
+// does not have to find out by itself what has failed.
 func (s *State) modelsFor(model string) (provider, name string, fallbacks FallbackPolicy) {
 	chosen, fallbacks := s.chosen(), s.Policy.Fallbacks
 	switch {
@@ -256,7 +267,8 @@ func (p *FallbackPolicy) check(of string, provider func(name string) (llm.Provid
 	return nil
 }
 
-// fallbacksOf returns the fallbacks of a policy completed by the chosen provider and by the catalog.
+// fallbacksOf returns the fallbacks of a policy completed by the chosen provider and by the
+// catalog.
 func (s *Session) fallbacksOf(p *Policy, provider string) (FallbackPolicy, error) {
 	all := p.Fallbacks
 	all.Models = slices.Clone(all.Models)

@@ -52,7 +52,8 @@ func matrixVendors() []matrixVendor {
 	}
 }
 
-// matrixScript has reasoning, text and two calls in each answer except the last, which has no calls. Each text has two deltas.
+// matrixScript has reasoning, text and two calls in each answer except the last, which has no
+// calls. Each text has two deltas.
 var matrixScript = []fakellm.Turn{
 	{Thinking: "I have to begin with something.", Text: "I will begin with two.", Calls: []fakellm.Call{countCall("aa"), countCall("ab")}},
 	{Thinking: "I have to go on now.", Text: "I will do two more.", Calls: []fakellm.Call{countCall("ba"), countCall("bb")}},
@@ -260,7 +261,8 @@ func (w *matrixWorld) ran(t *testing.T) []string {
 	return ids
 }
 
-// canonical returns the texts, calls and results of messages in a form that does not depend on the provider.
+// canonical returns the texts, calls and results of messages in a form that does not depend on the
+// provider.
 func canonical(messages []llm.Message) (said []string) {
 	for _, m := range messages {
 		for _, part := range m.Parts {
@@ -311,8 +313,9 @@ func matrixSaid() []string {
 
 var matrixCalls = []string{"call_0_0", "call_0_1", "call_1_0", "call_1_1"}
 
-// Each provider takes over from each other, wherever that fails. The history is intact, no call runs twice, every attempt is billed, the
-// replay is the same, and so is the end in a process that continues wherever the first was cut off.
+// Each provider takes over from each other, wherever that fails. The history is intact, no call
+// runs twice, every attempt is billed, the replay is the same, and so is the end in a process that
+// continues wherever the first was cut off.
 func TestJ13_Matrix(t *testing.T) {
 	t.Parallel()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
@@ -364,7 +367,8 @@ func (c matrixCase) run(t *testing.T, log *journal.Memory) {
 	checkReplay(t, log, w.events)
 }
 
-// checkChange checks that the model changed exactly once, at the right place and for the right reason.
+// checkChange checks that the model changed exactly once, at the right place and for the right
+// reason.
 func (w *matrixWorld) checkChange(t *testing.T) {
 	t.Helper()
 	h := &host{events: w.events}
@@ -389,7 +393,8 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 	}
 }
 
-// checkSent checks that the fallback got the whole history, and that the failed attempts sent the same request.
+// checkSent checks that the fallback got the whole history, and that the failed attempts sent the
+// same request.
 func (w *matrixWorld) checkSent(t *testing.T) {
 	t.Helper()
 	history := canonical(historyOf(w.Session))
@@ -406,8 +411,8 @@ func (w *matrixWorld) checkSent(t *testing.T) {
 	}
 }
 
-// checkBill checks that each attempt was reserved at the price of its model, and that its usage is in its record, in the ledger and in the
-// sums.
+// checkBill checks that each attempt was reserved at the price of its model, and that its usage is
+// in its record, in the ledger and in the sums.
 func (w *matrixWorld) checkBill(t *testing.T) {
 	t.Helper()
 	w.ledger.check(t)
@@ -441,7 +446,8 @@ func (w *matrixWorld) checkBill(t *testing.T) {
 	}
 }
 
-// resume cuts a session after each record and continues in another process, with the chosen model as before.
+// resume cuts a session after each record and continues in another process, with the chosen model
+// as before.
 func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 	for n := 2; n <= len(records); n++ {
 		state, err := agent.Load(context.Background(), journal.NewMemory(records[:n]...))

@@ -80,7 +80,8 @@ func TestJ13_Kinds(t *testing.T) {
 	}
 }
 
-// A fallback that fails, for whatever reason, is followed by the next. The answer of the last one is in the history.
+// A fallback that fails, for whatever reason, is followed by the next. The answer of the last one
+// is in the history.
 func TestJ13_NextFallback(t *testing.T) {
 	for _, kind := range []error{llm.ErrOverloaded, llm.ErrAuthentication, llm.ErrNotFound, llm.ErrInvalidRequest, llm.ErrContextLength} {
 		t.Run(kind.Error(), func(t *testing.T) {
@@ -153,7 +154,8 @@ func TestJ13_Attempts(t *testing.T) {
 	})
 }
 
-// The chosen model is asked again with the next input, or when the host's policy says so. Until then the fallback is asked.
+// The chosen model is asked again with the next input, or when the host's policy says so. Until
+// then the fallback is asked.
 func TestJ13_Return(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration
@@ -224,7 +226,8 @@ func napThenEnd() llmtest.Step {
 	})
 }
 
-// If a host sets a model while a fallback is asked, that model is chosen. Without a provider it belongs to the chosen provider.
+// If a host sets a model while a fallback is asked, that model is chosen. Without a provider it
+// belongs to the chosen provider.
 func TestJ13_SetWins(t *testing.T) {
 	two, other, effort := "two", "model-9", "high"
 	for name, c := range map[string]struct {
@@ -264,7 +267,8 @@ func TestJ13_SetWins(t *testing.T) {
 
 func pointer(s string) *string { return &s }
 
-// If the host sets a model during the last attempt of another one, the new model is asked before any fallback.
+// If the host sets a model during the last attempt of another one, the new model is asked before
+// any fallback.
 func TestJ13_SetDuringTheFailure(t *testing.T) {
 	other := "model-9"
 	b := openWithFallbacks(t, setup{options: agent.Options{Retry: once}}, nil, nil)
@@ -308,8 +312,8 @@ func TestJ13_CompactionOfTheFallback(t *testing.T) {
 	}
 }
 
-// The largest cost of a fallback's call is reserved at its price. A fallback that could exceed the budget is
-// not asked.
+// The largest cost of a fallback's call is reserved at its price. A fallback that could exceed the
+// budget is not asked.
 func TestJ13_Budget(t *testing.T) {
 	prices := map[string]float64{"model-1": 1, "model-2": 100, "model-3": 1}
 	models := func(_, id string) (llm.Model, bool) {
@@ -349,7 +353,8 @@ func TestJ13_MaxTokens(t *testing.T) {
 	}
 }
 
-// A subagent starts with the current model, the fallbacks and the host's chosen model. A model of its own belongs to the chosen provider.
+// A subagent starts with the current model, the fallbacks and the host's chosen model. A model of
+// its own belongs to the chosen provider.
 func TestJ13_Subagents(t *testing.T) {
 	steps := byTask(map[string][]llmtest.Step{
 		"go":   {fails(llm.ErrServer), llmtest.Text("never")},
@@ -375,8 +380,8 @@ func TestJ13_Subagents(t *testing.T) {
 	}
 }
 
-// The list survives JSON and a resume. A session that stopped with a fallback continues with it, and returns to the chosen model as it
-// would have.
+// The list survives JSON and a resume. A session that stopped with a fallback continues with it,
+// and returns to the chosen model as it would have.
 func TestJ13_Resume(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Retry: once, Policy: agent.Policy{Window: 50_000, Fallbacks: agent.FallbackPolicy{
@@ -425,7 +430,8 @@ func TestJ13_StayOnFailure(t *testing.T) {
 	}
 }
 
-// If a fallback's provider cannot combine a format with tools, the structured result is given by a tool from the start.
+// If a fallback's provider cannot combine a format with tools, the structured result is given by a
+// tool from the start.
 func TestJ13_StructuredResult(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(person)}}}
 	s := setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")},
@@ -436,8 +442,8 @@ func TestJ13_StructuredResult(t *testing.T) {
 	}
 }
 
-// The model that writes summaries is one of the chosen provider's, also while a fallback of another provider is asked. Its price is
-// looked up there.
+// The model that writes summaries is one of the chosen provider's, also while a fallback of another
+// provider is asked. Its price is looked up there.
 func TestJ13_CompactionModelOfTheChosenProvider(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1, Model: "small"}, Budget: agent.Budget{USD: 10}}}
 	o.Fallbacks = agent.FallbackPolicy{ReturnAfter: -1}

@@ -14,8 +14,9 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// The disk fails, once or for good, at any call of the journal. The host's call returns the error, the session ends in order, and the
-// records written before continue to the same end once the disk works again.
+// The disk fails, once or for good, at any call of the journal. The host's call returns the error,
+// the session ends in order, and the records written before continue to the same end once the disk
+// works again.
 func TestA19_DiskFailsAtEveryCall(t *testing.T) {
 	t.Parallel()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})

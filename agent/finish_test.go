@@ -25,7 +25,8 @@ func submitTool() tool.Tool {
 	})
 }
 
-// An answer without calls does not end the input. There are at most three nudges in a row, and tool rounds reset the count.
+// An answer without calls does not end the input. There are at most three nudges in a row, and tool
+// rounds reset the count.
 func TestA14_RequireDone(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -55,7 +56,8 @@ func TestA14_RequireDone(t *testing.T) {
 	}
 }
 
-// The result of a done tool stays in the history. The other calls of its answer have run, and no model call follows.
+// The result of a done tool stays in the history. The other calls of its answer have run, and no
+// model call follows.
 func TestA14_DoneTool(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: []llmtest.Step{llmtest.Calls(call("submit"), call("work")), llmtest.Text("more")}})
 	if err := h.Steer(context.Background(), "later"); err != nil {
@@ -77,7 +79,8 @@ func TestA14_DoneTool(t *testing.T) {
 	}
 }
 
-// asker is a BeforeStop that sends the agent back with each of its prompts and records its arguments.
+// asker is a BeforeStop that sends the agent back with each of its prompts and records its
+// arguments.
 type asker struct {
 	prompts []string
 	asked   []agent.Stop
@@ -134,7 +137,8 @@ func TestA14_BeforeStop(t *testing.T) {
 	}
 }
 
-// BeforeStop is also called after a done tool and may send the agent back. The input ends when the tool is called again.
+// BeforeStop is also called after a done tool and may send the agent back. The input ends when the
+// tool is called again.
 func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	a := &asker{prompts: []string{"the tests fail"}}
 	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{RequireDone: true}},
@@ -173,7 +177,8 @@ func TestA14_BeforeStopFails(t *testing.T) {
 	}
 }
 
-// Steering during BeforeStop continues the input as usual. The hook is called again at the next end.
+// Steering during BeforeStop continues the input as usual. The hook is called again at the next
+// end.
 func TestA14_SteeringDuringBeforeStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -197,7 +202,8 @@ func TestA14_SteeringDuringBeforeStop(t *testing.T) {
 	})
 }
 
-// An interrupt ends the hook and the input. Messages are not lost, and Continue calls the hook again.
+// An interrupt ends the hook and the input. Messages are not lost, and Continue calls the hook
+// again.
 func TestA14_InterruptDuringBeforeStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -220,7 +226,8 @@ func TestA14_InterruptDuringBeforeStop(t *testing.T) {
 	})
 }
 
-// If Authorize returns Ask, Approve decides. It sees the access of the call, and may edit the arguments, which are checked again.
+// If Authorize returns Ask, Approve decides. It sees the access of the call, and may edit the
+// arguments, which are checked again.
 func TestA15_Approve(t *testing.T) {
 	type args struct {
 		Path string `json:"path"`
@@ -304,7 +311,8 @@ func TestA15_InterruptDuringApproval(t *testing.T) {
 	})
 }
 
-// BeforeStop is also called before a subagent ends, with its name. Each agent can be sent back up to its own limit.
+// BeforeStop is also called before a subagent ends, with its name. Each agent can be sent back up
+// to its own limit.
 func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Fold folds a journal line into the state. If it returns an error, the line cannot be read and the state is unchanged.
+// Fold folds a journal line into the state. If it returns an error, the line cannot be read and the
+// state is unchanged.
 func (s *State) Fold(line journal.Record) error {
 	rec, at, err := decodeRecord(line)
 	if err != nil {
@@ -33,8 +34,8 @@ func (s *State) Fold(line journal.Record) error {
 	return nil
 }
 
-// seqReserve counts the numbers of events that stay free when a session is resumed after a crash, for the deltas that its host had seen after the
-// last record.
+// seqReserve counts the numbers of events that stay free when a session is resumed after a crash,
+// for the deltas that its host had seen after the last record.
 const seqReserve = 1 << 20
 
 func (s *State) fold(rec record, at time.Time) {
@@ -97,8 +98,8 @@ func (s *State) fold(rec record, at time.Time) {
 	s.warnWindow = !s.partial && s.Context.fill(s.Policy.Window)
 }
 
-// foldInput begins an input. If the last one goes on, the effort that waits stays, since the provider's round is not over, and so do the
-// calls that may be a loop.
+// foldInput begins an input. If the last one goes on, the effort that waits stays, since the
+// provider's round is not over, and so do the calls that may be a loop.
 func (s *State) foldInput(r inputRecord, at time.Time) {
 	switch {
 	case r.Continue && s.Input != nil: // the session was killed: the time until now does not count
@@ -138,7 +139,8 @@ func (s *State) worked() time.Duration {
 	return s.Worked + max(s.at.Sub(s.Input.Began), 0)
 }
 
-// foldTurn adds a turn of the session's and counts its origin. A tool that was Done does not count once something sends the agent on.
+// foldTurn adds a turn of the session's and counts its origin. A tool that was Done does not count
+// once something sends the agent on.
 func (s *State) foldTurn(r turnRecord, at time.Time) {
 	note := s.dequeue(r.Queued)
 	s.Input.Done = false
@@ -187,8 +189,8 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	}
 }
 
-// foldResult fills a call. With the last result it adds the turn of results, which therefore stands right after the calls and in their
-// order.
+// foldResult fills a call. With the last result it adds the turn of results, which therefore stands
+// right after the calls and in their order.
 func (s *State) foldResult(r resultRecord, at time.Time) {
 	call := s.open(r.CallID)
 	call.Result = &llm.ToolResult{CallID: r.CallID, Name: r.Name, Content: r.Content, IsError: r.IsError, Free: call.Free}
@@ -238,8 +240,8 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	s.addTurn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
 }
 
-// foldFault adds a failed attempt. The next one is due no later than its delay after the record, so that damaged times in a journal do not
-// make a session wait for ever.
+// foldFault adds a failed attempt. The next one is due no later than its delay after the record, so
+// that damaged times in a journal do not make a session wait for ever.
 func (s *State) foldFault(r faultRecord, at time.Time) {
 	if latest := at.Add(r.Delay); r.RetryAt.After(latest) {
 		r.RetryAt = latest
@@ -257,7 +259,8 @@ func (s *State) addSeen(r *resultRecord) {
 	tool.Remember(s.Seen, r.Seen, r.Changes)
 }
 
-// foldSettings changes settings. It begins a new epoch if the next request does not extend the last one.
+// foldSettings changes settings. It begins a new epoch if the next request does not extend the last
+// one.
 func (s *State) foldSettings(r settingRecord) {
 	if r.Machine != nil {
 		s.Machine = *r.Machine
@@ -291,7 +294,8 @@ func (s *State) foldSettings(r settingRecord) {
 	}
 }
 
-// foldCompaction replaces the turns before the first retained one by one turn. The retained turns stay as they were sent.
+// foldCompaction replaces the turns before the first retained one by one turn. The retained turns
+// stay as they were sent.
 func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == LaneCompactions && q.ID <= r.Queued })
 	s.spend(r.Usage, r.Cost)

@@ -12,12 +12,13 @@ import (
 // ErrNoTurn means that a session cannot be forked behind a turn that it does not have.
 var ErrNoTurn = errors.New("agent: there is no turn")
 
-// Fork creates the session to from the turns of the session from up to turn, in the same store, and opens its journal for Resume. Turns are
-// numbered as in [Turn].Number; 0 means all. If there is no such turn, the error wraps [ErrNoTurn]. The other session is only read, and
-// may be running.
+// Fork creates the session to from the turns of the session from up to turn, in the same store, and
+// opens its journal for Resume. Turns are numbered as in [Turn].Number; 0 means all. If there is no
+// such turn, the error wraps [ErrNoTurn]. The other session is only read, and may be running.
 //
-// A fork in the middle of an input goes on with it by Continue, or with another task by Submit. Calls that may have run in the other session
-// and have no result in these turns get results that say that their outcome is unknown.
+// A fork in the middle of an input goes on with it by Continue, or with another task by Submit.
+// Calls that may have run in the other session and have no result in these turns get results that
+// say that their outcome is unknown.
 func Fork(ctx context.Context, store journal.Store, from string, turn int, to string) (journal.Log, error) {
 	source, err := store.Read(ctx, from)
 	if err != nil {
@@ -30,7 +31,8 @@ func Fork(ctx context.Context, store journal.Store, from string, turn int, to st
 	return store.Fork(ctx, from, to, n, func(r *journal.Record) error { return forked(r, to) })
 }
 
-// recordsUpTo returns the number of the last record before the next turn, or of the journal's last record for turn 0.
+// recordsUpTo returns the number of the last record before the next turn, or of the journal's last
+// record for turn 0.
 func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err error) {
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {
@@ -58,7 +60,8 @@ func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err erro
 	return n, nil
 }
 
-// forked changes a header to the new session's id and to the version of the records that it will write.
+// forked changes a header to the new session's id and to the version of the records that it will
+// write.
 func forked(r *journal.Record, id string) error {
 	if r.Kind != (headerRecord{}).kind() {
 		return nil

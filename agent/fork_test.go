@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// A session in a store can be forked after any of its turns in one call, while it is open, and the fork continues from there.
+// A session in a store can be forked after any of its turns in one call, while it is open, and the
+// fork continues from there.
 func TestJ8_ForkInOneCall(t *testing.T) {
 	ctx := context.Background()
 	store := journal.NewDir(t.TempDir())

@@ -28,7 +28,8 @@ func formTool(q tool.Question) tool.Tool {
 	})
 }
 
-// scriptedAnswers returns a host that gives the answers one after the other and records the questions.
+// scriptedAnswers returns a host that gives the answers one after the other and records the
+// questions.
 func scriptedAnswers(asked *[]tool.Question, answers ...tool.Answer) *agent.Questions {
 	return &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
 		*asked = append(*asked, q)
@@ -153,7 +154,8 @@ func withKey(r *llm.Request, key string) *llm.Request {
 	return r
 }
 
-// A waiting question may be declined, canceled or answered with the content of its form. Content that does not fit changes nothing.
+// A waiting question may be declined, canceled or answered with the content of its form. Content
+// that does not fit changes nothing.
 func TestJ6_AnsweredLater(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer tool.Answer

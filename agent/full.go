@@ -19,7 +19,8 @@ const (
 	planRoom       = 64      // an entry of a todo list beside its texts
 )
 
-// reserved returns the part of a journal's limit that is reserved for records that end calls, inputs and the session.
+// reserved returns the part of a journal's limit that is reserved for records that end calls,
+// inputs and the session.
 func reserved(limit int64) int64 { return min(64<<10, limit/4) }
 
 // fullError is an [ErrFull] with its own text.
@@ -28,7 +29,8 @@ type fullError struct{ text string }
 func (e *fullError) Error() string { return "agent: " + e.text }
 func (e *fullError) Unwrap() error { return ErrFull }
 
-// isFull reports whether err says that a log of this session is full. An ErrFull that comes from the host's journal is a failure of it.
+// isFull reports whether err says that a log of this session is full. An ErrFull that comes from
+// the host's journal is a failure of it.
 func isFull(err error) bool {
 	var full *fullError
 	return errors.As(err, &full)
@@ -39,8 +41,9 @@ func (s *Session) journalFull(wanted string) error {
 		"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
 }
 
-// checkRoom returns an error if the journal has no room for the lines of these records. Records that end something always have room, since the
-// journal has to say how the session ended. It is called with the write lock.
+// checkRoom returns an error if the journal has no room for the lines of these records. Records
+// that end something always have room, since the journal has to say how the session ended. It is
+// called with the write lock.
 func (s *Session) checkRoom(size int64, records []record) error {
 	limit := s.maxJournal
 	if s.state.size+size <= limit-reserved(limit) || s.onlyEnds(records) {
@@ -72,8 +75,8 @@ func (s *Session) onlyEnds(records []record) bool {
 	return true
 }
 
-// checkRoundRoom returns an error if the journal may lack the room for another round. The session then ends before it asks the model for an
-// answer that it could not keep.
+// checkRoundRoom returns an error if the journal may lack the room for another round. The session
+// then ends before it asks the model for an answer that it could not keep.
 func (s *Session) checkRoundRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +90,8 @@ func (s *Session) checkRoundRoom() error {
 // sizeOf returns the estimated size of a journal line, in bytes.
 func sizeOf(line journal.Record) int64 { return int64(lineRoom + len(line.Kind) + len(line.Data)) }
 
-// sizeOfEvent returns the estimated size of an event in the log of events, in bytes. Text that it shares with the history counts, too.
+// sizeOfEvent returns the estimated size of an event in the log of events, in bytes. Text that it
+// shares with the history counts, too.
 func sizeOfEvent(ev Event) int64 {
 	if _, text, ok := deltaOf(ev); ok {
 		return eventRoom + int64(len(text))

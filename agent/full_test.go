@@ -120,7 +120,8 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// At rest, a request that does not fit returns an error, and the session stays usable. An input that does not fit ends it.
+// At rest, a request that does not fit returns an error, and the session stays usable. An input
+// that does not fit ends it.
 func TestI9_InputsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	log := new(journal.Memory)
@@ -143,7 +144,8 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Events fill nothing: at rest most are dropped, and a cursor gets the facts from the journal, whatever came between them.
+// Events fill nothing: at rest most are dropped, and a cursor gets the facts from the journal,
+// whatever came between them.
 func TestI9_FactsBehindTheLog(t *testing.T) {
 	const rounds = 60
 	log := new(journal.Memory)
@@ -180,7 +182,8 @@ func TestI9_FactsBehindTheLog(t *testing.T) {
 	}
 }
 
-// A process is killed after it recorded that the journal is full. The next process, with more room, does not end for that.
+// A process is killed after it recorded that the journal is full. The next process, with more room,
+// does not end for that.
 func TestI9_KilledWhenFull(t *testing.T) {
 	log, cut := new(journal.Memory), new(journal.Memory)
 	tools := []tool.Tool{printTool(2_000)}

@@ -74,7 +74,8 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 	}
 }
 
-// Close returns no error if a background process cleans up for longer than ten times the session's own grace time.
+// Close returns no error if a background process cleans up for longer than ten times the session's
+// own grace time.
 func TestJ9_CloseFollowsTheEnvironmentsGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &envtest.Memory{Grace: time.Minute, Commands: func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {

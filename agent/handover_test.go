@@ -43,7 +43,8 @@ func checkDuration(t *testing.T, what string, least time.Duration, f func()) {
 	}
 }
 
-// While a journal hangs, methods without a journal work, methods with one obey their context, and messages arrive once.
+// While a journal hangs, methods without a journal work, methods with one obey their context, and
+// messages arrive once.
 func TestJ7_HangingJournalAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "queued"}}, steps: []llmtest.Step{llmtest.Text("done")}})
@@ -189,7 +190,8 @@ func TestJ7_TakenOver(t *testing.T) {
 	}
 }
 
-// A session that is released during a step finishes the step, and continues in another process to the same end.
+// A session that is released during a step finishes the step, and continues in another process to
+// the same end.
 func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
@@ -243,7 +245,8 @@ func resultTexts(turns []agent.Turn) string {
 	return strings.Join(texts, "; ")
 }
 
-// If Release has no time for the step, the step ends as after a kill: the outcome of a begun call is unknown.
+// If Release has no time for the step, the step ends as after a kill: the outcome of a begun call
+// is unknown.
 func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 	log, begun := new(journal.Memory), make(chan struct{})
 	work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {

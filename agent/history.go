@@ -18,7 +18,8 @@ type historyRecord struct {
 
 func (historyRecord) kind() string { return "history" }
 
-// newHistory returns the record of a host's messages as it reads after it was written, so that requests before and after a resume are equal.
+// newHistory returns the record of a host's messages as it reads after it was written, so that
+// requests before and after a resume are equal.
 func newHistory(messages []llm.Message) (historyRecord, error) {
 	if problem := checkHistory(messages); problem != "" {
 		return historyRecord{}, fmt.Errorf("agent: Options.%s", problem)
@@ -50,7 +51,8 @@ func withPictures(messages []llm.Message) []llm.Message {
 	return messages
 }
 
-// foldHistory adds a turn for each message. Messages of users count as those of people, so that a compaction keeps them.
+// foldHistory adds a turn for each message. Messages of users count as those of people, so that a
+// compaction keeps them.
 func (s *State) foldHistory(r historyRecord, at time.Time) {
 	for _, m := range r.Messages {
 		kind := TurnUser
@@ -66,7 +68,8 @@ func (s *State) foldHistory(r historyRecord, at time.Time) {
 	}
 }
 
-// projectHistory returns the event of a history, without the data of media, which [Session.History] has.
+// projectHistory returns the event of a history, without the data of media, which [Session.History]
+// has.
 func projectHistory(r historyRecord) Event {
 	shown := make([]llm.Message, 0, len(r.Messages))
 	for _, m := range r.Messages {
@@ -91,8 +94,8 @@ func withoutData(parts llm.Parts) llm.Parts {
 	return parts
 }
 
-// checkHistory returns what is wrong with messages that cannot begin a conversation, empty if they can. It names the first wrong message and
-// what to do.
+// checkHistory returns what is wrong with messages that cannot begin a conversation, empty if they
+// can. It names the first wrong message and what to do.
 func checkHistory(messages []llm.Message) string {
 	for i := range messages {
 		problem := checkMessage(&messages[i])
@@ -189,7 +192,8 @@ func checkPlace(messages []llm.Message, i int) string {
 	return ""
 }
 
-// checkResults returns an error if a message does not have exactly the results of the calls before it.
+// checkResults returns an error if a message does not have exactly the results of the calls before
+// it.
 func checkResults(calls []llm.ToolCall, m *llm.Message, before int) string {
 	for _, part := range m.Parts {
 		result, ok := part.(llm.ToolResult)

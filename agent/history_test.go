@@ -42,8 +42,8 @@ func pastConversation() []llm.Message {
 	}
 }
 
-// A session continues from messages over each wire format: texts, images, calls and results are sent; reasoning goes only to its own
-// provider.
+// A session continues from messages over each wire format: texts, images, calls and results are
+// sent; reasoning goes only to its own provider.
 func TestJ10_HistoryOnTheWire(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai", "gemini", "openaichat"} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestJ10_HistoryOnTheWire(t *testing.T) {
 	}
 }
 
-// The messages are in the journal: a resume, a fork, a projection and a replay have them, and later changes of the host's copy have no
-// effect.
+// The messages are in the journal: a resume, a fork, a projection and a replay have them, and later
+// changes of the host's copy have no effect.
 func TestJ10_HistoryStays(t *testing.T) {
 	ctx := context.Background()
 	store := journal.NewDir(t.TempDir())

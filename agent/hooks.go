@@ -12,32 +12,38 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Hooks hold decisions of the host that are code. All may be nil, and may take their time until their context ends. With subagents, several
-// goroutines call them at once.
+// Hooks hold decisions of the host that are code. All may be nil, and may take their time until
+// their context ends. With subagents, several goroutines call them at once.
 type Hooks struct {
-	// Authorize decides about each call when its turn to run has come, about one at a time. Nil is [tool.AllowUnguarded], which allows
-	// everything but changes of guarded files, such as read-only ones.
+	// Authorize decides about each call when its turn to run has come, about one at a time. Nil is
+	// [tool.AllowUnguarded], which allows everything but changes of guarded files, such as
+	// read-only ones.
 	Authorize tool.Authorize
-	// Approve decides where Authorize says [tool.Ask], also about one call at a time. It may wait for a person; calls that need no approval
-	// run meanwhile.
+	// Approve decides where Authorize says [tool.Ask], also about one call at a time. It may wait
+	// for a person; calls that need no approval run meanwhile.
 	Approve tool.Authorize
-	// Middleware is put around every call that was permitted, also of subagents; the first is outermost. If one leaves its call open, by
-	// [tool.ErrNotBegun], the session is given away as by [Session.Release]: calls that run come to their results, all others stay open,
-	// and Submit returns an error that is an [ErrReleased] and wraps the middleware's.
+	// Middleware is put around every call that was permitted, also of subagents; the first is
+	// outermost. If one leaves its call open, by [tool.ErrNotBegun], the session is given away as
+	// by [Session.Release]: calls that run come to their results, all others stay open, and Submit
+	// returns an error that is an [ErrReleased] and wraps the middleware's.
 	Middleware []tool.Middleware
 
-	// BeforeInput is asked about what people tell the agent by Submit, Begin, FollowUp, Steer and Answer, before any of it is recorded. It
-	// returns the message to record, perhaps with another text or with Context. An error refuses the message: the method returns it, and
-	// the session stays as it was. The journal has only what was returned, and a resumed session does not ask again. BeforeInput is not
-	// asked about what agents tell their subagents, nor about answers of Questions.Answer, which come from the host.
+	// BeforeInput is asked about what people tell the agent by Submit, Begin, FollowUp, Steer and
+	// Answer, before any of it is recorded. It returns the message to record, perhaps with another
+	// text or with Context. An error refuses the message: the method returns it, and the session
+	// stays as it was. The journal has only what was returned, and a resumed session does not ask
+	// again. BeforeInput is not asked about what agents tell their subagents, nor about answers of
+	// Questions.Answer, which come from the host.
 	BeforeInput func(ctx context.Context, m Message) (Message, error)
-	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most Policy.MaxConfirms
-	// times an input; then the input ends, and its Result is Unconfirmed. An error is a WARNING and lets the input end. BeforeStop is asked
-	// about subagents too, each with a count of its own.
+	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent
+	// back to work, at most Policy.MaxConfirms times an input; then the input ends, and its Result
+	// is Unconfirmed. An error is a WARNING and lets the input end. BeforeStop is asked about
+	// subagents too, each with a count of its own.
 	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
-	// BeforeCompact is asked before a summary replaces the beginning of the history. What it returns is added to the instructions of the
-	// model that writes the summary. An error prevents the compaction with the WARNING compaction_failed; it is tried again after the next
-	// answer. BeforeCompact is asked about subagents too.
+	// BeforeCompact is asked before a summary replaces the beginning of the history. What it
+	// returns is added to the instructions of the model that writes the summary. An error prevents
+	// the compaction with the WARNING compaction_failed; it is tried again after the next answer.
+	// BeforeCompact is asked about subagents too.
 	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
 }
 
@@ -63,7 +69,8 @@ type Compacting struct {
 	Requested bool
 }
 
-// askToCompact calls BeforeCompact and returns what the summary has to keep. An error fails the compaction.
+// askToCompact calls BeforeCompact and returns what the summary has to keep. An error fails the
+// compaction.
 func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep string, err error) {
 	if s.beforeCompact == nil {
 		return "", nil
@@ -87,14 +94,16 @@ func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep strin
 type Message struct {
 	Session string // the session's id
 	Kind    MessageKind
-	// Question is set for an answer, with Action and Content as in tool.Answer. Changes of these three have no effect.
+	// Question is set for an answer, with Action and Content as in tool.Answer. Changes of these
+	// three have no effect.
 	Question string
 	Action   tool.Action
 	Content  json.RawMessage
 
 	Text  string
 	Parts []llm.Part // beside the text
-	// Context is for the hook to set. It goes to the model as a turn of its own behind the message, before the next model call.
+	// Context is for the hook to set. It goes to the model as a turn of its own behind the message,
+	// before the next model call.
 	Context string
 }
 
@@ -109,8 +118,9 @@ const (
 	MessageAnswer   MessageKind = "answer" // by Answer, or by Submit or Begin where a question waits
 )
 
-// admit calls BeforeInput with a message before it is recorded, and changes m to what the hook returns. If the hook refuses the message or
-// fails, admit returns an error. It does not ask again about a message whose key the session has had.
+// admit calls BeforeInput with a message before it is recorded, and changes m to what the hook
+// returns. If the hook refuses the message or fails, admit returns an error. It does not ask again
+// about a message whose key the session has had.
 func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 	if s.beforeInput == nil || m.blank() && about.Content == nil || s.hadKey(m.key) {
 		return nil
@@ -164,7 +174,8 @@ func (s *Session) hadKey(key string) bool {
 	return s.state.hadKey(key)
 }
 
-// askToStop calls BeforeStop. Its prompt becomes a turn; without one the input ends, unless steering has come meanwhile.
+// askToStop calls BeforeStop. Its prompt becomes a turn; without one the input ends, unless
+// steering has come meanwhile.
 func (s *Session) askToStop(ctx context.Context, step Step) error {
 	s.mu.Lock()
 	in := s.state.Input

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// BeforeCompact gets the part of the history to be replaced. Its result is among the instructions for the summary.
+// BeforeCompact gets the part of the history to be replaced. Its result is among the instructions
+// for the summary.
 func TestJ14_BeforeCompact(t *testing.T) {
 	var asked []agent.Compacting
 	hook := func(_ context.Context, about agent.Compacting) (string, error) {
@@ -47,8 +48,8 @@ func TestJ14_BeforeCompact(t *testing.T) {
 	}
 }
 
-// An error of BeforeCompact prevents the compaction: no summary is requested, the history stays, and the next answer leads to the next
-// try. Instructions without a limit do the same.
+// An error of BeforeCompact prevents the compaction: no summary is requested, the history stays,
+// and the next answer leads to the next try. Instructions without a limit do the same.
 func TestJ14_BeforeCompactPrevents(t *testing.T) {
 	for name, c := range map[string]struct {
 		keep string

@@ -13,14 +13,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// HostError reports that code of the host, such as OnEvent, a hook, a provider or a journal, panicked or called runtime.Goexit. That is a
-// bug in that code.
+// HostError reports that code of the host, such as OnEvent, a hook, a provider or a journal,
+// panicked or called runtime.Goexit. That is a bug in that code.
 type HostError struct {
 	// What names the code, such as "OnEvent".
 	What string
 	// Value is the value of the panic, nil for runtime.Goexit.
 	Value any
-	// Stack is the goroutine's stack at that moment. It is not in the error's text, because that may reach a model.
+	// Stack is the goroutine's stack at that moment. It is not in the error's text, because that
+	// may reach a model.
 	Stack string
 
 	err error
@@ -32,12 +33,12 @@ func (e *HostError) Error() string { return "agent: " + strings.TrimPrefix(e.err
 // Unwrap returns the error that the panic was found in.
 func (e *HostError) Unwrap() error { return e.err }
 
-// ErrStuck means that code of the host, such as OnEvent or a provider, did not return in time when it was asked to end. Its goroutine was
-// left behind and ends when the code returns.
+// ErrStuck means that code of the host, such as OnEvent or a provider, did not return in time when
+// it was asked to end. Its goroutine was left behind and ends when the code returns.
 var ErrStuck = errors.New("agent: code of the host does not return")
 
-// ErrUndelivered means that OnEvent has not got all events, because a call of it does not return. It gets them when it does. The error is
-// also an [ErrStuck].
+// ErrUndelivered means that OnEvent has not got all events, because a call of it does not return.
+// It gets them when it does. The error is also an [ErrStuck].
 var ErrUndelivered = errors.New("agent: OnEvent has not taken all events")
 
 // stuckError names the code.
@@ -52,14 +53,16 @@ func (e *stuckError) Error() string {
 
 func (e *stuckError) Unwrap() error { return ErrStuck }
 
-// host runs code of the host on a goroutine of its own, so that neither its panic nor its runtime.Goexit ends a goroutine of the
-// session or leaves a lock behind. Once ctx or the session has ended it waits for patience more, and then no longer: the error is
-// an [ErrStuck]. It may be called with any lock held.
+// host runs code of the host on a goroutine of its own, so that neither its panic nor its
+// runtime.Goexit ends a goroutine of the session or leaves a lock behind. Once ctx or the session
+// has ended it waits for patience more, and then no longer: the error is an [ErrStuck]. It may be
+// called with any lock held.
 func host[T any](ctx context.Context, s *Session, what string, patience time.Duration, f func() (T, error)) (T, error) {
 	return await(guard.Start(what, f), what, patience, ctx.Done(), s.life.Done())
 }
 
-// await returns a result, or an [ErrStuck] if there is none within patience after one of the two channels was closed.
+// await returns a result, or an [ErrStuck] if there is none within patience after one of the two
+// channels was closed.
 func await[T any](done <-chan guard.Result[T], what string, patience time.Duration, ended, closed <-chan struct{}) (T, error) {
 	select {
 	case r := <-done:

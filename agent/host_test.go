@@ -25,8 +25,8 @@ import (
 // patience bounds the wait for calls that must not hang.
 const patience = 5 * time.Minute
 
-// TestI7_BrokenHosts lets each place that runs the host's code panic, call runtime.Goexit, or never return. Nothing hangs, no lock is
-// lost, the host gets the stack, and the model never does.
+// TestI7_BrokenHosts lets each place that runs the host's code panic, call runtime.Goexit, or never
+// return. Nothing hangs, no lock is lost, the host gets the stack, and the model never does.
 func TestI7_BrokenHosts(t *testing.T) {
 	t.Parallel()
 	whole := newRig("", 0, nil)
@@ -62,8 +62,8 @@ func TestI7_BrokenHosts(t *testing.T) {
 	running.Wait()
 }
 
-// breakAt runs a session with one trap and returns what went wrong. On a busy machine the grace time may be over before the trap springs.
-// It is longer then.
+// breakAt runs a session with one trap and returns what went wrong. On a busy machine the grace
+// time may be over before the trap springs. It is longer then.
 func breakAt(place string, nth int, way string) (problem string) {
 	for grace := shortGrace; grace < patience; grace *= 8 {
 		if problem = breakWithin(grace, place, nth, way); problem != tooEarly {
@@ -106,7 +106,8 @@ func breakWithin(grace time.Duration, place string, nth int, way string) string 
 	}
 }
 
-// blocked waits until a place hangs, ends the session in one way, and reports calls that do not return.
+// blocked waits until a place hangs, ends the session in one way, and reports calls that do not
+// return.
 func blocked(r *rig, way string, cancel func(), opened <-chan *agent.Session, over <-chan error) string {
 	select {
 	case <-r.sprung:
@@ -194,8 +195,8 @@ func (r *rig) checkPanic(place string, nth int, way string, err error, opened ch
 	return ""
 }
 
-// contained reports whether a failure at a place becomes an error result for the model and a warning for the host, as for a tool, its
-// environment and a subagent.
+// contained reports whether a failure at a place becomes an error result for the model and a
+// warning for the host, as for a tool, its environment and a subagent.
 func (r *rig) contained(place string) bool {
 	for _, prefix := range []string{"Run of a tool", "Access of a tool", "the Middleware of a tool", "the handler of the Middleware of a tool", "env ", "process ", "child's ", "Subagents.Journal", "NewID"} {
 		if strings.HasPrefix(place, prefix) {
@@ -210,7 +211,8 @@ func stacks() string {
 	return "\n" + string(b[:runtime.Stack(b, true)])
 }
 
-// A provider that ignores its context is abandoned with a warning that names it. Its later output is dropped, and the session continues.
+// A provider that ignores its context is abandoned with a warning that names it. Its later output
+// is dropped, and the session continues.
 func TestI7_AbandonedProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, streams := make(chan struct{}), make(chan struct{})
@@ -246,7 +248,8 @@ func TestI7_AbandonedProvider(t *testing.T) {
 	})
 }
 
-// An OnEvent that does not return delays Close for the grace time only. It gets the remaining events when it returns.
+// An OnEvent that does not return delays Close for the grace time only. It gets the remaining
+// events when it returns.
 func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -29,14 +29,15 @@ var (
 // idleProcess is set in the process of TestK9_TwentyThousandSessions that has few descriptors.
 const idleProcess = "ATTRACTOR_IDLE_PROCESS"
 
-// storeFiles is the most descriptors that a directory of journals holds for sessions at rest: one for the locks, the others for the
-// journals that were used last.
+// storeFiles is the most descriptors that a directory of journals holds for sessions at rest: one
+// for the locks, the others for the journals that were used last.
 const storeFiles = 65
 
 // threeTurns is the script of a session that answers three times.
 var threeTurns = []fakellm.Turn{{Text: "done"}, {Text: "done"}, {Text: "done"}}
 
-// Many more sessions than a process may have open files are at rest, go on, and are resumed in one process.
+// Many more sessions than a process may have open files are at rest, go on, and are resumed in one
+// process.
 func TestK9_TwentyThousandSessions(t *testing.T) {
 	if os.Getenv(idleProcess) != "" {
 		idleInFewFiles(t)
@@ -159,8 +160,9 @@ func TestK9_EqualPromptsAreShared(t *testing.T) {
 	f.close()
 }
 
-// BenchmarkK9_Idle reports what a session at rest needs, with its journal on the disk and after one turn of text. Its history, which is
-// reported as well, comes on top. The goal is 6000 bytes, and no descriptor.
+// BenchmarkK9_Idle reports what a session at rest needs, with its journal on the disk and after one
+// turn of text. Its history, which is reported as well, comes on top. The goal is 6000 bytes, and
+// no descriptor.
 func BenchmarkK9_Idle(b *testing.B) {
 	for b.Loop() {
 		f := newFleet(b, threeTurns...)

@@ -32,8 +32,8 @@ func guarded(_ context.Context, m agent.Message) (agent.Message, error) {
 	return m, nil
 }
 
-// A guard keeps a secret out of a session, whatever method is used. The method returns the reason, no record or event has the secret, and
-// the session is unchanged.
+// A guard keeps a secret out of a session, whatever method is used. The method returns the reason,
+// no record or event has the secret, and the session is unchanged.
 func TestJ14_BeforeInputRefuses(t *testing.T) {
 	log := new(journal.Memory)
 	var h *host
@@ -98,8 +98,8 @@ func masking(asked *[]string) func(context.Context, agent.Message) (agent.Messag
 	}
 }
 
-// The message that the hook returns is recorded, with its context after it. A resumed session has both, also for queued messages, and does
-// not call the hook again.
+// The message that the hook returns is recorded, with its context after it. A resumed session has
+// both, also for queued messages, and does not call the hook again.
 func TestJ14_BeforeInputChanges(t *testing.T) {
 	var asked []string
 	log := new(journal.Memory)
@@ -225,7 +225,8 @@ func TestJ14_BeforeInputFails(t *testing.T) {
 	}
 }
 
-// A hook that waits blocks only its caller, who can give up. A hook that ignores that is abandoned, and its answer does not count.
+// A hook that waits blocks only its caller, who can give up. A hook that ignores that is abandoned,
+// and its answer does not count.
 func TestJ14_BeforeInputWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

@@ -63,8 +63,9 @@ func order(t *testing.T, records []journal.Record) string {
 
 var threeWrites = llmtest.Calls(named("a", "write", "x"), named("b", "write", "x"), named("c", "write", "x"))
 
-// An intent is written when a call begins. So wherever a process dies, calls that never began run after a resume, each call runs at most
-// once, and at most the call that had begun has an unknown outcome.
+// An intent is written when a call begins. So wherever a process dies, calls that never began run
+// after a resume, each call runs at most once, and at most the call that had begun has an unknown
+// outcome.
 func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
 	for at := 2; ; at++ { // the first call of the journal belongs to New
 		log, calls := new(journal.Memory), new(runLog)
@@ -108,8 +109,8 @@ func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
 	}
 }
 
-// Calls that begin together share a record and a sync. A call that waits gets its intent when its turn comes, and a read-only call gets
-// none.
+// Calls that begin together share a record and a sync. A call that waits gets its intent when its
+// turn comes, and a read-only call gets none.
 func TestI14_OneIntentForCallsThatBeginTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, calls := new(journal.Memory), new(runLog)
@@ -160,7 +161,8 @@ func (s *syncs) Sync(ctx context.Context) error {
 	return s.Log.Sync(ctx)
 }
 
-// Journals of an earlier version have one intent for all calls of an answer. So the outcome of each call without a result is unknown.
+// Journals of an earlier version have one intent for all calls of an answer. So the outcome of each
+// call without a result is unknown.
 func TestI14_IntentOfSeveralCallsInAnOldJournal(t *testing.T) {
 	log, calls := new(journal.Memory), new(runLog)
 	h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: log},

@@ -9,36 +9,45 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A Ledger keeps a budget that several sessions share, such as that of a fleet; see [Options]. Each attempt of a model call, also for a
-// compaction, reserves the most that it can take before it is sent, and settles what it took when it is over. So the budget is never
-// overspent. Sessions may call the methods concurrently. Once its input is to end, a session waits for them no longer than Options.Grace.
+// A Ledger keeps a budget that several sessions share, such as that of a fleet; see [Options]. Each
+// attempt of a model call, also for a compaction, reserves the most that it can take before it is
+// sent, and settles what it took when it is over. So the budget is never overspent. Sessions may
+// call the methods concurrently. Once its input is to end, a session waits for them no longer than
+// Options.Grace.
 //
-// A session holds one claim at a time, and so does each of its subagents, which are sessions with ids of their own. If Reserve is called for
-// a session whose last claim was not settled, then the process that held the claim was killed, or its Settle failed. Nobody knows what
-// that attempt took; a ledger that must not be overspent counts the whole claim. The claim of a session that is never resumed stays; a
-// ledger may count it in the same way after the longest time that an attempt can last.
+// A session holds one claim at a time, and so does each of its subagents, which are sessions with
+// ids of their own. If Reserve is called for a session whose last claim was not settled, then the
+// process that held the claim was killed, or its Settle failed. Nobody knows what that attempt
+// took; a ledger that must not be overspent counts the whole claim. The claim of a session that is
+// never resumed stays; a ledger may count it in the same way after the longest time that an attempt
+// can last.
 type Ledger interface {
-	// Reserve holds what an attempt may take, and may wait until others have settled. It returns how many tokens the answer may have:
-	// Claim.Output, or fewer if the budget has fewer, but at least Claim.Least.
+	// Reserve holds what an attempt may take, and may wait until others have settled. It returns
+	// how many tokens the answer may have: Claim.Output, or fewer if the budget has fewer, but at
+	// least Claim.Least.
 	//
-	// If it returns an error, nothing is held and the attempt is not made. An [OverBudget] ends the input at that limit. With any other
-	// error the model call fails; it is tried again if the error is an [llm.Error] that may be retried.
+	// If it returns an error, nothing is held and the attempt is not made. An [OverBudget] ends the
+	// input at that limit. With any other error the model call fails; it is tried again if the
+	// error is an [llm.Error] that may be retried.
 	Reserve(ctx context.Context, c Claim) (output int, err error)
-	// Settle replaces a claim by what its attempt took. The claim is the one given to Reserve, with the granted Output. The context does
-	// not end with the input. An error becomes a WARNING, and the claim stays, like that of a process that was killed.
+	// Settle replaces a claim by what its attempt took. The claim is the one given to Reserve, with
+	// the granted Output. The context does not end with the input. An error becomes a WARNING, and
+	// the claim stays, like that of a process that was killed.
 	Settle(ctx context.Context, c Claim, took Spent) error
 }
 
 // Claim holds the most that an attempt of a model call may take.
 type Claim struct {
-	// Caller says whose attempt it is. Its Session is enough to tell claims apart that are held at the same time.
+	// Caller says whose attempt it is. Its Session is enough to tell claims apart that are held at
+	// the same time.
 	Caller   llm.Caller `json:"caller"`
 	Provider string     `json:"provider"`
 	Model    string     `json:"model"`
 	Input    int        `json:"input"`  // tokens of the request, estimated
 	Output   int        `json:"output"` // most tokens of the answer
 	Least    int        `json:"least"`  // fewest tokens of the answer for which the call is worth making
-	// InputUSD and OutputUSD are the highest prices of one token, in US dollars. Both are zero if the prices are not known.
+	// InputUSD and OutputUSD are the highest prices of one token, in US dollars. Both are zero if
+	// the prices are not known.
 	InputUSD  float64 `json:"input_usd,omitempty"`
 	OutputUSD float64 `json:"output_usd,omitempty"`
 }
@@ -49,8 +58,8 @@ func (c Claim) Tokens() int { return c.Input + c.Output }
 // USD returns the claimed US dollars.
 func (c Claim) USD() float64 { return float64(c.Input)*c.InputUSD + float64(c.Output)*c.OutputUSD }
 
-// Spent holds the usage and the cost of an attempt, estimated if the provider may have billed it without saying so. It is zero if the attempt
-// was not billed.
+// Spent holds the usage and the cost of an attempt, estimated if the provider may have billed it
+// without saying so. It is zero if the attempt was not billed.
 type Spent struct {
 	Usage llm.Usage `json:"usage"`
 	USD   float64   `json:"usd,omitempty"` // zero if the prices are not known
@@ -67,7 +76,8 @@ func (e *OverBudget) Error() string {
 	return fmt.Sprintf("agent: the budget does not have it (%s of %v)", e.Limit, e.Value)
 }
 
-// NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores Budget.Time.
+// NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores
+// Budget.Time.
 func NewLedger(b Budget) Ledger { return &memoryLedger{budget: func() Budget { return b }} }
 
 // A memoryLedger sums what its sessions have spent and reserved.
@@ -92,8 +102,9 @@ func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err erro
 	return c.Output, nil
 }
 
-// Grant returns how many tokens the answer of an attempt may have: what the budget has after tokens and usd, which are spent or claimed already,
-// at most Claim.Output. The error is an [OverBudget] if that is less than Claim.Least. It is the rule of [NewLedger], for other ledgers.
+// Grant returns how many tokens the answer of an attempt may have: what the budget has after tokens
+// and usd, which are spent or claimed already, at most Claim.Output. The error is an [OverBudget]
+// if that is less than Claim.Least. It is the rule of [NewLedger], for other ledgers.
 func (b Budget) Grant(c Claim, tokens int, usd float64) (output int, err error) {
 	output = c.Output
 	if b.Tokens > 0 {
@@ -122,7 +133,8 @@ func (l *memoryLedger) Settle(_ context.Context, c Claim, took Spent) error {
 	return nil
 }
 
-// claimOf returns the most that an attempt with this request can take. Input is its estimated size in tokens.
+// claimOf returns the most that an attempt with this request can take. Input is its estimated size
+// in tokens.
 func claimOf(req *llm.Request, input int) Claim {
 	most, price := maxOutput(req), llm.Price{}
 	if dearest, known := highestPrices(req.Facts); known {
@@ -135,7 +147,8 @@ func claimOf(req *llm.Request, input int) Claim {
 // A reservation holds an attempt's claims, in the session's own ledger and in the host's.
 type reservation struct{ own, shared Claim }
 
-// reserve reserves the most that an attempt can take, and lowers the request's MaxTokens if a budget allows only that.
+// reserve reserves the most that an attempt can take, and lowers the request's MaxTokens if a
+// budget allows only that.
 func (s *Session) reserve(ctx context.Context, req *llm.Request, input int) (r reservation, err error) {
 	r.own = claimOf(req, input)
 	most := r.own.Output
@@ -198,7 +211,8 @@ func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	}
 }
 
-// withinBudget makes an attempt of a model call between reserve and settle. An answer without usage counts as estimated.
+// withinBudget makes an attempt of a model call between reserve and settle. An answer without usage
+// counts as estimated.
 func (s *Session) withinBudget(ctx context.Context, req *llm.Request, input int, a *attemptStream, attempt func() (*llm.Response, error)) (
 	resp *llm.Response, used llm.Usage, cost float64, err error) {
 	held, err := s.reserve(ctx, req, input)

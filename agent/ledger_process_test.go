@@ -141,15 +141,16 @@ func (l remoteLedger) Settle(ctx context.Context, c agent.Claim, took agent.Spen
 	return err
 }
 
-// Environment variables of the processes: the address of the ledger, the path of the journal, and whether the first model call hangs.
+// Environment variables of the processes: the address of the ledger, the path of the journal, and
+// whether the first model call hangs.
 const (
 	ledgerURL = "ATTRACTOR_TEST_LEDGER"
 	ledgerLog = "ATTRACTOR_TEST_LEDGER_JOURNAL"
 	ledgerNew = "ATTRACTOR_TEST_LEDGER_HANGS"
 )
 
-// TestJ9_LedgerProcess is the main function of a process in the test below: a session whose model writes as much as it may, until the
-// shared budget is used up.
+// TestJ9_LedgerProcess is the main function of a process in the test below: a session whose model
+// writes as much as it may, until the shared budget is used up.
 func TestJ9_LedgerProcess(t *testing.T) {
 	url := os.Getenv(ledgerURL)
 	if url == "" {
@@ -174,8 +175,8 @@ func TestJ9_LedgerProcess(t *testing.T) {
 	h.submit(t, "go", agent.ReasonBudgetTokens)
 }
 
-// Sessions in several processes share a budget and do not overspend it together. The claim of a killed session counts as soon as its
-// session is resumed.
+// Sessions in several processes share a budget and do not overspend it together. The claim of a
+// killed session counts as soon as its session is resumed.
 func TestJ9_LedgerOfAFleet(t *testing.T) {
 	f := &sharedBudget{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{}, held: make(chan agent.Claim, 99)}
 	f.settled.L = &f.mu

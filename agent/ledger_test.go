@@ -86,7 +86,8 @@ func (b *testLedger) check(t *testing.T) {
 	}
 }
 
-// Every attempt of every kind is claimed before it is made and settled after it, one at a time, with the usage that the session reports.
+// Every attempt of every kind is claimed before it is made and settled after it, one at a time,
+// with the usage that the session reports.
 func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := new(testLedger)
@@ -111,7 +112,8 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	})
 }
 
-// A refusal by the ledger ends the input like the session's own budget, and no model call is made. A partial grant limits the answer.
+// A refusal by the ledger ends the input like the session's own budget, and no model call is made.
+// A partial grant limits the answer.
 func TestJ9_LedgerRefuses(t *testing.T) {
 	for _, limit := range []agent.Reason{agent.ReasonBudgetTokens, agent.ReasonBudgetUSD} {
 		t.Run(string(limit), func(t *testing.T) {
@@ -137,7 +139,8 @@ func TestJ9_LedgerRefuses(t *testing.T) {
 	}
 }
 
-// The session's own budget and the ledger both apply. A claim that one refuses is not kept by the other.
+// The session's own budget and the ledger both apply. A claim that one refuses is not kept by the
+// other.
 func TestJ9_LedgerAndOwnBudget(t *testing.T) {
 	refuse := true
 	b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {

@@ -10,11 +10,13 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// A session goes on until it is to end: because the host asks, because of how an input ended, for a failure of its journal or of code of the
-// host, because it is given away, or because its journal is full. Whoever works on it then ends the input, and the last worker, or who asked
-// if there is none, shuts the session down, once.
+// A session goes on until it is to end: because the host asks, because of how an input ended, for a
+// failure of its journal or of code of the host, because it is given away, or because its journal
+// is full. Whoever works on it then ends the input, and the last worker, or who asked if there is
+// none, shuts the session down, once.
 
-// An ending says why a session ends. Its zero value says that it goes on. Conclude alone changes it.
+// An ending says why a session ends. Its zero value says that it goes on. Conclude alone changes
+// it.
 type ending struct {
 	reason  Reason
 	why     error // wrapped by ErrClosed
@@ -35,7 +37,8 @@ const (
 	causeCloser               // one of the host's Closers failed
 )
 
-// conclude notes a cause for which the session ends, with its reason and error. It is called with the lock held.
+// conclude notes a cause for which the session ends, with its reason and error. It is called with
+// the lock held.
 func (s *Session) conclude(of cause, reason Reason, err error) {
 	e := &s.ending
 	switch of {
@@ -86,7 +89,8 @@ func (s *Session) open() error {
 	return nil
 }
 
-// closing waits until OnEvent has all events, within its bound, and returns the error that Close returns.
+// closing waits until OnEvent has all events, within its bound, and returns the error that Close
+// returns.
 func (s *Session) closing() error {
 	s.events.hurry()
 	s.events.flush()
@@ -124,13 +128,15 @@ func (s *Session) requestEnd() {
 	}
 }
 
-// endOpenInput ends the input that Advance has left open, as a step that works on it would, and then the session.
+// endOpenInput ends the input that Advance has left open, as a step that works on it would, and
+// then the session.
 func (s *Session) endOpenInput() {
 	ended := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, s.loop(s.life) })
 	s.endActivity(s.working.Load(), hostError(ended.Err))
 }
 
-// shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once; later calls wait for that.
+// shutdown ends all that still runs, writes the session's end, emits its event and closes
+// everything. It does so once; later calls wait for that.
 func (s *Session) shutdown() {
 	if s.shutting.Swap(true) {
 		s.closed.Wait()
@@ -172,7 +178,8 @@ func (s *Session) closeOthers() error {
 	return errors.Join(errs...)
 }
 
-// writeEnd writes the session's end, unless it ends for a failure or is given away, and closes the journal.
+// writeEnd writes the session's end, unless it ends for a failure or is given away, and closes the
+// journal.
 func (s *Session) writeEnd() error {
 	var err, failure error
 	if s.givenAway() != nil {
@@ -215,7 +222,8 @@ func (s *Session) emitFailure() error {
 	return s.ending.failure
 }
 
-// addFailureEvents emits the events of a failure that could not become a record, and those that end an open input.
+// addFailureEvents emits the events of a failure that could not become a record, and those that end
+// an open input.
 func (s *Session) addFailureEvents() {
 	failure := s.ending.failure
 	if failure == nil {
@@ -233,7 +241,8 @@ func (s *Session) addFailureEvents() {
 	}
 }
 
-// closedError returns the error for calls of a session that has ended. It is called with the lock held.
+// closedError returns the error for calls of a session that has ended. It is called with the lock
+// held.
 func (s *Session) closedError() error {
 	if s.ending.why == nil {
 		return ErrClosed
@@ -250,7 +259,8 @@ func (e *closedError) Error() string {
 
 func (e *closedError) Unwrap() []error { return []error{ErrClosed, e.why} }
 
-// breakDown ends what is running, and then the session, because code of the host is broken. Only the first failure counts. It takes no lock.
+// breakDown ends what is running, and then the session, because code of the host is broken. Only
+// the first failure counts. It takes no lock.
 func (s *Session) breakDown(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
 		s.endLife(err)
@@ -281,7 +291,8 @@ func (s *Session) brokenErr() error {
 	return nil
 }
 
-// endForFullLog ends the running activity, and then the session, because a log is full. It takes no lock.
+// endForFullLog ends the running activity, and then the session, because a log is full. It takes no
+// lock.
 func (s *Session) endForFullLog(err error) {
 	if s.full.CompareAndSwap(nil, &err) {
 		s.endLife(err)
@@ -310,13 +321,15 @@ func (s *Session) endGivenAway() {
 	}
 }
 
-// giveAway gives the session away before its next step. Only the first reason counts. It takes no lock.
+// giveAway gives the session away before its next step. Only the first reason counts. It takes no
+// lock.
 func (s *Session) giveAway(why error) { s.disown(why) }
 
 // givenAway returns why the session is given away, nil if it is not.
 func (s *Session) givenAway() error { return context.Cause(s.owned) }
 
-// sever ends a session that is given away in the middle of a step: from now on nothing is written and no event is emitted.
+// sever ends a session that is given away in the middle of a step: from now on nothing is written
+// and no event is emitted.
 func (s *Session) sever() {
 	s.severed.Store(true)
 	s.events.endSilently()
@@ -347,8 +360,8 @@ func (s *Session) startActivity(work *activity) error {
 	return nil
 }
 
-// tieToLife ends an activity with the session, and bounds the wait for OnEvent once the activity is to end. The function that it returns
-// undoes both.
+// tieToLife ends an activity with the session, and bounds the wait for OnEvent once the activity is
+// to end. The function that it returns undoes both.
 func (s *Session) tieToLife(work *activity) func() {
 	untie := func() bool { return true }
 	if s.agentID != "" { // the parent may end its life
@@ -363,8 +376,9 @@ func (s *Session) tieToLife(work *activity) func() {
 	}
 }
 
-// lifeOf returns the context of the session's life, and the function that ends it together with the running activity. An AfterFunc for each
-// activity would do the same, but a context keeps the memory for its functions, also while the session is at rest.
+// lifeOf returns the context of the session's life, and the function that ends it together with the
+// running activity. An AfterFunc for each activity would do the same, but a context keeps the
+// memory for its functions, also while the session is at rest.
 func (s *Session) lifeOf(parent context.Context) (context.Context, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(parent)
 	return life, func(cause error) {
@@ -375,8 +389,9 @@ func (s *Session) lifeOf(parent context.Context) (context.Context, context.Cance
 	}
 }
 
-// markIdle marks the session as idle. With the write lock it also drops the encoded history, which the next input encodes again, so that a session
-// at rest holds its history once. It is called with the lock.
+// markIdle marks the session as idle. With the write lock it also drops the encoded history, which
+// the next input encodes again, so that a session at rest holds its history once. It is called with
+// the lock.
 func (s *Session) markIdle(turn bool) {
 	s.working.Store(nil)
 	if turn && s.state.Input == nil {
@@ -386,7 +401,8 @@ func (s *Session) markIdle(turn bool) {
 	}
 }
 
-// inputFailure returns the failure that ended an input, and sets why the session ends if that ends it, too. It is called with the lock held.
+// inputFailure returns the failure that ended an input, and sets why the session ends if that ends
+// it, too. It is called with the lock held.
 func (s *Session) inputFailure(in *Input) error {
 	switch in.Reason {
 	case ReasonFailed:
@@ -414,8 +430,8 @@ func (s *Session) inputFailure(in *Input) error {
 	return nil
 }
 
-// endActivity ends an activity, if it still runs, and the session if that is to end. A failure of the session, such as that of its journal,
-// always ends it.
+// endActivity ends an activity, if it still runs, and the session if that is to end. A failure of
+// the session, such as that of its journal, always ends it.
 func (s *Session) endActivity(work *activity, failure error) {
 	turn := s.tryLockWrites()
 	s.mu.Lock()

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// openLimited opens a session whose limit is one tool round, with the given steps for the summary at the limit.
+// openLimited opens a session whose limit is one tool round, with the given steps for the summary
+// at the limit.
 func openLimited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 	t.Helper()
 	o.MaxToolRounds, o.OnLimit = 1, agent.SummarizeOnLimit
@@ -23,8 +24,8 @@ func openLimited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 	return open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: o})
 }
 
-// At a limit the model may be asked for a final text. Tools are still defined but cannot be called, the history is unchanged, and the call
-// is billed.
+// At a limit the model may be asked for a final text. Tools are still defined but cannot be called,
+// the history is unchanged, and the call is billed.
 func TestA4_SummarizesAtALimit(t *testing.T) {
 	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"}, call("work")}},
 		Usage: llm.Usage{Input: 70, Output: 7}})

@@ -7,8 +7,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// liveOutput emits what a call prints as events, cleaned for terminals. It joins characters and escape sequences that arrive in pieces.
-// After close it emits nothing, so that no delta follows the call's end.
+// liveOutput emits what a call prints as events, cleaned for terminals. It joins characters and
+// escape sequences that arrive in pieces. After close it emits nothing, so that no delta follows
+// the call's end.
 type liveOutput struct {
 	call   string
 	events *eventStream

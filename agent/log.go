@@ -11,7 +11,8 @@ import (
 // maxLogged limits the text of an error or a warning in a line of the log, in bytes.
 const maxLogged = 8 << 10
 
-// logged returns an OnEvent that writes a line for each event that has one, and passes the event on. Without a logger it returns next.
+// logged returns an OnEvent that writes a line for each event that has one, and passes the event
+// on. Without a logger it returns next.
 func logged(log *slog.Logger, next func(Event)) func(Event) {
 	if log == nil {
 		return next
@@ -47,7 +48,8 @@ func logEvent(log *slog.Logger, ev Event) {
 	log.LogAttrs(context.Background(), l.level, l.text, append(who, l.attrs...)...)
 }
 
-// A logLine holds what a line of the log says about an event. It has no text for an event without a line.
+// A logLine holds what a line of the log says about an event. It has no text for an event without a
+// line.
 type logLine struct {
 	level slog.Level
 	text  string

@@ -28,7 +28,8 @@ func lines(level slog.Level) (*slog.Logger, func() string) {
 	return slog.New(handler), b.String
 }
 
-// A session and its subagents have their lines in one log, each with its session and agent, and without texts.
+// A session and its subagents have their lines in one log, each with its session and agent, and
+// without texts.
 func TestN7_LogOfASessionAndItsAgents(t *testing.T) {
 	const canary = "canary-text"
 	log, got := lines(slog.LevelDebug)
@@ -74,7 +75,8 @@ func TestN7_LogOfASessionAndItsAgents(t *testing.T) {
 	}
 }
 
-// What ends an input is an error, long texts are cut, and each kind of event that is no piece of a text has a line.
+// What ends an input is an error, long texts are cut, and each kind of event that is no piece of a
+// text has a line.
 func TestN7_LogOfFailures(t *testing.T) {
 	long := strings.Repeat("x", 20_000)
 	log, got := lines(slog.LevelWarn)
@@ -117,7 +119,8 @@ func (brokenHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// BenchmarkN7_Log measures a session of many calls without a logger, and with one whose handler drops everything.
+// BenchmarkN7_Log measures a session of many calls without a logger, and with one whose handler
+// drops everything.
 func BenchmarkN7_Log(b *testing.B) {
 	const rounds = 50
 	noop := tool.New(llm.ToolDefinition{Name: "noop", Description: "Does nothing."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {

@@ -104,8 +104,9 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkK5 reports the processor time of what reads whole journals, and its ratios to a pass of encoding/json over the journal, with the
-// bodies decoded (x-json) and skipped (x-raw). All are the lowest of several runs, which alternate. The first number is that of the rounds.
+// BenchmarkK5 reports the processor time of what reads whole journals, and its ratios to a pass of
+// encoding/json over the journal, with the bodies decoded (x-json) and skipped (x-raw). All are the
+// lowest of several runs, which alternate. The first number is that of the rounds.
 func BenchmarkK5(b *testing.B) {
 	for _, rounds := range []int{2500, 10_000} {
 		b.Run(fmt.Sprint(rounds), func(b *testing.B) {

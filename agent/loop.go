@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// loop is the loop: it takes steps until the session is at rest. It returns errors of the session only; a failure of the model or of a tool
-// is a record.
+// loop is the loop: it takes steps until the session is at rest. It returns errors of the session
+// only; a failure of the model or of a tool is a record.
 func (s *Session) loop(ctx context.Context) error {
 	for {
 		step, err := s.step(ctx)
@@ -22,8 +22,9 @@ func (s *Session) loop(ctx context.Context) error {
 	}
 }
 
-// step decides what to do and does it, except for waiting. It commits the outcome to the journal, so that the next step depends on nothing
-// else. Submit, Advance, a compaction of an idle session and a replay are made of it.
+// step decides what to do and does it, except for waiting. It commits the outcome to the journal,
+// so that the next step depends on nothing else. Submit, Advance, a compaction of an idle session
+// and a replay are made of it.
 func (s *Session) step(ctx context.Context) (Step, error) {
 	step, err := s.decide(ctx)
 	for isFull(err) { // there is no room for the step, so the input ends in order
@@ -41,10 +42,12 @@ func (s *Session) step(ctx context.Context) (Step, error) {
 	return step, err
 }
 
-// errOutdated means that a step was not taken, because another one has become due since it was decided.
+// errOutdated means that a step was not taken, because another one has become due since it was
+// decided.
 var errOutdated = errors.New("agent: something else is due")
 
-// do executes the steps that run tools or hooks or call a model. decide has already committed the others.
+// do executes the steps that run tools or hooks or call a model. decide has already committed the
+// others.
 func (s *Session) do(ctx context.Context, step Step) error {
 	switch step.Act {
 	case ActRunCalls:
@@ -61,8 +64,9 @@ func (s *Session) do(ctx context.Context, step Step) error {
 	return nil
 }
 
-// decide returns the step that Next decides. Steps without work, such as beginning or ending an input, are committed at once, so that nothing
-// gets between the decision and its record. The end of the context is committed first, so that Next knows of it.
+// decide returns the step that Next decides. Steps without work, such as beginning or ending an
+// input, are committed at once, so that nothing gets between the decision and its record. The end
+// of the context is committed first, so that Next knows of it.
 func (s *Session) decide(ctx context.Context) (Step, error) {
 	defer s.events.flush()
 	var step Step
@@ -91,7 +95,8 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 // mustEnd reports whether the work has to end: its context has ended, or a log is full.
 func (s *Session) mustEnd(ctx context.Context) bool { return ctx.Err() != nil || s.fullErr() != nil }
 
-// stopRecords returns the record that ends the open input, nil if it goes on or the record is written. It is called with the write lock.
+// stopRecords returns the record that ends the open input, nil if it goes on or the record is
+// written. It is called with the write lock.
 func (s *Session) stopRecords(ctx context.Context) []record {
 	interrupted, in := s.interrupted.Swap(false), s.state.Input
 	if in == nil || in.Ending != "" || !interrupted && !s.mustEnd(ctx) {

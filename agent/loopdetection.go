@@ -11,13 +11,13 @@ import (
 // LoopPolicy says when repeated tool calls make the session warn the model, or end the input.
 type LoopPolicy struct {
 	Off bool `json:"off,omitempty"`
-	// EndInput ends the input instead of warning the model. It is a limit with the reason loop, to which OnLimit applies. Continue begins to
-	// count anew.
+	// EndInput ends the input instead of warning the model. It is a limit with the reason loop, to
+	// which OnLimit applies. Continue begins to count anew.
 	EndInput bool `json:"stop,omitempty"`
 	// Window is the number of newest calls that are compared: 10 unless set, at most 32.
 	Window int `json:"window,omitempty"`
-	// Results makes calls equal only if their results are, too, so that a poll that makes progress is not a loop. Durations and ids in
-	// results are ignored.
+	// Results makes calls equal only if their results are, too, so that a poll that makes progress
+	// is not a loop. Durations and ids in results are ignored.
 	Results bool `json:"results,omitempty"`
 }
 
@@ -43,7 +43,8 @@ func (m callMark) same(other callMark, results bool) bool {
 // leastRepeats holds how often a sequence of each length has to come to be a loop.
 var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 
-// addMark adds a call that has its result. The first call that differs ends a loop of which the model was warned.
+// addMark adds a call that has its result. The first call that differs ends a loop of which the
+// model was warned.
 func (s *State) addMark(call OpenCall) {
 	m := callMark{Call: hash(call.Name, canonical(call.Args))}
 	if s.Policy.Loops.Results { // otherwise the hash is not needed, and it would take most of a fold's time
@@ -58,7 +59,8 @@ func (s *State) addMark(call OpenCall) {
 	}
 }
 
-// looping returns the loop at the end of the calls, nil if there is none or the model was warned of it.
+// looping returns the loop at the end of the calls, nil if there is none or the model was warned of
+// it.
 func (s *State) looping(p LoopPolicy) *Loop {
 	if p.Off || s.loopWarned != nil {
 		return nil

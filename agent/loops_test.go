@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// openLooping opens a session in which each answer calls the tool of the next letter, and the last answer ends the input.
+// openLooping opens a session in which each answer calls the tool of the next letter, and the last
+// answer ends the input.
 func openLooping(t *testing.T, letters string, o agent.Options) *host {
 	t.Helper()
 	n := 0
@@ -121,7 +122,8 @@ func TestA9_Warns(t *testing.T) {
 	})
 }
 
-// Calls are the same if only the order of arguments or white space differs, and different if a value differs.
+// Calls are the same if only the order of arguments or white space differs, and different if a
+// value differs.
 func TestA9_CanonicalArguments(t *testing.T) {
 	type args struct {
 		A, B string `json:",omitempty"`

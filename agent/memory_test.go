@@ -34,8 +34,8 @@ var (
 	heapProfile  = flag.String("sessions.heap", "", "write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
 )
 
-// idleSession is the memory limit of a session at rest in addition to its history, in bytes. It includes what the process keeps for the
-// goroutines that all sessions had at once.
+// idleSession is the memory limit of a session at rest in addition to its history, in bytes. It
+// includes what the process keeps for the goroutines that all sessions had at once.
 const idleSession = 11 << 10
 
 // manySessions is the number of sessions at which shared memory no longer matters per session.
@@ -56,12 +56,14 @@ type fleet struct {
 	runs     int
 }
 
-// Many sessions work in parallel and need little memory at rest. After Close they leave nothing behind.
+// Many sessions work in parallel and need little memory at rest. After Close they leave nothing
+// behind.
 //
-// The heap is measured after a full collection: first when one session has run and ended, so that shared memory exists, and then with all
-// sessions at rest, when server and connections are gone. The difference, less the bytes of the histories, belongs to the sessions. A
-// history is its turns with their parts and texts, counted once. All other memory counts: the encoded copy for the next request, the
-// events, the tools and the journal.
+// The heap is measured after a full collection: first when one session has run and ended, so that
+// shared memory exists, and then with all sessions at rest, when server and connections are gone.
+// The difference, less the bytes of the histories, belongs to the sessions. A history is its turns
+// with their parts and texts, counted once. All other memory counts: the encoded copy for the next
+// request, the events, the tools and the journal.
 func TestA19_ManySessions(t *testing.T) {
 	f := newFleet(t, twoRounds...)
 	before := f.left()
@@ -205,7 +207,8 @@ func (f *fleet) close() {
 	f.sessions = nil
 }
 
-// heap returns the heap in use after a full collection. The second collection frees what finalizers and pools held through the first.
+// heap returns the heap in use after a full collection. The second collection frees what finalizers
+// and pools held through the first.
 func heap() uint64 {
 	least := ^uint64(0)
 	for range 5 { // pools and finalizers take more than one collection
@@ -246,7 +249,8 @@ func partBytes(parts llm.Parts) int {
 // remains counts what sessions could leave behind.
 type remains struct{ goroutines, descriptors, processes, files int }
 
-// moreThan reports whether anything was added. Fewer of something belonged to earlier tests, whose ends may still be under way.
+// moreThan reports whether anything was added. Fewer of something belonged to earlier tests, whose
+// ends may still be under way.
 func (r remains) moreThan(before remains) bool {
 	return r.goroutines > before.goroutines || r.descriptors > before.descriptors || r.processes > before.processes || r.files > before.files
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A message is a text from a person: an input, steering, or the answer to a question. The state keeps all of them, because a compaction
-// replaces their turns by the messages themselves, not by a summary of them.
+// A message is a text from a person: an input, steering, or the answer to a question. The state
+// keeps all of them, because a compaction replaces their turns by the messages themselves, not by a
+// summary of them.
 type message struct {
 	Turn  int // the number of its turn
 	Kind  string
@@ -29,7 +30,8 @@ const (
 // firstLine limits the first line of a shortened message, in bytes.
 const firstLine = 200
 
-// mostShort limits the shortened messages in the state. Older ones are in the journal, where read_output finds them.
+// mostShort limits the shortened messages in the state. Older ones are in the journal, where
+// read_output finds them.
 const mostShort = 1_000
 
 // addMessage adds a message of the turn that is added next.
@@ -37,7 +39,8 @@ func (s *State) addMessage(kind, asked string, parts llm.Parts) {
 	s.said = append(s.said, message{Turn: s.turnCount + 1, Kind: kind, Asked: asked, Parts: parts})
 }
 
-// task returns the number of the running task's turn, or of the task that Continue would go on with. It returns 0 if there is none.
+// task returns the number of the running task's turn, or of the task that Continue would go on
+// with. It returns 0 if there is none.
 func (s *State) task() int {
 	if s.Input == nil && (s.Last == nil || s.Last.Reason.isDone()) {
 		return 0
@@ -56,8 +59,9 @@ func (m *message) size() int {
 	return chars(m.Parts) + utf8.RuneCountInString(m.Asked) + label
 }
 
-// splitMessages divides the messages of the turns before a turn into those that a compaction keeps whole and those that it shortens. Whole are the
-// task and the newest others that fit into limit characters. Both lists keep the order of the messages.
+// splitMessages divides the messages of the turns before a turn into those that a compaction keeps
+// whole and those that it shortens. Whole are the task and the newest others that fit into limit
+// characters. Both lists keep the order of the messages.
 func (s *State) splitMessages(before, limit int) (whole, short []message) {
 	task := s.task()
 	for _, m := range slices.Backward(s.said) {
@@ -79,7 +83,8 @@ func (s *State) splitMessages(before, limit int) (whole, short []message) {
 	return whole, short
 }
 
-// shortenMessages shortens the messages that no later compaction will keep whole, so that the state stays small.
+// shortenMessages shortens the messages that no later compaction will keep whole, so that the state
+// stays small.
 func (s *State) shortenMessages() {
 	_, short := s.splitMessages(s.turnCount+1, windowOr(s.Policy.Window)*charsPerToken/4)
 	left := make([]message, 0, len(s.said))
@@ -114,7 +119,8 @@ type words struct {
 	task         int // the turn of the running task, 0 if it is not among them
 }
 
-// write writes the messages to b and returns their media. Most limits the shortened messages, in bytes.
+// write writes the messages to b and returns their media. Most limits the shortened messages, in
+// bytes.
 func (w *words) write(b *strings.Builder, most int, readable bool) (media llm.Parts) {
 	if len(w.short) > 0 {
 		b.WriteString("\n\nEarlier messages to you, each by its first line")

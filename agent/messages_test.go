@@ -20,7 +20,8 @@ import (
 // briefSummary is a summary without any details.
 var briefSummary = llmtest.Respond(llm.Response{Message: llm.Assistant("something was done"), Usage: llm.Usage{Input: 10, Output: 4}})
 
-// answerSummaries returns a model that answers requests for a summary with briefSummary and all others with its script.
+// answerSummaries returns a model that answers requests for a summary with briefSummary and all
+// others with its script.
 func answerSummaries(script ...llmtest.Step) []llmtest.Step {
 	n := 0
 	return slices.Repeat([]llmtest.Step{llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
@@ -60,7 +61,8 @@ func compactAll(t *testing.T, h *host) {
 	}
 }
 
-// The user's messages, first and later ones, are in the last request word for word, even after many summaries without them.
+// The user's messages, first and later ones, are in the last request word for word, even after many
+// summaries without them.
 func TestI12_UserMessagesStay(t *testing.T) {
 	const rule, steer = "Clean up the  module.\nNever touch vendor/legacy.go, whatever happens!", "\tuse tabs, \"please\"\n"
 	script := slices.Repeat([]llmtest.Step{llmtest.Calls(call("print"))}, 22)
@@ -109,8 +111,8 @@ func TestI12_TheTaskStaysWhole(t *testing.T) {
 	}
 }
 
-// Newer messages stay whole up to a quarter of the window. The model sees the first line of older ones and can read the rest, also in a
-// resumed session and in a fork.
+// Newer messages stay whole up to a quarter of the window. The model sees the first line of older
+// ones and can read the rest, also in a resumed session and in a fork.
 func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	message := func(n int) string {
 		return fmt.Sprintf("Wish %d of many\n%s", n, strings.Repeat(fmt.Sprintf("detail %d. ", n), 270)) // 3 KB
@@ -179,8 +181,8 @@ func forkOf(t *testing.T, id string, records ...journal.Record) []journal.Record
 	return all(t, fork)
 }
 
-// Replaced calls, results and answers can be read by the numbers of their turns, across compactions, and also when only the journal has
-// them.
+// Replaced calls, results and answers can be read by the numbers of their turns, across
+// compactions, and also when only the journal has them.
 func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
@@ -300,7 +302,8 @@ func TestI12_TheTodoListStays(t *testing.T) {
 	}
 }
 
-// If the store cannot keep the turns, only the reference to them is missing; the compaction succeeds.
+// If the store cannot keep the turns, only the reference to them is missing; the compaction
+// succeeds.
 func TestI12_WithoutAStore(t *testing.T) {
 	o := agent.Options{OutputDir: t.TempDir() + "/missing", Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	h := openLong(t, o, answerSummaries(llmtest.Text("ok"), llmtest.Text("more")))

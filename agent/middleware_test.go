@@ -92,7 +92,8 @@ func (d *diary) slowTool(name string, access tool.Access, long time.Duration) to
 	})
 }
 
-// slowHook returns a permission hook that takes a given time for some calls, and edits or asks about others.
+// slowHook returns a permission hook that takes a given time for some calls, and edits or asks
+// about others.
 func (d *diary) slowHook(what string, takes map[string]time.Duration, decisions map[string]tool.Decision) tool.Authorize {
 	return func(ctx context.Context, r tool.Request) (tool.Decision, error) {
 		d.note("%s %s", what, r.Call.ID)
@@ -128,7 +129,8 @@ func (h *host) texts() []string {
 // passThrough is a middleware that does nothing.
 func passThrough(next tool.Handler) tool.Handler { return next }
 
-// A permission is decided after the earlier calls on which the call waits, because it may depend on them.
+// A permission is decided after the earlier calls on which the call waits, because it may depend on
+// them.
 func TestJ5_AuthorizeWaitsForEarlierCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
@@ -142,7 +144,8 @@ func TestJ5_AuthorizeWaitsForEarlierCalls(t *testing.T) {
 	})
 }
 
-// Approvals are requested one at a time, in the order of the calls. Calls that need no approval do not wait for them.
+// Approvals are requested one at a time, in the order of the calls. Calls that need no approval do
+// not wait for them.
 func TestJ5_OneApprovalAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
@@ -166,7 +169,8 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 	})
 }
 
-// A hook that is slow for one call does not delay calls that it has allowed, and never runs for two calls at once.
+// A hook that is slow for one call does not delay calls that it has allowed, and never runs for two
+// calls at once.
 func TestJ5_SlowHookBlocksNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
@@ -191,8 +195,8 @@ func TestJ5_AllowedCallsShareAnIntent(t *testing.T) {
 	})
 }
 
-// After a hook has changed the arguments of a call, its schedule follows the new arguments, for the call and for the calls that wait for
-// it.
+// After a hook has changed the arguments of a call, its schedule follows the new arguments, for the
+// call and for the calls that wait for it.
 func TestJ5_EditedArgumentsAreRescheduled(t *testing.T) {
 	to := func(path string) tool.Decision {
 		return tool.Decision{Verdict: tool.Allow, Args: fmt.Sprintf(`{"path":%q}`, path)}
@@ -226,8 +230,8 @@ func TestJ5_EditedArgumentsAreRescheduled(t *testing.T) {
 	}
 }
 
-// TOOL_CALL_START has the arguments of the model, the effective ones and the access. The test helpers check that the journal's projection
-// has the same.
+// TOOL_CALL_START has the arguments of the model, the effective ones and the access. The test
+// helpers check that the journal's projection has the same.
 func TestJ5_StartHasArgumentsAndAccess(t *testing.T) {
 	fetch := tool.WithAccess(tool.New(llm.ToolDefinition{Name: "fetch"}, func(context.Context, *tool.Call, struct {
 		Times int `json:"times"`
@@ -275,7 +279,8 @@ func (s *slowSyncs) Sync(ctx context.Context) error {
 	return s.Log.Sync(ctx)
 }
 
-// Inside middleware, calls that arrive while an intent is being written share the next one. A waiting call does not block others.
+// Inside middleware, calls that arrive while an intent is being written share the next one. A
+// waiting call does not block others.
 func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
@@ -331,7 +336,8 @@ func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 	}
 }
 
-// A middleware that panics or calls runtime.Goexit gives the call an error result, and a WARNING with the stack.
+// A middleware that panics or calls runtime.Goexit gives the call an error result, and a WARNING
+// with the stack.
 func TestJ3_BrokenMiddleware(t *testing.T) {
 	for name, breaks := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 		for _, when := range []string{"wrapping", "before", "after"} {
@@ -405,8 +411,9 @@ func (f *fence) around(next tool.Handler) tool.Handler {
 	}
 }
 
-// A call that a middleware leaves open has no intent, no result and no event. Running calls finish, approvals are not waited for, and the
-// session is released. Another process runs the calls that did not begin.
+// A call that a middleware leaves open has no intent, no result and no event. Running calls finish,
+// approvals are not waited for, and the session is released. Another process runs the calls that
+// did not begin.
 func TestJ3_LeftOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log, f := new(diary), new(journal.Memory), new(fence)
@@ -471,7 +478,8 @@ func TestJ3_LeftOpen(t *testing.T) {
 	})
 }
 
-// A subagent's fence is its parent's: the parent is released with it, and its model sees no failure.
+// A subagent's fence is its parent's: the parent is released with it, and its model sees no
+// failure.
 func TestJ3_LeftOpenBySubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log, f := new(diary), new(journal.Memory), new(fence)

@@ -25,8 +25,8 @@ func (s *Session) callerOf(purpose llm.Purpose) llm.Caller {
 	return llm.Caller{Session: s.ID(), Agent: s.agentID, Step: s.state.Steps + 1, Attempt: 1, Purpose: purpose}
 }
 
-// request returns the next request, from the header, the settings and the history. It is called with the lock held. Its caller then calls
-// addFacts without the lock.
+// request returns the next request, from the header, the settings and the history. It is called
+// with the lock held. Its caller then calls addFacts without the lock.
 func (s *Session) request() *llm.Request {
 	st := &s.state
 	h := &st.Header
@@ -122,7 +122,8 @@ type modelCall struct {
 	input                int // the estimated size of the request, in tokens
 }
 
-// nextModelCall returns the next attempt. Due is false if the host did something since the step was decided, so that another one comes first.
+// nextModelCall returns the next attempt. Due is false if the host did something since the step was
+// decided, so that another one comes first.
 func (s *Session) nextModelCall() (c modelCall, due bool) {
 	now := s.now()
 	s.mu.Lock()
@@ -141,7 +142,8 @@ func (s *Session) nextModelCall() (c modelCall, due bool) {
 	return c, true
 }
 
-// breakOffStep ends what the events of an attempt have begun, because the journal has failed and no record will end it.
+// breakOffStep ends what the events of an attempt have begun, because the journal has failed and no
+// record will end it.
 func (s *Session) breakOffStep(c modelCall, a *attemptStream) {
 	s.events.add(discardedTexts(a.discarded())...)
 	s.events.add(&StepEnd{Step: c.step, FinishReason: llm.FinishError, Attempts: c.attempt})
@@ -156,7 +158,8 @@ func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRec
 	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency, Cost: cost}
 }
 
-// uniqueCalls returns parts in which each tool call has an id of its own, because results are matched by id and servers repeat or omit them.
+// uniqueCalls returns parts in which each tool call has an id of its own, because results are
+// matched by id and servers repeat or omit them.
 func uniqueCalls(parts llm.Parts) llm.Parts {
 	var seen map[string]bool
 	fixed := parts
@@ -183,8 +186,8 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 	return fixed
 }
 
-// failed returns the records of a failed attempt: its fault, with the time of the next attempt if there is one. If the context has ended, the
-// end of the input comes first.
+// failed returns the records of a failed attempt: its fault, with the time of the next attempt if
+// there is one. If the context has ended, the end of the input comes first.
 func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {
 	if ctx.Err() != nil {
 		s.mu.Lock()
@@ -197,7 +200,8 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 	return []record{f}
 }
 
-// repeats reports whether the attempt before failed alike, because the response could not be decoded: a third one would be no better.
+// repeats reports whether the attempt before failed alike, because the response could not be
+// decoded: a third one would be no better.
 func (s *Session) repeats(f *Fault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,8 +209,9 @@ func (s *Session) repeats(f *Fault) bool {
 	return last != nil && f.Undecoded && last.Undecoded && last.Text == f.Text
 }
 
-// attempt makes one attempt of a model call and returns its response. A provider that panics has failed for good. One that ignores the end of
-// ctx is abandoned after the grace time, together with the memo that it may still write to.
+// attempt makes one attempt of a model call and returns its response. A provider that panics has
+// failed for good. One that ignores the end of ctx is abandoned after the grace time, together with
+// the memo that it may still write to.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	s.crashed = nil
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
@@ -226,7 +231,8 @@ func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStrea
 	return resp, err
 }
 
-// faultError returns the error for an input that ended with a fault: the fault with its panic, if it was one, or a [ModelsFailed].
+// faultError returns the error for an input that ended with a fault: the fault with its panic, if
+// it was one, or a [ModelsFailed].
 func (s *Session) faultError(in *Input) error {
 	if len(in.Failed) > 0 {
 		return &ModelsFailed{in.Failed}

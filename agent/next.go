@@ -70,7 +70,8 @@ func (s Step) LogValue() slog.Value {
 // String returns the step as it appears in a log.
 func (s Step) String() string { return s.LogValue().String() }
 
-// Next returns what a session in this state does next. It is a pure function, and the order of its cases is the specification of the loop.
+// Next returns what a session in this state does next. It is a pure function, and the order of its
+// cases is the specification of the loop.
 func Next(s *State, now time.Time) Step {
 	in, p := s.Input, &s.Policy
 	if open := s.runnable(); len(open) > 0 {
@@ -134,7 +135,8 @@ func Next(s *State, now time.Time) Step {
 	return Step{Act: ActCallModel}
 }
 
-// runnable returns the open calls that do not wait for the host, or all of them if the input has to end.
+// runnable returns the open calls that do not wait for the host, or all of them if the input has to
+// end.
 func (s *State) runnable() []OpenCall {
 	if s.Input == nil {
 		return nil
@@ -177,14 +179,14 @@ func (s *State) endingStep() Step {
 	return Step{Act: ActEndInput, Reason: reason}
 }
 
-// unconfirmed reports whether an input that ends for a reason ends without having been shown to BeforeStop, which has sent the agent back as
-// often as it may.
+// unconfirmed reports whether an input that ends for a reason ends without having been shown to
+// BeforeStop, which has sent the agent back as often as it may.
 func (s *State) unconfirmed(reason Reason) bool {
 	return reason.isDone() && s.Policy.MaxConfirms > 0 && s.Input.Confirms >= s.Policy.MaxConfirms
 }
 
-// limitStep returns the step at a limit that is reached before a model call, a zero Step if none is. The end of a budget is a record instead,
-// since it depends on a timer or on other agents.
+// limitStep returns the step at a limit that is reached before a model call, a zero Step if none
+// is. The end of a budget is a record instead, since it depends on a timer or on other agents.
 func (s *State) limitStep() Step {
 	p, in := &s.Policy, s.Input
 	switch {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Note holds a value that a capability keeps in a session. [Session.Note] writes it; [State].Notes has the newest of each kind.
+// Note holds a value that a capability keeps in a session. [Session.Note] writes it; [State].Notes
+// has the newest of each kind.
 type Note = tool.Note
 
 // noteRecord is the record of a note.
@@ -26,16 +27,18 @@ type noteRecord struct {
 
 func (noteRecord) kind() string { return "note" }
 
-// The limits, in bytes, of a note's data, which stays in memory, and of a text of a note or a hook for the model, which stays in its
-// window.
+// The limits, in bytes, of a note's data, which stays in memory, and of a text of a note or a hook
+// for the model, which stays in its window.
 const (
 	maxNote     = 1 << 20
 	maxHookText = 64 << 10
 )
 
-// Note keeps a JSON value under a kind and replaces the one before it. The journal has it, so that a resumed session and a fork have it
-// too, in [State].Notes. A text goes to the model as a turn of its own before the next model call. When Note returns nil, the note is in
-// the journal. Tools reach Note through Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo list.
+// Note keeps a JSON value under a kind and replaces the one before it. The journal has it, so that
+// a resumed session and a fork have it too, in [State].Notes. A text goes to the model as a turn of
+// its own before the next model call. When Note returns nil, the note is in the journal. Tools
+// reach Note through Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo
+// list.
 func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, text string) error {
 	rec, err := newNote(kind, data, text)
 	if err != nil {
@@ -79,7 +82,8 @@ func (s *State) foldNote(r noteRecord) {
 	s.addContext(r.Text, r.Note)
 }
 
-// setNoteTurn sets the number of the turn with the text of the newest note of a kind; 0 means that there is none.
+// setNoteTurn sets the number of the turn with the text of the newest note of a kind; 0 means that
+// there is none.
 func (s *State) setNoteTurn(kind string, number int) {
 	turns := maps.Clone(s.noteTurns)
 	if turns == nil {
@@ -116,11 +120,13 @@ type Noted struct {
 	Note
 	Time   time.Time
 	Record int64 // the number of its record
-	// Turn is the number of the newest turn by then, so that a fork behind that turn has the note. Input counts the inputs that had begun.
+	// Turn is the number of the newest turn by then, so that a fork behind that turn has the note.
+	// Input counts the inputs that had begun.
 	Turn, Input int
 }
 
-// ReadNotes yields all notes of one kind in a journal, the oldest first. It stops after an error. The session may be running.
+// ReadNotes yields all notes of one kind in a journal, the oldest first. It stops after an error.
+// The session may be running.
 func ReadNotes(ctx context.Context, from Records, kind string) iter.Seq2[Noted, error] {
 	return func(yield func(Noted, error) bool) {
 		var state State
@@ -156,9 +162,10 @@ func isNote(line journal.Record, kind string, after *State) bool {
 	return err == nil && ok && note.Note == kind
 }
 
-// AddNote adds a note to the journal of a session that no process has open, as [Session.Note] does for an open one. The log must be open for
-// writing, and stays open. When AddNote returns nil, the note is durable. A resumed session has it, and the model reads its text before its
-// next answer. The events show it as those of a short resume.
+// AddNote adds a note to the journal of a session that no process has open, as [Session.Note] does
+// for an open one. The log must be open for writing, and stays open. When AddNote returns nil, the
+// note is durable. A resumed session has it, and the model reads its text before its next answer.
+// The events show it as those of a short resume.
 func AddNote(ctx context.Context, log journal.Log, kind string, data json.RawMessage, text string) error {
 	rec, err := newNote(kind, data, text)
 	if err != nil {

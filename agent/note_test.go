@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// todo is a capability that keeps its own todo list in a session, in addition to the model's. It uses only a tool and events.
+// todo is a capability that keeps its own todo list in a session, in addition to the model's. It
+// uses only a tool and events.
 type todo struct{ Open, Done []string }
 
 // tool returns the tool with which the model changes the list.
@@ -62,7 +63,8 @@ func (l *todo) load(t *testing.T, log agent.Records) {
 	}
 }
 
-// A list in notes survives a compaction, a resume and a fork, after which the copies differ. The events report each change once.
+// A list in notes survives a compaction, a resume and a fork, after which the copies differ. The
+// events report each change once.
 func TestJ14_TodoListInNotes(t *testing.T) {
 	log := new(journal.Memory)
 	list := &todo{Open: []string{"a", "b", "c"}}
@@ -119,8 +121,8 @@ func (h *host) notes() []string {
 	return lines
 }
 
-// The model's todo list has an event of its own, in the same form for all its tools. No NOTE accompanies it, and the events of a plain
-// loop do not include it.
+// The model's todo list has an event of its own, in the same form for all its tools. No NOTE
+// accompanies it, and the events of a plain loop do not include it.
 func TestJ14_PlanEvent(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{coding.UpdatePlan()}, steps: []llmtest.Step{
 		llmtest.Calls(llmtest.Call("update_plan", `{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
@@ -146,7 +148,8 @@ func TestJ14_PlanEvent(t *testing.T) {
 	}
 }
 
-// In old journals the note was the arguments of a call. Valid ones are read as a plan, others as ordinary notes.
+// In old journals the note was the arguments of a call. Valid ones are read as a plan, others as
+// ordinary notes.
 func TestJ14_PlansOfOldJournals(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// notedSession runs an input with two calls that each write a note, and another input, and returns its journal and its events.
+// notedSession runs an input with two calls that each write a note, and another input, and returns
+// its journal and its events.
 func notedSession(t *testing.T) (setup, *journal.Memory, []agent.Event) {
 	t.Helper()
 	log := new(journal.Memory)
@@ -79,7 +80,8 @@ func TestO4_NotesByTurn(t *testing.T) {
 	}
 }
 
-// A note that is added to a closed session is heard by the model when the session goes on, and the journal still replays.
+// A note that is added to a closed session is heard by the model when the session goes on, and the
+// journal still replays.
 func TestO4_NoteOfAClosedSession(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		s, log, events := notedSession(t)
@@ -116,7 +118,8 @@ func TestO4_NoteOfAClosedSession(t *testing.T) {
 	}
 }
 
-// checkNoteReplays checks that a journal with an added note replays, and that the numbers of its events only grow.
+// checkNoteReplays checks that a journal with an added note replays, and that the numbers of its
+// events only grow.
 func checkNoteReplays(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	t.Helper()
 	if err := agent.Replay(t.Context(), log, agent.ReplayOptions{}); err != nil {

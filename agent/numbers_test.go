@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The projection of a journal has the live event numbers, through a resume after the session's end and through one after a crash.
+// The projection of a journal has the live event numbers, through a resume after the session's end
+// and through one after a crash.
 func TestJ8_NumbersAcrossResumes(t *testing.T) {
 	chatty := newTool("chatty", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
 		for range 3 {
@@ -64,7 +65,8 @@ func TestJ8_NumbersAcrossResumes(t *testing.T) {
 
 func isSessionEnd(ev agent.Event) bool { return ev.Head().Kind == "SESSION_END" }
 
-// Events that are emitted while the journal writes come after the events of the record. The line has their numbers.
+// Events that are emitted while the journal writes come after the events of the record. The line
+// has their numbers.
 func TestJ8_NumbersDuringAnAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &writingLog{writing: make(chan struct{}), write: make(chan struct{})}

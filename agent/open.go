@@ -19,8 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// New starts a session: it renders the system prompt, for which it reads files in the environment, and emits SESSION_START. It sends nothing
-// to the model.
+// New starts a session: it renders the system prompt, for which it reads files in the environment,
+// and emits SESSION_START. It sends nothing to the model.
 func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
 
 // opened runs open, which calls code of the host, guarded as in [host].
@@ -86,14 +86,18 @@ func create(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// Resume opens the session of a journal wherever it stopped: at rest, within a model call, or with calls that have no result. The system
-// prompt, tool definitions, model and effort come from the journal, but for what Options.Next changes; a WARNING names
-// options that differ and have no effect. The policy comes from the options. Continue goes on with an open input; Submit first ends it as interrupted.
+// Resume opens the session of a journal wherever it stopped: at rest, within a model call, or with
+// calls that have no result. The system prompt, tool definitions, model and effort come from the
+// journal, but for what Options.Next changes; a WARNING names options that differ and have no
+// effect. The policy comes from the options. Continue goes on with an open input; Submit first ends
+// it as interrupted.
 //
-// Tools of the journal that the options lack get a WARNING. Calls of them get error results until AddTools brings them back. Tools that the
-// model does not know are not offered; AddTools can add them.
+// Tools of the journal that the options lack get a WARNING. Calls of them get error results until
+// AddTools brings them back. Tools that the model does not know are not offered; AddTools can add
+// them.
 //
-// If Options.Env works in another directory than the session did, Options.Dir must name it. The model is told.
+// If Options.Env works in another directory than the session did, Options.Dir must name it. The
+// model is told.
 //
 // Resume reads the journal once, and not at all if Options.State has what Load returned of it.
 func Resume(ctx context.Context, o Options) (*Session, error) {
@@ -178,8 +182,9 @@ func (o *Options) load(ctx context.Context) (state State, err error) {
 	return state, err
 }
 
-// Open resumes the session o.ID of a store, or starts it if the store has no such session or only a journal without records, which a process
-// leaves that is killed at its start. So a program that can be killed at any time, and run again, is:
+// Open resumes the session o.ID of a store, or starts it if the store has no such session or only a
+// journal without records, which a process leaves that is killed at its start. So a program that
+// can be killed at any time, and run again, is:
 //
 //	session, err := agent.Open(ctx, store, o)
 //	if err != nil {
@@ -188,8 +193,9 @@ func (o *Options) load(ctx context.Context) (state State, err error) {
 //	defer session.Close()
 //	result, err := session.Submit(ctx, task, agent.Key("task"))
 //
-// The options are those of New; what they say is for a new session, such as History, has no effect on one that is resumed. Open sets o.Journal.
-// If it fails, it closes that. While another process has the session open, the error wraps [journal.ErrLocked].
+// The options are those of New; what they say is for a new session, such as History, has no effect
+// on one that is resumed. Open sets o.Journal. If it fails, it closes that. While another process
+// has the session open, the error wraps [journal.ErrLocked].
 func Open(ctx context.Context, store journal.Store, o Options) (*Session, error) {
 	switch {
 	case o.ID == "":
@@ -294,9 +300,11 @@ func (s *Session) startAgain() {
 	s.events.add(s.state.questions()...)
 }
 
-// start completes the session and emits warnings of what may surprise the host, but not of what the host changes next.
+// start completes the session and emits warnings of what may surprise the host, but not of what the
+// host changes next.
 func (s *Session) start(next Settings) {
-	// Each process that the model knows has at least one record, its result, so no id is used twice.
+	// Each process that the model knows has at least one record, its result, so no id is used
+	// twice.
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	models := s.state.Policy.Fallbacks.Models
 	if !next.namesModel() {

@@ -23,11 +23,12 @@ type Opening struct {
 	Notes map[string]Note
 }
 
-// ReadOpening reads the records of a session, such as those of [journal.Dir.Begin], up to the first input. It may iterate over them twice.
-// A record's data need be valid only until the next one is yielded. With an error ReadOpening returns what it has read until then.
+// ReadOpening reads the records of a session, such as those of [journal.Dir.Begin], up to the first
+// input. It may iterate over them twice. A record's data need be valid only until the next one is
+// yielded. With an error ReadOpening returns what it has read until then.
 //
-// It is fast for most sessions, of which it decodes neither the system prompt nor the tools. If other records come before the first input,
-// it folds them.
+// It is fast for most sessions, of which it decodes neither the system prompt nor the tools. If
+// other records come before the first input, it folds them.
 func ReadOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
 	if o, ok := readOpening(records); ok {
 		return o, nil
@@ -35,7 +36,8 @@ func ReadOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
 	return foldOpening(records)
 }
 
-// readOpening reads a session that begins with a header and an input, or has only a header. Ok is false for any other.
+// readOpening reads a session that begins with a header and an input, or has only a header. Ok is
+// false for any other.
 func readOpening(records iter.Seq2[journal.Record, error]) (o Opening, ok bool) {
 	for line, err := range records {
 		switch {

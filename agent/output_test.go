@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A long output is complete in its event, cut for the model, and kept for read_output until the session ends.
+// A long output is complete in its event, cut for the model, and kept for read_output until the
+// session ends.
 func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
@@ -55,7 +56,8 @@ func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 	}
 }
 
-// Live output is clean text, however its bytes are split, and output held back for completion comes before the call's end.
+// Live output is clean text, however its bytes are split, and output held back for completion comes
+// before the call's end.
 func TestB_LiveOutputIsClean(t *testing.T) {
 	printed := "\x1b[31mred\x1b[0m é _\bx 10%\r20%\r\n\u202e\x1b]0;cut"
 	const want = "red é x 10%\n20%\n" + `\u{202e}\u{1b}]0;cut`
@@ -85,8 +87,8 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 	t.Error("the call has no end")
 }
 
-// OnEvent gets a long output whole, and so does a cursor as long as it is kept. A cursor that comes when the session is at rest gets what the
-// model saw, from the journal.
+// OnEvent gets a long output whole, and so does a cursor as long as it is kept. A cursor that comes
+// when the session is at rest gets what the model saw, from the journal.
 func TestB_LateCursorHasTheOutput(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })

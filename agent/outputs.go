@@ -18,7 +18,8 @@ type keptOutput struct {
 	Size int64  `json:"size"` // in bytes
 }
 
-// keptAs returns the hash of the blob that has the whole output, empty if the journal does not keep it.
+// keptAs returns the hash of the blob that has the whole output, empty if the journal does not keep
+// it.
 func (r *resultRecord) keptAs() string {
 	if r.Kept == nil {
 		return ""
@@ -26,8 +27,8 @@ func (r *resultRecord) keptAs() string {
 	return r.Kept.Hash
 }
 
-// An outputStore holds the whole outputs of a session in files while it lives. Outputs that an earlier run has kept in the journal are
-// copied back when they are first asked for.
+// An outputStore holds the whole outputs of a session in files while it lives. Outputs that an
+// earlier run has kept in the journal are copied back when they are first asked for.
 type outputStore struct {
 	*tool.DirOutputs
 	journal journal.Log
@@ -109,8 +110,8 @@ func (o *outputStore) has(id string) bool {
 	return err == nil && f.Close() == nil
 }
 
-// keepOutput stores the whole output of a call in the journal as far as Limits.KeepOutputs allows, and names it in the record. An output that
-// is not kept is gone when the session ends.
+// keepOutput stores the whole output of a call in the journal as far as Limits.KeepOutputs allows,
+// and names it in the record. An output that is not kept is gone when the session ends.
 func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 	if s.mayKeep <= 0 || s.journal == nil || result.OutputRef == "" {
 		return

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A complete output can be read after a resume and in a fork, if the journal keeps it. An output without room is not kept.
+// A complete output can be read after a resume and in a fork, if the journal keeps it. An output
+// without room is not kept.
 func TestJ8_OutputsAfterAResume(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	ctx := context.Background()
@@ -87,7 +88,8 @@ func (b *breaking) Blob(ctx context.Context, hash string) (io.ReadCloser, error)
 	}{io.MultiReader(io.LimitReader(r, 100), iotest.ErrReader(errors.New("the network is down"))), r}, nil
 }
 
-// A blob that fails halfway is not taken for the whole output. The next read starts from the beginning.
+// A blob that fails halfway is not taken for the whole output. The next read starts from the
+// beginning.
 func TestJ8_PartiallyReadOutputs(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	ctx := context.Background()

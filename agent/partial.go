@@ -2,7 +2,8 @@ package agent
 
 import "github.com/attractor-go/attractor/llm"
 
-// acceptsLate returns an error for a record that cannot come after the first one, whatever is missing before it.
+// acceptsLate returns an error for a record that cannot come after the first one, whatever is
+// missing before it.
 func acceptsLate(rec record) error {
 	switch rec.(type) {
 	case headerRecord:
@@ -13,8 +14,8 @@ func acceptsLate(rec record) error {
 	return nil
 }
 
-// leaveOut forgets what the records up to a number may have changed. The calls of the last answer stay, because their results may come
-// later.
+// leaveOut forgets what the records up to a number may have changed. The calls of the last answer
+// stay, because their results may come later.
 func (s *State) leaveOut(to int64) {
 	s.Records, s.partial, s.unsettled = to, true, true
 	s.Input, s.Last, s.Queue, s.Faults, s.Failed, s.recent, s.loopWarned = nil, nil, nil, nil, nil, nil, nil
@@ -59,7 +60,8 @@ func (s *State) supplyCall(id string) {
 	}
 }
 
-// hides reports whether missing records decide which events a record has: those that it may have had to end a failed model call.
+// hides reports whether missing records decide which events a record has: those that it may have
+// had to end a failed model call.
 func (s *State) hides(rec record) bool {
 	switch r := rec.(type) {
 	case compactRecord:

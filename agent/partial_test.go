@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// projectWithout returns the events of records, by record. Records whose index is in without are left out.
+// projectWithout returns the events of records, by record. Records whose index is in without are
+// left out.
 func projectWithout(records []journal.Record, without func(int) bool) (events [][]agent.Event, err error) {
 	var p agent.Projection
 	for i, r := range records {
@@ -36,8 +37,8 @@ func projectWithout(records []journal.Record, without func(int) bool) (events []
 	return events, nil
 }
 
-// lateProblems begins a projection at every record of a journal. Each of its events has to be one of those that the whole journal has, but
-// for what missing records decide.
+// lateProblems begins a projection at every record of a journal. Each of its events has to be one
+// of those that the whole journal has, but for what missing records decide.
 func lateProblems(records []journal.Record, normal func([]agent.Event) []string) (problems []string) {
 	whole, err := projectWithout(records, nil)
 	if err != nil {
@@ -67,8 +68,8 @@ func lateProblems(records []journal.Record, normal func([]agent.Event) []string)
 	return problems
 }
 
-// textless returns an input without its text if that is not known, because it goes on with one whose record is missing; else a text that
-// nothing begins with.
+// textless returns an input without its text if that is not known, because it goes on with one
+// whose record is missing; else a text that nothing begins with.
 func textless(ev string) string {
 	if begin, ok := strings.CutSuffix(ev, `"text":""}`); ok && strings.Contains(ev, `"USER_INPUT"`) {
 		return begin
@@ -105,7 +106,8 @@ func settled(records []journal.Record) bool {
 	return answer
 }
 
-// known returns events as JSON without what missing records decide. A warning about the window is left out.
+// known returns events as JSON without what missing records decide. A warning about the window is
+// left out.
 func known(events []agent.Event) (texts []string) {
 	for _, ev := range events {
 		switch e := ev.(type) {
@@ -143,7 +145,8 @@ func known(events []agent.Event) (texts []string) {
 	return texts
 }
 
-// unnumbered returns what known returns for events of older versions, whose numbers are not all in the journal.
+// unnumbered returns what known returns for events of older versions, whose numbers are not all in
+// the journal.
 func unnumbered(events []agent.Event) (texts []string) {
 	for _, text := range known(events) {
 		var fields map[string]any
@@ -232,7 +235,8 @@ func TestN5_CostOfSteps(t *testing.T) {
 	}
 }
 
-// FuzzProjection checks that a projection takes any records, with any of them left out, and never panics.
+// FuzzProjection checks that a projection takes any records, with any of them left out, and never
+// panics.
 func FuzzProjection(f *testing.F) {
 	lines := strings.SplitAfter(version1(f), "\n")
 	lines[0] = `{"n":1,"k":"header","d":{"version":3,"id":"every","provider":"test","model":"m","tools":[]}}` + "\n"

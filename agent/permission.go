@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A lane is one of the two hooks that permit calls. Each is asked about one call at a time, in the order of the calls.
+// A lane is one of the two hooks that permit calls. Each is asked about one call at a time, in the
+// order of the calls.
 type lane int
 
 const (
@@ -15,7 +16,8 @@ const (
 	lanes
 )
 
-// ask asks a hook about the first call that needs its decision. A call that needs no approval does not wait for those that do.
+// ask asks a hook about the first call that needs its decision. A call that needs no approval does
+// not wait for those that do.
 func (r *round) ask(l lane) {
 	hook, phase := r.s.authorize, toAuthorize
 	if l == approve {
@@ -40,7 +42,8 @@ func (r *round) ask(l lane) {
 	}
 }
 
-// A decision holds the outcome of a hook: the call as permitted or refused, whether Approve has to be asked, or an error.
+// A decision holds the outcome of a hook: the call as permitted or refused, whether Approve has to
+// be asked, or an error.
 type decision struct {
 	call *tool.Prepared
 	asks bool
@@ -64,7 +67,8 @@ func (r *round) applyDecision(c *call, d decision, l lane) {
 	}
 }
 
-// permit returns a hook's decision about a call. It refuses a call whose tool has been removed since it was prepared.
+// permit returns a hook's decision about a call. It refuses a call whose tool has been removed
+// since it was prepared.
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
 	decide := func() (d decision) {

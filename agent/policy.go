@@ -9,39 +9,45 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Policy holds the decisions that a host makes beforehand. The journal holds it: a session has the one that [Options], a Resume or
-// [Session.Set] gave it last, and [State].Policy is the only copy. The zero value of every field is its default.
+// Policy holds the decisions that a host makes beforehand. The journal holds it: a session has the
+// one that [Options], a Resume or [Session.Set] gave it last, and [State].Policy is the only copy.
+// The zero value of every field is its default.
 type Policy struct {
-	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit says
-	// what happens there.
+	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the
+	// session; 0 means no limit. OnLimit says what happens there.
 	MaxToolRounds int     `json:"max_tool_rounds,omitempty"`
 	MaxTurns      int     `json:"max_turns,omitempty"`
 	OnLimit       OnLimit `json:"on_limit,omitempty"`
 	// Budget is shared with the subagents.
 	Budget Budget `json:"budget,omitzero"`
 
-	// RequireDone lets only a tool whose result is Done end an input. An answer without calls gets a nudge, at most three in a row; the
-	// next one ends the input all the same, with the reason completed instead of done.
+	// RequireDone lets only a tool whose result is Done end an input. An answer without calls gets
+	// a nudge, at most three in a row; the next one ends the input all the same, with the reason
+	// completed instead of done.
 	RequireDone bool `json:"require_done,omitempty"`
-	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for an
-	// unknown reason: 2 unless set, never if negative. Then the input ends with the reason incomplete.
+	// Continues is how often in a row the model is asked to go on with an answer that was cut off,
+	// at the limit of its length or for an unknown reason: 2 unless set, never if negative. Then
+	// the input ends with the reason incomplete.
 	Continues int `json:"continues,omitempty"`
-	// MaxConfirms is how often Hooks.BeforeStop may send the agent back to work in one input: 3 unless set, never if negative or
-	// without that hook.
+	// MaxConfirms is how often Hooks.BeforeStop may send the agent back to work in one input: 3
+	// unless set, never if negative or without that hook.
 	MaxConfirms int `json:"confirms,omitempty"`
 
 	// Loops says what happens when tool calls repeat.
 	Loops LoopPolicy `json:"loop,omitzero"`
 	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
 	Compaction CompactionPolicy `json:"compaction,omitzero"`
-	// Fallbacks are other models, of other providers too, that are asked in order when a model call has failed for good.
+	// Fallbacks are other models, of other providers too, that are asked in order when a model call
+	// has failed for good.
 	Fallbacks FallbackPolicy `json:"fallbacks,omitzero"`
 	// OnFailure says what happens when a model call has failed for good.
 	OnFailure OnFailure `json:"on_failure,omitempty"`
-	// Result asks for a structured result of each input, which Result.Text then holds as JSON. Nil asks for none.
+	// Result asks for a structured result of each input, which Result.Text then holds as JSON. Nil
+	// asks for none.
 	Result *ResultPolicy `json:"result,omitempty"`
 
-	// Window is the size of the model's window in tokens, 0 if it is unknown. The session sets it whenever the model changes.
+	// Window is the size of the model's window in tokens, 0 if it is unknown. The session sets it
+	// whenever the model changes.
 	Window int `json:"window,omitempty"`
 }
 
@@ -54,7 +60,8 @@ const (
 	StayOnFailure  OnFailure = "stay" // only the input ends; Continue tries the model call again, and the queue is kept
 )
 
-// closes reports whether the failure that ended an input ends the session, too. A missing structured result ends only the input.
+// closes reports whether the failure that ended an input ends the session, too. A missing
+// structured result ends only the input.
 func (p *Policy) closes(f *Fault) bool {
 	return p.OnFailure == CloseOnFailure && (f == nil || f.Kind != llm.ErrNoObject.Error())
 }
@@ -74,8 +81,8 @@ const (
 	defaultConfirms  = 3
 )
 
-// policyOf returns a host's policy as the journal has it: with its defaults, and with what depends on the models that a session in this
-// state asks.
+// policyOf returns a host's policy as the journal has it: with its defaults, and with what depends
+// on the models that a session in this state asks.
 func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 	var err error
 	if p.Continues = cmp.Or(p.Continues, defaultContinues); p.Continues < 0 {
@@ -108,8 +115,8 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 	return p, s.affordable(&p, chosen.Provider, facts)
 }
 
-// formats reports whether a provider takes a format for the text of an answer beside tools. A provider that the client lacks takes
-// none.
+// formats reports whether a provider takes a format for the text of an answer beside tools. A
+// provider that the client lacks takes none.
 func (s *Session) formats(provider, model string) bool {
 	p, err := s.provider(provider)
 	if err != nil {
@@ -130,8 +137,8 @@ func (s *Session) formats(provider, model string) bool {
 type ResultPolicy struct {
 	// Schema is a JSON Schema of type object.
 	Schema json.RawMessage `json:"schema"`
-	// Tool is the name of the tool whose arguments are the result, empty if the text of the last answer is. The session sets it by what the
-	// provider supports.
+	// Tool is the name of the tool whose arguments are the result, empty if the text of the last
+	// answer is. The session sets it by what the provider supports.
 	Tool string `json:"tool,omitempty"`
 }
 
@@ -144,7 +151,8 @@ func (r *ResultPolicy) check(text string) error {
 	return fits(text)
 }
 
-// maxNudges limits the nudges in a row with RequireDone, maxCorrections the corrections of an input's structured result.
+// maxNudges limits the nudges in a row with RequireDone, maxCorrections the corrections of an
+// input's structured result.
 const (
 	maxNudges      = 3
 	maxCorrections = 2
@@ -153,7 +161,8 @@ const (
 // textIsResult reports whether the text of the last answer is the structured result.
 func (p *Policy) textIsResult() bool { return p.Result != nil && p.Result.Tool == "" }
 
-// missing returns what is missing for the input to end, as a text for the model, empty if nothing is.
+// missing returns what is missing for the input to end, as a text for the model, empty if nothing
+// is.
 func (p *Policy) missing(in *Input) string {
 	switch {
 	case p.resultTool() != "" && !in.Done && p.Result.check(in.Final) != nil: // JSON as text counts, too

@@ -34,8 +34,8 @@ func policySetter(t *testing.T, h **host, change func(*agent.Policy)) tool.Tool 
 	})
 }
 
-// Limits that are set while the session runs apply at the next decision: a lower one ends the input in order, a higher one lets it
-// continue.
+// Limits that are set while the session runs apply at the next decision: a lower one ends the input
+// in order, a higher one lets it continue.
 func TestJ10_LimitsWhileRunning(t *testing.T) {
 	for name, c := range map[string]struct {
 		before agent.Policy
@@ -71,7 +71,8 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 	}
 }
 
-// An input that a budget has ended continues with a larger one, and a resumed session has the new limit.
+// An input that a budget has ended continues with a larger one, and a resumed session has the new
+// limit.
 func TestJ10_RaisedBudgetGoesOn(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
@@ -160,7 +161,8 @@ func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 	})
 }
 
-// A result schema that is set while the session runs adds the tool for the result, which goes away with the policy.
+// A result schema that is set while the session runs adds the tool for the result, which goes away
+// with the policy.
 func TestJ10_ResultWhileRunning(t *testing.T) {
 	final := llmtest.Call("final_result", `{"n":1}`)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Calls(final), llmtest.Calls(final), llmtest.Text("as text")}})
@@ -227,7 +229,8 @@ func (p brokenProvider) FormatsWithTools(string) bool {
 	return true
 }
 
-// A provider that panics while a policy is set ends the session with a HostError. It neither panics in the host nor keeps a lock.
+// A provider that panics while a policy is set ends the session with a HostError. It neither panics
+// in the host nor keeps a lock.
 func TestJ10_PolicyOfABrokenProvider(t *testing.T) {
 	for _, name := range []bool{true, false} {
 		var armed atomic.Bool

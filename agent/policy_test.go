@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// If a host resumes a session with another policy, it applies at once, also to a compaction between two inputs, and a replay of the
-// journal is the same.
+// If a host resumes a session with another policy, it applies at once, also to a compaction between
+// two inputs, and a replay of the journal is the same.
 func TestJ1_NewPolicyAppliesAtOnce(t *testing.T) {
 	log := shortJournal(t)
 	before := log.Len()

@@ -197,7 +197,8 @@ func projectEnd(r endRecord, before *State) []Event {
 		Unconfirmed: before.unconfirmed(r.Reason), State: state})
 }
 
-// fullWindow returns the warning that a request did not fit into the window, with the provider's numbers if it gave any.
+// fullWindow returns the warning that a request did not fit into the window, with the provider's
+// numbers if it gave any.
 func fullWindow(f *Fault, before *State) *ContextWarning {
 	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()), Window: cmp.Or(f.Window, before.Policy.Window)}
 	if w.Window > 0 {

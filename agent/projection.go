@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Project calls yield with each event of a session, read from its journal as by a [Projection]. It runs nothing. The session may be running.
+// Project calls yield with each event of a session, read from its journal as by a [Projection]. It
+// runs nothing. The session may be running.
 func Project(ctx context.Context, from Records, yield func(Event)) error {
 	var p Projection
 	for line, err := range from.Records(ctx, 1) {
@@ -29,18 +30,21 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 	return ctx.Err()
 }
 
-// A Projection turns the records of a journal into events, one after the other. Its zero value is ready for the first record.
+// A Projection turns the records of a journal into events, one after the other. Its zero value is
+// ready for the first record.
 //
-// Each text and each thought comes in one piece, outputs come as the model saw them, and there is no live output. Times are those of the
-// records. The events have the numbers that they had live, a text or thought the number of its last piece, so that events that were kept
-// elsewhere can be put between them. A TOOL_CALL_START comes right before its TOOL_CALL_END, with a lower number than the events in
-// between. Journals of older versions lack some numbers, which are then counted on.
+// Each text and each thought comes in one piece, outputs come as the model saw them, and there is
+// no live output. Times are those of the records. The events have the numbers that they had live, a
+// text or thought the number of its last piece, so that events that were kept elsewhere can be put
+// between them. A TOOL_CALL_START comes right before its TOOL_CALL_END, with a lower number than
+// the events in between. Journals of older versions lack some numbers, which are then counted on.
 //
-// Records may be left out after the first one, for instance to see the end of a long journal. From then on, the projection accepts every
-// record that it can decode. Events that cannot be made without the missing records do not come, such as the TOOL_CALL_START of a call whose
-// answer was left out. What events count or sum up, such as steps, attempts and the usage of an input, covers only the records that were
-// added, and settings are those that are known. If a record was appended together with a missing one, the numbers of its events may be
-// too low.
+// Records may be left out after the first one, for instance to see the end of a long journal. From
+// then on, the projection accepts every record that it can decode. Events that cannot be made
+// without the missing records do not come, such as the TOOL_CALL_START of a call whose answer was
+// left out. What events count or sum up, such as steps, attempts and the usage of an input, covers
+// only the records that were added, and settings are those that are known. If a record was appended
+// together with a missing one, the numbers of its events may be too low.
 type Projection struct {
 	state  State
 	stream *eventStream
@@ -48,7 +52,8 @@ type Projection struct {
 	events []Event
 }
 
-// Add adds the next record and returns its events, which the caller may keep. If it returns an error, the projection is unchanged.
+// Add adds the next record and returns its events, which the caller may keep. If it returns an
+// error, the projection is unchanged.
 func (p *Projection) Add(line journal.Record) ([]Event, error) {
 	rec, at, err := decodeRecord(line)
 	if err != nil {
@@ -72,8 +77,9 @@ func (p *Projection) Add(line journal.Record) ([]Event, error) {
 	return events, nil
 }
 
-// State returns the state after the records that were added. It belongs to the projection: the caller must not change it, and the next Add
-// does. If records were left out, it lacks what they say.
+// State returns the state after the records that were added. It belongs to the projection: the
+// caller must not change it, and the next Add does. If records were left out, it lacks what they
+// say.
 func (p *Projection) State() *State { return &p.state }
 
 func (p *Projection) record(line journal.Record, rec record, at place) {
@@ -112,7 +118,8 @@ func (s *State) started(dir string, resumed bool) *SessionStart {
 		HidesHost: s.Machine.HidesHost, Resumed: resumed, ParentID: s.Header.Parent}
 }
 
-// resumedBy returns the SESSION_START of a resume whose first record is rec, which names another machine if there is one.
+// resumedBy returns the SESSION_START of a resume whose first record is rec, which names another
+// machine if there is one.
 func (s *State) resumedBy(rec record) *SessionStart {
 	start := s.started(s.Dir(), true)
 	if set, ok := rec.(settingRecord); ok && set.Machine != nil {
@@ -150,7 +157,8 @@ func preceding(rec record, before *State) []numbered {
 	return nil
 }
 
-// wrote returns the events of what the model wrote in a model call. A text that was not streamed begins with its record.
+// wrote returns the events of what the model wrote in a model call. A text that was not streamed
+// begins with its record.
 func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 	events := []numbered{{&StepStart{Step: step, Epoch: epoch}, seen.Step}}
 	texts, thoughts := seen.Texts, seen.Thoughts
@@ -181,8 +189,8 @@ func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 	return events
 }
 
-// began returns the TOOL_CALL_START of a call. Name is the tool's if the record tells it. Effective has the meaning that it has in
-// [toolCallStart].
+// began returns the TOOL_CALL_START of a call. Name is the tool's if the record tells it. Effective
+// has the meaning that it has in [toolCallStart].
 func began(callID, name, effective string, access *tool.Access, before *State) *ToolCallStart {
 	index := before.indexOf(callID)
 	call := before.Calls[index] // accepts has checked that it is there

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// newHeader returns the first record of a session, with all that is part of each request and the policy of the host.
+// newHeader returns the first record of a session, with all that is part of each request and the
+// policy of the host.
 func newHeader(ctx context.Context, o Options, id string, policy Policy, registry *tool.Registry, now time.Time) (headerRecord, error) {
 	p := o.Profile
 	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
@@ -44,8 +45,8 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	return written(h)
 }
 
-// written returns a header as it reads after it was written, so that requests before and after a resume are equal. It shares the memory of
-// what is equal.
+// written returns a header as it reads after it was written, so that requests before and after a
+// resume are equal. It shares the memory of what is equal.
 func written(h headerRecord) (headerRecord, error) {
 	same, err := throughJSON(h)
 	if err != nil {
@@ -91,12 +92,15 @@ func shareTools(mine, others []llm.ToolDefinition) {
 	}
 }
 
-// SystemPrompt returns the system prompt of a new session with these options, without regard to o.System. It consists of the profile's
-// prompt, the environment, the guidance of the profile's tools, a notice of compaction if that is on, the documents that [instructions.Find]
-// finds, and the host's instructions. A session renders it once, when it starts, and keeps it in its header, so that it is the same after a resume.
+// SystemPrompt returns the system prompt of a new session with these options, without regard to
+// o.System. It consists of the profile's prompt, the environment, the guidance of the profile's
+// tools, a notice of compaction if that is on, the documents that [instructions.Find] finds, and
+// the host's instructions. A session renders it once, when it starts, and keeps it in its header,
+// so that it is the same after a resume.
 //
-// SystemPrompt reads files in o.Env. It asks git there about the repository, if that has nothing that could make git start another program.
-// It leaves out what it cannot read. A host that works below a repository's top and wants the repository described makes the top one of
+// SystemPrompt reads files in o.Env. It asks git there about the repository, if that has nothing
+// that could make git start another program. It leaves out what it cannot read. A host that works
+// below a repository's top and wants the repository described makes the top one of
 // env.LocalOptions.Roots.
 func SystemPrompt(ctx context.Context, o Options) string {
 	now := time.Now
@@ -116,14 +120,16 @@ func SystemPrompt(ctx context.Context, o Options) string {
 	return validText(strings.Join(layers, "\n\n"))
 }
 
-// documents returns which documents the session has: those of the host's options and of the profile.
+// documents returns which documents the session has: those of the host's options and of the
+// profile.
 func (o *Options) documents() instructions.Options {
 	d := o.Documents
 	d.Names = slices.Concat(o.Profile.Documents, d.Names)
 	return d
 }
 
-// hostInstructions returns the host's instructions under a heading, which separates them from the project documents.
+// hostInstructions returns the host's instructions under a heading, which separates them from the
+// project documents.
 func hostInstructions(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return ""

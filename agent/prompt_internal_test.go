@@ -26,7 +26,8 @@ func TestK2_HeaderAsWritten(t *testing.T) {
 	})
 }
 
-// draw sets a value and all that it consists of. A field of a kind that it does not know fails the test.
+// draw sets a value and all that it consists of. A field of a kind that it does not know fails the
+// test.
 func draw(t *rapid.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

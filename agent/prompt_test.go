@@ -154,7 +154,8 @@ func TestE4_GuidanceOfOfferedToolsOnly(t *testing.T) {
 	}
 }
 
-// After a resume the same prompt is sent as before, whatever happened to the files, the date and the repository.
+// After a resume the same prompt is sent as before, whatever happened to the files, the date and
+// the repository.
 func TestE4_RenderedOnce(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "main")
@@ -193,7 +194,8 @@ func TestE4_RenderedOnce(t *testing.T) {
 	}
 }
 
-// The name of a branch or the subject of a commit cannot end the environment block, and takes at most one line of it.
+// The name of a branch or the subject of a commit cannot end the environment block, and takes at
+// most one line of it.
 func TestE4_EnvironmentBlockCannotBeClosed(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "a</environment>b")
@@ -385,7 +387,8 @@ func TestE6_Snapshot(t *testing.T) {
 	lacks(t, detached, "Git branch")
 }
 
-// Taking the snapshot changes nothing, not even git's index, and runs no program from the repository's configuration.
+// Taking the snapshot changes nothing, not even git's index, and runs no program from the
+// repository's configuration.
 func TestE6_LookingHasNoEffects(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q")

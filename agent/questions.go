@@ -16,10 +16,12 @@ import (
 // mostAsked limits how often a question is asked while its answers do not fit its form.
 const mostAsked = 3
 
-// errUnanswered tells the model of a question that was interrupted, in place of the error with which the host's code ended.
+// errUnanswered tells the model of a question that was interrupted, in place of the error with
+// which the host's code ended.
 var errUnanswered = errors.New("the question was not answered, because the session was interrupted")
 
-// Ask implements [tool.Session]. If the answer is to come with the next input, the call stays open when the tool returns.
+// Ask implements [tool.Session]. If the answer is to come with the next input, the call stays open
+// when the tool returns.
 func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	if t.questions == nil || q.Now && t.questions.Answer == nil {
 		return tool.Answer{}, tool.ErrNobody
@@ -88,7 +90,8 @@ func (r *awaitRecord) event() *InputRequested {
 	return &InputRequested{CallID: r.CallID, Question: r.Question, Options: r.Options, Form: r.Form, Source: r.Source}
 }
 
-// questions returns the events of all questions that wait for an answer, for the host of a resumed session.
+// questions returns the events of all questions that wait for an answer, for the host of a resumed
+// session.
 func (s *State) questions() []Event {
 	var open []Event
 	for _, c := range s.Open() {
@@ -118,7 +121,8 @@ func (a *answers) add(question string, answer tool.Answer) {
 	a.list = append(a.list, exchange{question, answer})
 }
 
-// of returns the answers for the record of the call's result. If the result is the only answer, it returns just its question.
+// of returns the answers for the record of the call's result. If the result is the only answer, it
+// returns just its question.
 func (a *answers) of(o *tool.Outcome) (asked string, others []exchange) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,9 +132,10 @@ func (a *answers) of(o *tool.Outcome) (asked string, others []exchange) {
 	return "", a.list
 }
 
-// Answer answers the question that the session waits for, and leaves going on to Continue; Submit does both, with a text. An answer that does
-// not fit the question's form is an error. When Answer returns nil, the answer is in the journal. The end of ctx ends the wait for the
-// journal, which may have the answer all the same.
+// Answer answers the question that the session waits for, and leaves going on to Continue; Submit
+// does both, with a text. An answer that does not fit the question's form is an error. When Answer
+// returns nil, the answer is in the journal. The end of ctx ends the wait for the journal, which
+// may have the answer all the same.
 func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOption) error {
 	m := sending{text: answer.Text}
 	for _, option := range more {
@@ -176,8 +181,9 @@ func (s *Session) waitingQuestion() *OpenCall {
 	return nil
 }
 
-// answered returns the records that make an input the result of the call that asked for it, or an error if it does not fit the question's
-// form. Both are written together, so that a crash loses neither.
+// answered returns the records that make an input the result of the call that asked for it, or an
+// error if it does not fit the question's form. Both are written together, so that a crash loses
+// neither.
 func (c *OpenCall) answered(input inputRecord, content json.RawMessage) ([]record, error) {
 	answer := tool.Answer{Action: input.Action, Text: input.Text, Content: content}
 	q := tool.Question{Form: c.awaits.Form}

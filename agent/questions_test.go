@@ -54,7 +54,8 @@ func TestA1_QuestionsAreNotOffered(t *testing.T) {
 	}
 }
 
-// A host that answers at once is asked while the session waits, in parallel with the other calls of the answer.
+// A host that answers at once is asked while the session waits, in parallel with the other calls of
+// the answer.
 func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -120,7 +121,8 @@ func TestA1_AnswerThatFails(t *testing.T) {
 	}
 }
 
-// Without a callback the input ends, and the next input is the answer: it becomes the call's result, not a turn.
+// Without a callback the input ends, and the next input is the answer: it becomes the call's
+// result, not a turn.
 func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
 	if err := h.FollowUp(context.Background(), "afterwards"); err != nil {
@@ -158,7 +160,8 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	}
 }
 
-// Several questions of one answer are answered one after the other. The model is called when all have answers.
+// Several questions of one answer are answered one after the other. The model is called when all
+// have answers.
 func TestA1_SeveralQuestions(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("first?"), ask("second?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.ReasonAwaitingInput)
@@ -231,7 +234,8 @@ func TestA1_InterruptWithAQuestionAndACall(t *testing.T) {
 	})
 }
 
-// A session that waits for an answer is resumed waiting: it emits its question again, and the next input answers it as usual.
+// A session that waits for an answer is resumed waiting: it emits its question again, and the next
+// input answers it as usual.
 func TestA1_ResumesWaiting(t *testing.T) {
 	steps := []llmtest.Step{llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done")}
 	log, whole := new(journal.Memory), new(journal.Memory)
@@ -256,7 +260,8 @@ func TestA1_ResumesWaiting(t *testing.T) {
 	}
 }
 
-// Whatever part of the answer was written when the process died, the resumed session waits for the question or has its answer.
+// Whatever part of the answer was written when the process died, the resumed session waits for the
+// question or has its answer.
 func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 	log := new(journal.Memory)
 	h := openAsking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?")), llmtest.Text("done"))
@@ -319,7 +324,8 @@ func TestJ2_InterruptBeforeAnAnswer(t *testing.T) {
 	}
 }
 
-// The model reads that an interrupted question was not answered, and not with which error the host's code ended.
+// The model reads that an interrupted question was not answered, and not with which error the
+// host's code ended.
 func TestJ11_InterruptedQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openAsking(t, &agent.Questions{Answer: func(ctx context.Context, _ tool.Question) (tool.Answer, error) {

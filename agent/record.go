@@ -13,8 +13,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// version is the version of the records below. It goes up when an older program would misread them or must not write beside them. Since
-// version 2 lines have checksums; since version 3 only the changes have the contents of changed files.
+// version is the version of the records below. It goes up when an older program would misread them
+// or must not write beside them. Since version 2 lines have checksums; since version 3 only the
+// changes have the contents of changed files.
 const version = 3
 
 // A record holds one thing that happened. The state of a session is made of records.
@@ -36,7 +37,8 @@ type Header struct {
 	ForkOf  string `json:"fork_of,omitempty"`
 	Profile string `json:"profile"`
 	Dialect string `json:"dialect,omitempty"`
-	// Provider, Model, Effort and Tools are those of the first model call. The State has the current ones.
+	// Provider, Model, Effort and Tools are those of the first model call. The State has the
+	// current ones.
 	Provider string               `json:"provider"`
 	Model    string               `json:"model"`
 	Dir      string               `json:"dir"`
@@ -113,7 +115,8 @@ type answerRecord struct {
 	Shown      shown         `json:"shown,omitzero"`
 }
 
-// shown holds the sequence numbers of the events that were streamed during an attempt. Zero means none.
+// shown holds the sequence numbers of the events that were streamed during an attempt. Zero means
+// none.
 type shown struct {
 	Step     int64      `json:"step,omitempty"`     // STEP_START, of the first attempt
 	Thoughts []int64    `json:"thoughts,omitempty"` // the last delta of each thought
@@ -159,7 +162,8 @@ type exchange struct {
 	tool.Answer
 }
 
-// spentRecord holds a failed attempt of a side call that was not its last. Another record has the outcome of the side call.
+// spentRecord holds a failed attempt of a side call that was not its last. Another record has the
+// outcome of the side call.
 type spentRecord struct {
 	Attempt int `json:"attempt"`
 	Fault
@@ -169,7 +173,8 @@ type spentRecord struct {
 type settingRecord struct {
 	Settings
 	Tools []llm.ToolDefinition `json:"tools,omitzero"` // an empty list removes all; nil changes nothing
-	// EffortNext reports that the effort holds from the next input on, because the provider does not let it change before.
+	// EffortNext reports that the effort holds from the next input on, because the provider does
+	// not let it change before.
 	EffortNext bool `json:"effort_next,omitempty"`
 	Window     int  `json:"window,omitempty"` // of the new model, in tokens
 	// Machine is set if the session was resumed on another one.
@@ -184,11 +189,13 @@ type Settings struct {
 	Provider *string `json:"provider,omitempty"`
 	Model    *string `json:"model,omitempty"`
 	Effort   *string `json:"effort,omitempty"`
-	// Policy replaces limits, budget and everything else that [Options].Policy has, from the next decision of the loop on: change what
-	// [Session.Policy] returns. A limit that is below what was used ends the input in order; after a higher one [Session.Continue] goes on.
-	// Subagents that run keep theirs, but for the tokens and US dollars of the budget, which they share.
+	// Policy replaces limits, budget and everything else that [Options].Policy has, from the next
+	// decision of the loop on: change what [Session.Policy] returns. A limit that is below what was
+	// used ends the input in order; after a higher one [Session.Continue] goes on. Subagents that
+	// run keep theirs, but for the tokens and US dollars of the budget, which they share.
 	Policy *Policy `json:"policy,omitempty"`
-	// Tools replace all tools of the session. [Session.AddTools] and [Session.RemoveTools] change some.
+	// Tools replace all tools of the session. [Session.AddTools] and [Session.RemoveTools] change
+	// some.
 	Tools []tool.Tool `json:"-"`
 }
 
@@ -212,7 +219,8 @@ type endRecord struct {
 	Session bool    `json:"session,omitempty"`
 	Reason  Reason  `json:"reason"`
 	Value   float64 `json:"value,omitempty"` // of the limit
-	// Summary is the last text of the model at a limit, outside of the history. Usage and Cost are those of that side call.
+	// Summary is the last text of the model at a limit, outside of the history. Usage and Cost are
+	// those of that side call.
 	Summary string    `json:"summary,omitempty"`
 	Usage   llm.Usage `json:"usage,omitzero"`
 	Cost    float64   `json:"cost_usd,omitempty"`
@@ -220,7 +228,8 @@ type endRecord struct {
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// finish returns the Finish of the input that the record ends. If the model call was refused, that is the refusal.
+// finish returns the Finish of the input that the record ends. If the model call was refused, that
+// is the refusal.
 func (r *endRecord) finish(before *State) llm.Finish {
 	if f := before.fault(); f != nil && r.Reason == ReasonRefused {
 		return f.finish()
@@ -302,8 +311,8 @@ type place struct {
 	Resumed int64 `json:"resumed,omitempty"` // of SESSION_START, in the first record after a resume
 }
 
-// encodeRecord returns a record's body, which begins with its place. It does not escape HTML characters, because texts for the model must come
-// back byte for byte.
+// encodeRecord returns a record's body, which begins with its place. It does not escape HTML
+// characters, because texts for the model must come back byte for byte.
 func encodeRecord(rec record, at place) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -347,8 +356,8 @@ func placeOf(data []byte) (at place) {
 	return at
 }
 
-// decodeRecord returns the record of a journal line and its place. An unknown kind is an error, since skipping it would resume a different
-// session.
+// decodeRecord returns the record of a journal line and its place. An unknown kind is an error,
+// since skipping it would resume a different session.
 func decodeRecord(line journal.Record) (record, place, error) {
 	decode := decoderOf(line.Kind)
 	if decode == nil {
@@ -364,7 +373,8 @@ func decodeRecord(line journal.Record) (record, place, error) {
 	return rec, placeOf(line.Data), nil
 }
 
-// decoderOf returns the function that decodes the records of a kind with encoding/json, nil if the kind is unknown.
+// decoderOf returns the function that decodes the records of a kind with encoding/json, nil if the
+// kind is unknown.
 func decoderOf(kind string) func([]byte) (record, error) {
 	switch kind {
 	case headerRecord{}.kind():

@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// countedLog is a journal that calls a function at its nth write or sync, which then takes a second.
+// countedLog is a journal that calls a function at its nth write or sync, which then takes a
+// second.
 type countedLog struct {
 	*journal.Memory
 	mu    sync.Mutex
@@ -77,8 +78,8 @@ func (p *handed) open(t *testing.T, log journal.Log, from int, closers ...io.Clo
 		steps:   byTask(map[string][]llmtest.Step{"go": steps[from:], "child": {calls("write7"), llmtest.Text("found it")}})})
 }
 
-// A session is released at every possible point, with and without a working subagent. Another process brings it to the same end, and no
-// call runs twice or is lost.
+// A session is released at every possible point, with and without a working subagent. Another
+// process brings it to the same end, and no call runs twice or is lost.
 func TestJ7_ReleaseAnywhere(t *testing.T) {
 	over := false
 	for at := 2; !over; at++ {

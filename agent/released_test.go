@@ -77,7 +77,8 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 	})
 }
 
-// A session that is closed while another process has its journal says so, also if only the record of a subagent finds that out.
+// A session that is closed while another process has its journal says so, also if only the record
+// of a subagent finds that out.
 func TestJ7_ClosedWhileTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := fencedFrom(1 << 40)
@@ -118,7 +119,8 @@ func (l *pausedLog) Close() error {
 	return nil
 }
 
-// If a session at rest is released while a message is being written, the host gets the event, and nothing is written after it.
+// If a session at rest is released while a message is being written, the host gets the event, and
+// nothing is written after it.
 func TestJ7_ReleaseWhileAnInputIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(pausedLog)
@@ -141,7 +143,8 @@ func TestJ7_ReleaseWhileAnInputIsWritten(t *testing.T) {
 	})
 }
 
-// Release waits for a call that waits for a subagent, and its result is written when the subagent has ended.
+// Release waits for a call that waits for a subagent, and its result is written when the subagent
+// has ended.
 func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -174,7 +177,8 @@ func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 	})
 }
 
-// A call whose intent is being written at Release begins. Otherwise it would count as begun although it never ran.
+// A call whose intent is being written at Release begins. Otherwise it would count as begun
+// although it never ran.
 func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
 	for name, around := range map[string][]tool.Middleware{"bare": nil, "middleware": {passThrough}} {
 		t.Run(name, func(t *testing.T) {

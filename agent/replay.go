@@ -17,7 +17,8 @@ import (
 
 // ReplayOptions configure a replay. The zero value replays from the journal alone.
 type ReplayOptions struct {
-	// Client answers the model calls, such as from recorded traffic. If it is nil, the journal's answers and faults do.
+	// Client answers the model calls, such as from recorded traffic. If it is nil, the journal's
+	// answers and faults do.
 	Client *llm.Client
 	// OnEvent receives the events of the replay.
 	OnEvent func(Event)
@@ -28,7 +29,8 @@ type Divergence struct {
 	Record int64           `json:"record"`
 	Want   json.RawMessage `json:"want"` // the journal's record without times and durations, or null
 	Got    json.RawMessage `json:"got"`
-	// Problem says why no session can have written the journal's record there, such as a result without its call.
+	// Problem says why no session can have written the journal's record there, such as a result
+	// without its call.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -40,10 +42,11 @@ func (d *Divergence) Error() string {
 	return fmt.Sprintf("the replay diverges at record %d:\nwant %s\n got %s", d.Record, d.Want, d.Got)
 }
 
-// Replay runs a session again from its journal. The loop decides anew; the answers of the model, the results of tools and the actions of
-// the host come from the journal, as do times and ids. Replay runs no tool and, unless Client does it, sends nothing over a network. It
-// returns a *[Divergence] for the first record that differs from the journal's, apart from times and durations, or that does not fit those
-// before it. It ends whatever the journal holds.
+// Replay runs a session again from its journal. The loop decides anew; the answers of the model,
+// the results of tools and the actions of the host come from the journal, as do times and ids.
+// Replay runs no tool and, unless Client does it, sends nothing over a network. It returns a
+// *[Divergence] for the first record that differs from the journal's, apart from times and
+// durations, or that does not fit those before it. It ends whatever the journal holds.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	r := &replay{outcomes: map[string][]int{}, waits: map[string]*outcomeWait{}}
 	r.changed.L = &r.mu
@@ -76,7 +79,8 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	return err
 }
 
-// read reads the records up to the first that does not fit those before it. It returns that as misfit.
+// read reads the records up to the first that does not fit those before it. It returns that as
+// misfit.
 func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, err error) {
 	var state State
 	for line, err := range from.Records(ctx, 1) {
@@ -99,7 +103,8 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 	return nil, nil
 }
 
-// A replay plays a journal as a script. It is the log, the provider, the tools, the clock and the host of the session that it runs.
+// A replay plays a journal as a script. It is the log, the provider, the tools, the clock and the
+// host of the session that it runs.
 type replay struct {
 	lines    []journal.Record
 	records  []record
@@ -143,7 +148,8 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	return s, nil
 }
 
-// mostIdleSteps limits the steps in a row that write no record. After a crash there is one, because calls that had begun have no outcome.
+// mostIdleSteps limits the steps in a row that write no record. After a crash there is one, because
+// calls that had begun have no outcome.
 const mostIdleSteps = 3
 
 // play commits the host's records, and lets the loop write all others.
@@ -168,7 +174,8 @@ func (r *replay) play(ctx context.Context, s *Session) error {
 	return context.Cause(ctx)
 }
 
-// step commits the host's next record, or takes one step of the loop. Over means that the session is at rest although records are left.
+// step commits the host's next record, or takes one step of the loop. Over means that the session
+// is at rest although records are left.
 func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, err error) {
 	if r.isHosts(s, rec) && !r.decidedBefore(s) {
 		return false, r.commitHosts(s, rec)
@@ -201,8 +208,8 @@ func (r *replay) expect(step Step) {
 	}
 }
 
-// catchUp commits the host's records that stand before the loop's next one. It is called with the lock held, by a goroutine that is about
-// to write a record.
+// catchUp commits the host's records that stand before the loop's next one. It is called with the
+// lock held, by a goroutine that is about to write a record.
 func (r *replay) catchUp(ctx context.Context) {
 	for ctx.Err() == nil && r.asynchronous() {
 		if r.acting {
@@ -222,8 +229,9 @@ func (r *replay) catchUp(ctx context.Context) {
 	}
 }
 
-// asynchronous reports whether the next record comes from a host or a subagent while the loop works, or is an intent. The tools of a
-// replay have no effects, so the loop writes no intents, and the journal tells which calls began together.
+// asynchronous reports whether the next record comes from a host or a subagent while the loop
+// works, or is an intent. The tools of a replay have no effects, so the loop writes no intents, and
+// the journal tells which calls began together.
 func (r *replay) asynchronous() bool {
 	if r.at >= len(r.records) || r.wrong != nil {
 		return false
@@ -254,8 +262,8 @@ func (r *replay) asynchronousAt(at int) bool {
 	return false
 }
 
-// decidedBefore reports whether the host's next record came during a step of the loop: the loop's next record is the outcome of the step
-// that the loop would take now.
+// decidedBefore reports whether the host's next record came during a step of the loop: the loop's
+// next record is the outcome of the step that the loop would take now.
 func (r *replay) decidedBefore(s *Session) bool {
 	step := s.nextStep()
 	epoch, by := s.epoch()
@@ -306,7 +314,8 @@ func (r *replay) isHosts(s *Session, rec record) bool {
 	return false
 }
 
-// commitHosts commits a record of the host. If the session was resumed after its end, the replay goes on.
+// commitHosts commits a record of the host. If the session was resumed after its end, the replay
+// goes on.
 func (r *replay) commitHosts(s *Session, rec record) error {
 	switch end, isEnd := rec.(endRecord); {
 	case rec == nil:

@@ -44,7 +44,8 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	checkNumbers(t, saw, got)
 }
 
-// checkOpening checks that reading the beginning of a session gives what folding its records gives, after each of its first records.
+// checkOpening checks that reading the beginning of a session gives what folding its records gives,
+// after each of its first records.
 func checkOpening(t *testing.T, log *journal.Memory) {
 	t.Helper()
 	for _, problem := range openingProblems(all(t, log)) {
@@ -64,8 +65,8 @@ func openingProblems(records []journal.Record) (problems []string) {
 	return problems
 }
 
-// checkNumbers checks that each event of a projection has the number of a live event with the same kind and content. The end of a text or
-// a thought may have the number of its last delta.
+// checkNumbers checks that each event of a projection has the number of a live event with the same
+// kind and content. The end of a text or a thought may have the number of its last delta.
 func checkNumbers(t *testing.T, saw, projected []agent.Event) {
 	t.Helper()
 	live := map[int64]agent.Event{}
@@ -89,8 +90,8 @@ func checkNumbers(t *testing.T, saw, projected []agent.Event) {
 	}
 }
 
-// comparableEvents formats events as lines, without the parts that differ from run to run and without deltas. No record says when parallel calls
-// begin, so their starts come last, sorted.
+// comparableEvents formats events as lines, without the parts that differ from run to run and
+// without deltas. No record says when parallel calls begin, so their starts come last, sorted.
 func comparableEvents(t *testing.T, events []agent.Event) []string {
 	t.Helper()
 	var lines, starts []string
@@ -200,7 +201,8 @@ type otherContainment struct {
 func (e otherContainment) Containment() string { return e.level }
 func (e otherContainment) HidesHost() bool     { return e.level == env.ContainCgroupPIDNS }
 
-// The containment of a session, and of each resume, is in the journal, so that the projection has it on any machine.
+// The containment of a session, and of each resume, is in the journal, so that the projection has
+// it on any machine.
 func TestI17_ContainmentIsProjected(t *testing.T) {
 	r := newReader(t)
 	log := new(journal.Memory)

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// await commits the host's records that come first and returns the next record if it is a wanted one, otherwise nil. It is called by the
-// loop.
+// await commits the host's records that come first and returns the next record if it is a wanted
+// one, otherwise nil. It is called by the loop.
 func (r *replay) await(ctx context.Context, wanted func(record) bool) record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,8 +197,9 @@ func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error
 	return tool.Result{}, errors.New("the journal has no result of this call")
 }
 
-// inOrder waits until the journal's next record is one of the loop, and of this call if rec is the outcome of a call. It returns the record to
-// commit, nil for none: the journal's where only that knows the outcome, such as of calls that were not run.
+// inOrder waits until the journal's next record is one of the loop, and of this call if rec is the
+// outcome of a call. It returns the record to commit, nil for none: the journal's where only that
+// knows the outcome, such as of calls that were not run.
 func (r *replay) inOrder(ctx context.Context, rec record) record {
 	r.mu.Lock()
 	defer r.mu.Unlock()

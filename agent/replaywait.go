@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// An outcomeWait lets calls that run wait until the journal's next record is the outcome of one with
-// their id. There is one for each id, so that a record wakes its call and not all of them.
+// An outcomeWait lets calls that run wait until the journal's next record is the outcome of one
+// with their id. There is one for each id, so that a record wakes its call and not all of them.
 type outcomeWait struct {
 	sync.Cond // on the lock of the replay
 	waiting   int

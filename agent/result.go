@@ -2,7 +2,8 @@ package agent
 
 import "github.com/attractor-go/attractor/llm"
 
-// Result holds the outcome of an input. After follow-ups [Session.Submit] returns the outcome of the last one, with the sums of all.
+// Result holds the outcome of an input. After follow-ups [Session.Submit] returns the outcome of
+// the last one, with the sums of all.
 type Result struct {
 	Text       string     `json:"text"` // of the last answer, joined to the answers that it continues
 	Reason     Reason     `json:"reason"`
@@ -11,12 +12,13 @@ type Result struct {
 	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
 	Turns      int        `json:"turns"`
 	ToolRounds int        `json:"tool_rounds"`
-	// Unconfirmed reports that the task counts as done only because Hooks.BeforeStop has sent the agent back as often as Policy.MaxConfirms
-	// allows: the last answer was not shown to it.
+	// Unconfirmed reports that the task counts as done only because Hooks.BeforeStop has sent the
+	// agent back as often as Policy.MaxConfirms allows: the last answer was not shown to it.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-// Result returns the outcome of the last input that has ended, with the sums of that input alone. It returns nil before the first.
+// Result returns the outcome of the last input that has ended, with the sums of that input alone.
+// It returns nil before the first.
 func (s *Session) Result() *Result {
 	_, in := s.inputs()
 	if in == nil {

@@ -89,7 +89,8 @@ func checkResult(t *testing.T, h *host, want string) {
 	}
 }
 
-// Otherwise the result is the arguments of a tool. The tool is sent with every request, and an answer without it does not end the input.
+// Otherwise the result is the arguments of a tool. The tool is sent with every request, and an
+// answer without it does not end the input.
 func TestA21_ByATool(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	for name, c := range map[string]struct {
@@ -130,7 +131,8 @@ func TestA21_Definitions(t *testing.T) {
 // number is the schema of an object with a number.
 const number = `{"type":"object","properties":{"value":{"type":"integer"}},"required":["value"]}`
 
-// The result must match the schema exactly, without the repairs of tool arguments. If it does not, the model is asked to correct it.
+// The result must match the schema exactly, without the repairs of tool arguments. If it does not,
+// the model is asked to correct it.
 func TestA21_TheResultIsChecked(t *testing.T) {
 	h := openStructured(t, person, false, final(`{"name":"Ada","age":"36"}`), final(`{"name":"Ada","age":36}`))
 	result, err := h.Submit(context.Background(), "who?")

@@ -20,7 +20,8 @@ func (p *Policy) resultTool() string {
 	return p.Result.Tool
 }
 
-// registryFor returns the registry of a session that gets another policy: with the tool of its structured result in place of the one before.
+// registryFor returns the registry of a session that gets another policy: with the tool of its
+// structured result in place of the one before.
 func (s *Session) registryFor(p *Policy) (*tool.Registry, error) {
 	registry := s.registry.Clone()
 	switch {
@@ -32,7 +33,8 @@ func (s *Session) registryFor(p *Policy) (*tool.Registry, error) {
 	return registry, nil
 }
 
-// toolsFor returns the tool definitions of a session that gets another policy, nil if they stay the same.
+// toolsFor returns the tool definitions of a session that gets another policy, nil if they stay the
+// same.
 func (s *Session) toolsFor(p *Policy, registry *tool.Registry) ([]llm.ToolDefinition, error) {
 	t, ok := registry.Get(p.resultTool())
 	if !ok {

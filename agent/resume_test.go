@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// byAnswerCount returns steps that answer by the number of answers in the conversation, like a model that is asked again after a crash.
+// byAnswerCount returns steps that answer by the number of answers in the conversation, like a
+// model that is asked again after a crash.
 func byAnswerCount(steps ...llmtest.Step) []llmtest.Step {
 	step := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		n := 0
@@ -38,8 +39,8 @@ func byAnswerCount(steps ...llmtest.Step) []llmtest.Step {
 	return calls
 }
 
-// A session resumes from any prefix of its records and comes to the same end: the same history and the same next request, except for
-// results with an unknown outcome.
+// A session resumes from any prefix of its records and comes to the same end: the same history and
+// the same next request, except for results with an unknown outcome.
 func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	look := newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("a view"), nil })
 	session := func(log journal.Log) setup {
@@ -188,7 +189,8 @@ func (unreadable) Records(context.Context, int64) iter.Seq2[journal.Record, erro
 	return func(yield func(journal.Record, error) bool) { yield(journal.Record{}, errDisk) }
 }
 
-// A session that gets its loaded state does not read the journal, and goes on from any prefix as one that reads it.
+// A session that gets its loaded state does not read the journal, and goes on from any prefix as
+// one that reads it.
 func TestK5_ResumeOfALoadedState(t *testing.T) {
 	session := func(log journal.Log, loaded *agent.State) setup {
 		return setup{tools: []tool.Tool{echo("change")}, steps: byAnswerCount(llmtest.Calls(call("change"), call("change")), llmtest.Text("done"), llmtest.Text("again")),
@@ -266,7 +268,8 @@ func TestK5_ResumeRefusesAnotherState(t *testing.T) {
 	}
 }
 
-// Submit on a session that was killed during an input ends that input first: its open calls get error results.
+// Submit on a session that was killed during an input ends that input first: its open calls get
+// error results.
 func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
 	log := new(journal.Memory)
 	var ran atomic.Int32
@@ -305,7 +308,8 @@ func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
 	}
 }
 
-// checkSameRequest compares the last request of an uninterrupted session with that of a resumed one.
+// checkSameRequest compares the last request of an uninterrupted session with that of a resumed
+// one.
 func checkSameRequest(t *testing.T, want, got *llm.Request) {
 	t.Helper()
 	if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(llm.Request{}, "Memo", "Caller")); diff != "" {
@@ -344,7 +348,8 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 	})
 }
 
-// A session that is killed between two attempts continues with the next one, and its events still pair up.
+// A session that is killed between two attempts continues with the next one, and its events still
+// pair up.
 func TestA19_ResumesBetweenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)

@@ -42,7 +42,8 @@ func (s *State) Dir() string {
 	return s.Header.Dir
 }
 
-// commitDifferences commits the policy, machine and directory of a resumed session if they differ from the journal's.
+// commitDifferences commits the policy, machine and directory of a resumed session if they differ
+// from the journal's.
 func (s *Session) commitDifferences(policy Policy) error {
 	set := settingRecord{Window: s.state.Policy.Window}
 	was, err := marshal(s.state.Policy)
@@ -76,7 +77,8 @@ func (s *Session) commitDifferences(policy Policy) error {
 	return s.commit(records...)
 }
 
-// movedNote returns the note of another directory. Its text tells the model, whose system prompt names the old one.
+// movedNote returns the note of another directory. Its text tells the model, whose system prompt
+// names the old one.
 func movedNote(was, dir string) (noteRecord, error) {
 	data, err := marshal(dir)
 	return noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
@@ -84,7 +86,8 @@ func movedNote(was, dir string) (noteRecord, error) {
 		"those that were read or changed before: look before you rely on them.", sanitize.Line(dir), sanitize.Line(was))}, err
 }
 
-// warnOfIgnored emits a warning that names the options of a resumed session that differ from the journal and have no effect.
+// warnOfIgnored emits a warning that names the options of a resumed session that differ from the
+// journal and have no effect.
 func (s *Session) warnOfIgnored(o Options) {
 	h := &s.state.Header
 	var ignored []string

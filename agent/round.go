@@ -13,14 +13,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// killTime is the longest that killing a command takes after its grace time, with a margin. A tool that is busy killing is not ignoring
-// its context.
+// killTime is the longest that killing a command takes after its grace time, with a margin. A tool
+// that is busy killing is not ignoring its context.
 const killTime = 700 * time.Millisecond
 
-// runCalls brings every open tool call to its result. A call is permitted when no earlier call is in its way, and then begins. Calls that
-// begin together share one intent record, which is written before they run; each result is committed when it is there. So after a crash
-// a call with an intent and no result may have run, and any other open call never began. runCalls returns errors of the session only; an
-// error of a tool is a result.
+// runCalls brings every open tool call to its result. A call is permitted when no earlier call is
+// in its way, and then begins. Calls that begin together share one intent record, which is written
+// before they run; each result is committed when it is there. So after a crash a call with an
+// intent and no result may have run, and any other open call never began. runCalls returns errors
+// of the session only; an error of a tool is a result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	r := s.newRound(ctx, step)
 	defer r.quit()
@@ -36,7 +37,8 @@ func (s *Session) runCalls(ctx context.Context, step Step) error {
 	return r.err()
 }
 
-// round runs the open tool calls of one answer. Its fields belong to the loop's goroutine, except for those at the end.
+// round runs the open tool calls of one answer. Its fields belong to the loop's goroutine, except
+// for those at the end.
 type round struct {
 	s          *Session
 	ctx        context.Context
@@ -82,7 +84,8 @@ const (
 	running
 )
 
-// newRound returns a round with the calls of a step: those that may run are prepared, the others refused.
+// newRound returns a round with the calls of a step: those that may run are prepared, the others
+// refused.
 func (s *Session) newRound(ctx context.Context, step Step) *round {
 	r := &round{s: s, ctx: ctx, notes: make(chan func()), writing: make(chan struct{}, 1),
 		sequential: s.state.Header.Params.Sequential && s.inOrder == nil} // a replay keeps the order of the journal
@@ -205,8 +208,8 @@ func (r *round) ready() []*call {
 	return ready
 }
 
-// blocked reports whether another call is in the way of c: an earlier one without a result or, if a hook has changed c's arguments since,
-// a later one that runs.
+// blocked reports whether another call is in the way of c: an earlier one without a result or, if a
+// hook has changed c's arguments since, a later one that runs.
 func (r *round) blocked(c *call) bool {
 	if c.Outcome != nil && !r.sequential { // nothing runs
 		return false
@@ -228,9 +231,10 @@ func (r *round) remove(c *call) {
 	r.calls = slices.DeleteFunc(r.calls, func(other *call) bool { return other == c })
 }
 
-// conflict reports whether two calls must not run at the same time: one is exclusive, or both use a path and one of them writes it, or
-// one writes a file and the other runs a command. A command may read any file, and a model that edits and tests in one answer means one
-// after the other. Commands run side by side.
+// conflict reports whether two calls must not run at the same time: one is exclusive, or both use a
+// path and one of them writes it, or one writes a file and the other runs a command. A command may
+// read any file, and a model that edits and tests in one answer means one after the other. Commands
+// run side by side.
 func conflict(a, b *call) bool {
 	if a.Outcome != nil || b.Outcome != nil { // nothing runs
 		return false
@@ -260,7 +264,8 @@ func (r *round) runCall(c *call) {
 	})
 }
 
-// execute runs a call and returns its outcome. A tool or middleware that ignores the end of its context is abandoned.
+// execute runs a call and returns its outcome. A tool or middleware that ignores the end of its
+// context is abandoned.
 func (r *round) execute(c *call) *tool.Outcome {
 	s := r.s
 	p := c.Prepared
@@ -329,8 +334,8 @@ func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 	return r.s.commitResult(r.ctx, result)
 }
 
-// commitResult commits a result. If the journal fails, TOOL_CALL_END carries the error, so that each start has its end. A replayed
-// journal that ends here has not failed.
+// commitResult commits a result. If the journal fails, TOOL_CALL_END carries the error, so that
+// each start has its end. A replayed journal that ends here has not failed.
 func (s *Session) commitResult(ctx context.Context, result resultRecord) error {
 	err := s.commitStep(ctx, result)
 	if err != nil && !errors.Is(err, errJournalEnds) {
@@ -359,7 +364,8 @@ func (c *call) effective() string {
 	return c.Call.Args
 }
 
-// access returns what a call would touch, nil if that is not known. In a replay it comes from the journal.
+// access returns what a call would touch, nil if that is not known. In a replay it comes from the
+// journal.
 func (r *round) access(c *call) *tool.Access {
 	switch {
 	case r.s.accessOf != nil:
@@ -371,7 +377,8 @@ func (r *round) access(c *call) *tool.Access {
 	return &access
 }
 
-// eventOutput limits the output in a TOOL_CALL_END, in bytes. Of a longer one the event has the head and the tail, half each.
+// eventOutput limits the output in a TOOL_CALL_END, in bytes. Of a longer one the event has the
+// head and the tail, half each.
 const eventOutput = 8 << 20
 
 // headAndTail returns text cut to eventOutput bytes, and whether it was cut.

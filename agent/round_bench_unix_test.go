@@ -29,10 +29,12 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// benchServer is set in the process that serves the model, so that its processor time and memory are not those of the session.
+// benchServer is set in the process that serves the model, so that its processor time and memory
+// are not those of the session.
 const benchServer = "ATTRACTOR_BENCH_SERVER"
 
-// roundAnswer is an answer with a thought, a text and one call, as the Messages API streams it. It has the number of the request.
+// roundAnswer is an answer with a thought, a text and one call, as the Messages API streams it. It
+// has the number of the request.
 const roundAnswer = `event: message_start
 data: {"type":"message_start","message":{"id":"msg_%[1]d","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":25,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}}}
 
@@ -83,7 +85,8 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
 	return before + strings.Repeat(delta, benchDeltas) + stop + strings.Replace(last, "tool_use", "end_turn", 1)
 }
 
-// TestK3_Server is the process that serves the model for the benchmarks. It ends with its standard input.
+// TestK3_Server is the process that serves the model for the benchmarks. It ends with its standard
+// input.
 func TestK3_Server(t *testing.T) {
 	if os.Getenv(benchServer) == "" {
 		t.Skip("it serves the benchmarks of rounds")
@@ -147,7 +150,8 @@ func startServer(b *testing.B) string {
 	return ""
 }
 
-// benchSession starts a session that asks the server, with a tool that does nothing but has effects.
+// benchSession starts a session that asks the server, with a tool that does nothing but has
+// effects.
 func benchSession(b *testing.B, url string, log journal.Log, rounds int, on func(agent.Event)) *agent.Session {
 	b.Helper()
 	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: url})
@@ -213,9 +217,10 @@ func barePost(b *testing.B, url string, body []byte) {
 // benchRounds counts the rounds of each session in a benchmark.
 const benchRounds = 500
 
-// BenchmarkK3_Round measures the processor time of a round. The goal is 0.25 ms without a journal and 0.35 ms with one on the disk. The ratio
-// is that to a bare request of the same size, in the same run. With a journal the bare request comes between two bare appends with a sync,
-// since each wait for the disk makes what follows slower: the processor sleeps and its caches are cold.
+// BenchmarkK3_Round measures the processor time of a round. The goal is 0.25 ms without a journal
+// and 0.35 ms with one on the disk. The ratio is that to a bare request of the same size, in the
+// same run. With a journal the bare request comes between two bare appends with a sync, since each
+// wait for the disk makes what follows slower: the processor sleeps and its caches are cold.
 func BenchmarkK3_Round(b *testing.B) {
 	url := startServer(b)
 	dir := b.TempDir()
@@ -254,7 +259,8 @@ func BenchmarkK3_Round(b *testing.B) {
 	}
 }
 
-// bareSync returns a function that appends half of what a round adds to a journal to a file, and syncs it. Without a journal it does nothing.
+// bareSync returns a function that appends half of what a round adds to a journal to a file, and
+// syncs it. Without a journal it does nothing.
 func bareSync(b *testing.B, name string) func() {
 	b.Helper()
 	if name == "off" {
@@ -286,8 +292,8 @@ const journalOfRound = 940
 // bodyOfRound is about how many bytes a round adds to the body of a request.
 const bodyOfRound = 330
 
-// BenchmarkK4_Flat compares the processor time of late rounds with that of early ones, less what a bare client takes for bodies of the same
-// size. The goal is 1.1.
+// BenchmarkK4_Flat compares the processor time of late rounds with that of early ones, less what a
+// bare client takes for bodies of the same size. The goal is 1.1.
 func BenchmarkK4_Flat(b *testing.B) {
 	url := startServer(b)
 	const span, early, late = 1000, 500, 7500
@@ -319,9 +325,10 @@ func BenchmarkK4_Flat(b *testing.B) {
 	}
 }
 
-// BenchmarkK8_Round reports how many bytes a round allocates. The goal is 24 kB. It also divides them by the round's eight events, with which
-// the goal of 2 kB for an event cannot be compared: that figure would be at 3 kB when the round is at its goal. [BenchmarkK8_Event] measures
-// what an event itself takes.
+// BenchmarkK8_Round reports how many bytes a round allocates. The goal is 24 kB. It also divides
+// them by the round's eight events, with which the goal of 2 kB for an event cannot be compared:
+// that figure would be at 3 kB when the round is at its goal. [BenchmarkK8_Event] measures what an
+// event itself takes.
 func BenchmarkK8_Round(b *testing.B) {
 	url := startServer(b)
 	dir := b.TempDir()
@@ -339,7 +346,8 @@ func BenchmarkK8_Round(b *testing.B) {
 	}
 }
 
-// BenchmarkK8_Event reports how many bytes an event allocates, in an answer of 10,000 deltas that a host gets through OnEvent. The goal is 2 kB.
+// BenchmarkK8_Event reports how many bytes an event allocates, in an answer of 10,000 deltas that a
+// host gets through OnEvent. The goal is 2 kB.
 func BenchmarkK8_Event(b *testing.B) {
 	url := startServer(b) + "/text"
 	var used allocated

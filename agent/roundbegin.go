@@ -12,13 +12,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// shareTime is the longest that a call waits for the host's Authorize of the next one, so that both begin together.
+// shareTime is the longest that a call waits for the host's Authorize of the next one, so that both
+// begin together.
 const shareTime = 5 * time.Millisecond
 
 // errNotRun is returned to a call that wants to begin after an interrupt.
 var errNotRun = errors.New(interruptedCall)
 
-// err returns why no call may begin any more: the journal has failed, or the session is given away. It returns nil while calls may.
+// err returns why no call may begin any more: the journal has failed, or the session is given away.
+// It returns nil while calls may.
 func (r *round) err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,9 +34,11 @@ func (r *round) fail(err error) {
 	r.failed = cmp.Or(r.failed, err)
 }
 
-// staysOpen reports whether a call that has returned stays open, without a result. A middleware that leaves its call open gives the session
-// away. Calls that have begun go on to their results, since they have their effects anyway; all others stay open. A read-only call may
-// have failed because the session was given away, such as one that waited for a subagent, so it runs again after a resume.
+// staysOpen reports whether a call that has returned stays open, without a result. A middleware
+// that leaves its call open gives the session away. Calls that have begun go on to their results,
+// since they have their effects anyway; all others stay open. A read-only call may have failed
+// because the session was given away, such as one that waited for a subagent, so it runs again
+// after a resume.
 func (r *round) staysOpen(c *call, o *tool.Outcome) bool {
 	if o.NotBegun != nil {
 		r.s.giveAway(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
@@ -43,8 +47,9 @@ func (r *round) staysOpen(c *call, o *tool.Outcome) bool {
 	return o.NotBegun != nil || r.err() != nil && !c.started.Load() || r.s.givenAway() != nil && failed
 }
 
-// shouldWait reports whether calls that can begin should wait for the call about which Authorize is being asked. Calls that begin together
-// share an intent, and their starts are in order. They wait for shareTime at most.
+// shouldWait reports whether calls that can begin should wait for the call about which Authorize is
+// being asked. Calls that begin together share an intent, and their starts are in order. They wait
+// for shareTime at most.
 func (r *round) shouldWait() bool {
 	if !r.busy[authorize] || r.shareOver {
 		return false
@@ -58,8 +63,9 @@ func (r *round) shouldWait() bool {
 // needsIntent reports whether the call is to run and has effects.
 func (c *call) needsIntent() bool { return c.Outcome == nil && c.Access.Effect != tool.ReadOnly }
 
-// beginTogether writes the intents of calls without middleware and announces them. After an interrupt it refuses them. It reports false
-// if they stay as they are, because nothing may begin any more.
+// beginTogether writes the intents of calls without middleware and announces them. After an
+// interrupt it refuses them. It reports false if they stay as they are, because nothing may begin
+// any more.
 func (r *round) beginTogether(ready []*call) bool {
 	if err := r.intend(ready); errors.Is(err, errNotRun) {
 		r.refuse(ready)
@@ -79,8 +85,8 @@ type beginning struct {
 	err   error
 }
 
-// begin returns when a call that has passed its middleware may run. Calls that come while an intent is being written share the next
-// intent, which the first of them writes.
+// begin returns when a call that has passed its middleware may run. Calls that come while an intent
+// is being written share the next intent, which the first of them writes.
 func (r *round) begin(c *call) error {
 	if !c.needsIntent() {
 		if err := r.intend([]*call{c}); err != nil {
@@ -116,7 +122,8 @@ func (r *round) begin(c *call) error {
 	return group.err
 }
 
-// intend writes the intents of calls that have effects and makes them durable. It returns an error if nothing may begin.
+// intend writes the intents of calls that have effects and makes them durable. It returns an error
+// if nothing may begin.
 func (r *round) intend(calls []*call) error {
 	var intents []llm.ToolCall
 	for _, c := range calls {
@@ -165,7 +172,8 @@ func (r *round) announce(c *call) {
 	c.number.Store(r.s.events.number(start))
 }
 
-// toolCallStart returns the event of a call that begins. Its Effective is set only if the arguments differ from those that were sent.
+// toolCallStart returns the event of a call that begins. Its Effective is set only if the arguments
+// differ from those that were sent.
 func toolCallStart(id, name string, index int, sent, effective string, access *tool.Access) *ToolCallStart {
 	start := &ToolCallStart{CallID: id, Index: index, Name: name, Arguments: arguments(sent), Access: access}
 	if effective != "" {

@@ -5,9 +5,10 @@ import (
 	"iter"
 )
 
-// Run gives the session a task, as Submit does when the loop over Run begins, and yields the events of the work on it, up to the end of its
-// last follow-up. If Submit would return an error, a last pair has that and no event. [Session.Result] has the outcome afterwards.
-// If a [Key] names an input that is done already, there are no events, and Result has its text.
+// Run gives the session a task, as Submit does when the loop over Run begins, and yields the events
+// of the work on it, up to the end of its last follow-up. If Submit would return an error, a last
+// pair has that and no event. [Session.Result] has the outcome afterwards. If a [Key] names an
+// input that is done already, there are no events, and Result has its text.
 //
 //	for event, err := range session.Run(ctx, "fix the failing test") {
 //		if err != nil {
@@ -18,7 +19,8 @@ import (
 //		}
 //	}
 //
-// Leaving the loop early interrupts the input, and waits for its end; so does the end of ctx, whose cause is then the error. The events are those of
+// Leaving the loop early interrupts the input, and waits for its end; so does the end of ctx, whose
+// cause is then the error. The events are those of
 // [Session.Events]: a slow loop does not hold up the session, and gets deltas joined. OnEvent gets its events beside that. While other work goes
 // on in the session, Run yields only an [ErrBusy].
 func (s *Session) Run(ctx context.Context, prompt string, more ...SendOption) iter.Seq2[Event, error] {
@@ -43,7 +45,8 @@ func (s *Session) Run(ctx context.Context, prompt string, more ...SendOption) it
 	}
 }
 
-// yieldWhile yields the events after number from that come until ctx ends. It returns false if yield did.
+// yieldWhile yields the events after number from that come until ctx ends. It returns false if
+// yield did.
 func (s *eventStream) yieldWhile(ctx context.Context, from int64, yield func(Event) bool) bool {
 	defer s.wakeAtEnd(ctx)()
 	c := cursor{stream: s, at: from}

@@ -41,7 +41,8 @@ func isDelta(ev agent.Event) bool {
 	return false
 }
 
-// Each Run has the events of its own input and its follow-ups, and ends without the end of the session.
+// Each Run has the events of its own input and its follow-ups, and ends without the end of the
+// session.
 func TestQ2_RunYieldsTheEventsOfOneInput(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{
 		llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("more"), llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no key"))}})
@@ -80,7 +81,8 @@ func TestQ2_RunYieldsTheEventsOfOneInput(t *testing.T) {
 	}
 }
 
-// A loop that is left, by break or by a panic, has interrupted its input, and the session goes on. The suite finds goroutines that are left.
+// A loop that is left, by break or by a panic, has interrupted its input, and the session goes on.
+// The suite finds goroutines that are left.
 func TestQ2_LeavingARunInterruptsIt(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "I begin"}), llmtest.HangAfter(llm.Text{Text: "again"}), llmtest.Text("done")}})
 	leave := func(how func()) {
@@ -133,7 +135,8 @@ func TestQ2_TheEndOfARunsContext(t *testing.T) {
 	}
 }
 
-// A second run beside the first gets no events. A loop that does not go on holds up nobody, and one may close the session.
+// A second run beside the first gets no events. A loop that does not go on holds up nobody, and one
+// may close the session.
 func TestQ2_ASlowRunAndASecondOne(t *testing.T) {
 	ended, going := make(chan struct{}), make(chan struct{})
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{OnEvent: func(ev agent.Event) {

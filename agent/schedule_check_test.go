@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// checkPairs checks that each call of a request has exactly one result, right after it and in order.
+// checkPairs checks that each call of a request has exactly one result, right after it and in
+// order.
 func checkPairs(w *world, messages []llm.Message) {
 	for i, m := range messages {
 		calls := m.Parts.ToolCalls()
@@ -75,7 +76,8 @@ func (p *incarnation) end() {
 	w.checkEvents(events, told && !w.unfinished()) // an input that no process works on stays open
 }
 
-// checkEvents checks the events of a process that has not crashed. Settled means that its session and all its activities ended.
+// checkEvents checks the events of a process that has not crashed. Settled means that its session
+// and all its activities ended.
 func (w *world) checkEvents(events []agent.Event, settled bool) {
 	open := map[string]int{}
 	for i, ev := range events {
@@ -113,8 +115,8 @@ func (w *world) checkEvents(events []agent.Event, settled bool) {
 	}
 }
 
-// remember records the kinds of events by their numbers, for processes that wrote something. After a process that wrote nothing, the next
-// one reuses its numbers.
+// remember records the kinds of events by their numbers, for processes that wrote something. After
+// a process that wrote nothing, the next one reuses its numbers.
 func (w *world) remember(p *incarnation, events []agent.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,8 +209,8 @@ func (w *world) checkJournal() {
 	}
 }
 
-// checkNumber checks that an event of the projection has its live number. An event that a crash prevented from being emitted or written
-// has an unused number.
+// checkNumber checks that an event of the projection has its live number. An event that a crash
+// prevented from being emitted or written has an unused number.
 func (w *world) checkNumber(ev agent.Event) {
 	h := ev.Head()
 	if was := w.live[h.Seq]; was != h.Kind && (was != "" || !w.lost) {
@@ -219,8 +221,8 @@ func (w *world) checkNumber(ev agent.Event) {
 	}
 }
 
-// checkRecords checks that each call has one result, and that each message of the host is there once, as BeforeInput returned it, and
-// always if the session accepted it.
+// checkRecords checks that each call has one result, and that each message of the host is there
+// once, as BeforeInput returned it, and always if the session accepted it.
 func (w *world) checkRecords(state *agent.State) {
 	results, heard := map[string]int{}, map[*hostMessage]int{}
 	var calls []llm.ToolCall

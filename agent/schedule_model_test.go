@@ -101,7 +101,8 @@ func (w *world) script(req *llm.Request) (answers []modelAnswer, prefix string) 
 	return w.s.Answers, "c"
 }
 
-// step returns one answer of a model. It checks the request: each call has exactly one result, right after it, in order.
+// step returns one answer of a model. It checks the request: each call has exactly one result,
+// right after it, in order.
 func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	checkPairs(w, req.Messages)
 	answers, prefix := w.script(req)
@@ -185,7 +186,8 @@ func (w *world) cuts(action string) {
 	w.cut = w.cut || slices.Contains([]string{"interrupt", "cancel", "abort", "close", "crash", "release", "release now", "take over", "time"}, action)
 }
 
-// checkUsage checks that the usage of each answer is counted once. The check is exact if no answer can have been cut off.
+// checkUsage checks that the usage of each answer is counted once. The check is exact if no answer
+// can have been cut off.
 func (w *world) checkUsage(state *agent.State) {
 	fenced := slices.ContainsFunc(w.s.Host.Fates, func(fate string) bool { return fate == "fence" || fate == "slow fence" })
 	if got := state.Usage.Reasoning; got > w.counted || got < w.counted && !w.cut && !w.lost && !fenced {
@@ -193,8 +195,8 @@ func (w *world) checkUsage(state *agent.State) {
 	}
 }
 
-// checkFallbacks checks that a model that has failed for a call is not asked again as a fallback for the same call, unless the host has
-// chosen a model.
+// checkFallbacks checks that a model that has failed for a call is not asked again as a fallback
+// for the same call, unless the host has chosen a model.
 func (w *world) checkFallbacks() {
 	var asked agent.ModelName
 	failed := map[agent.ModelName]bool{}
@@ -223,7 +225,8 @@ func (w *world) checkFallbacks() {
 	}
 }
 
-// heldClaims is a ledger that checks the claims of one process: each session holds one at a time and settles it.
+// heldClaims is a ledger that checks the claims of one process: each session holds one at a time
+// and settles it.
 type heldClaims struct {
 	w *world
 

@@ -21,8 +21,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// schedule describes a run of a session: the model's answers, the actions of the host and their times, the results of the host's code, and
-// the policy.
+// schedule describes a run of a session: the model's answers, the actions of the host and their
+// times, the results of the host's code, and the policy.
 type schedule struct {
 	Answers []modelAnswer
 	Agents  []modelAnswer // answers of the subagents; if empty, there are no subagents
@@ -69,8 +69,8 @@ type policyDraw struct {
 	History             bool // the session begins with messages
 }
 
-// hostDraw describes the host's code. Calls take from Fates and Permits by their ids; hooks take from their lists in turn. With an empty
-// list the hook is not set.
+// hostDraw describes the host's code. Calls take from Fates and Permits by their ids; hooks take
+// from their lists in turn. With an empty list the hook is not set.
 type hostDraw struct {
 	Fates, Permits               []string
 	BeforeInput, Stop, Compact   []string
@@ -136,8 +136,9 @@ func drawHost(t *rapid.T) hostDraw {
 
 var schedules = flag.Int("schedules", 0, "random schedules of TestA_RandomSchedules, instead of rapid's number of checks")
 
-// TestA_RandomSchedules runs sessions with random answers, calls, steering, interrupts, aborts, faults, fallbacks, subagents, compactions,
-// changes of the policy, crashes, releases and resumes, and checks the invariants of the loop. A failure prints the schedule and rapid's seed.
+// TestA_RandomSchedules runs sessions with random answers, calls, steering, interrupts, aborts,
+// faults, fallbacks, subagents, compactions, changes of the policy, crashes, releases and resumes,
+// and checks the invariants of the loop. A failure prints the schedule and rapid's seed.
 func TestA_RandomSchedules(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
@@ -202,8 +203,8 @@ const (
 	mostTime      = time.Hour
 )
 
-// play runs the schedule: incarnations of one session, each until it ends, crashes or is released, and then more of them until no input is
-// open.
+// play runs the schedule: incarnations of one session, each until it ends, crashes or is released,
+// and then more of them until no input is open.
 func (w *world) play() {
 	var old sync.WaitGroup // processes that do not know yet that their journal was taken over
 	for n := 0; len(w.drives) > 0 || w.unfinished(); n++ {

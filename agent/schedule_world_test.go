@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// world holds everything that outlives the session of a schedule: the model, the tools and the host's code.
+// world holds everything that outlives the session of a schedule: the model, the tools and the
+// host's code.
 type world struct {
 	s       schedule
 	env     env.Environment
@@ -163,7 +164,8 @@ func (w *world) runs(call *tool.Call) {
 	}
 }
 
-// tools returns one tool for each behaviour. Those with effects count their runs: none may run twice.
+// tools returns one tool for each behaviour. Those with effects count their runs: none may run
+// twice.
 func (w *world) tools() []tool.Tool {
 	ask := newTool("ask", readOnly, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		a, err := call.Session.Ask(ctx, tool.Question{Text: "which?"})
@@ -340,7 +342,8 @@ func repeatStep(step llmtest.Step, n int) []llmtest.Step {
 	return steps
 }
 
-// writer is the journal of one process. It can be cut off by a crash, or because another process has taken it over.
+// writer is the journal of one process. It can be cut off by a crash, or because another process
+// has taken it over.
 type writer struct {
 	*journal.Memory
 	takes time.Duration

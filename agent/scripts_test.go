@@ -32,9 +32,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata/*.txtar")
 
-// script is a session as testdata/*.txtar describes it: the actions of the host (options.json), the answers of the model (model.json), the
-// work tree before and after, and the expected events and requests. Everything except the model is real: the directory, the tools, the
-// wire format, HTTP.
+// script is a session as testdata/*.txtar describes it: the actions of the host (options.json), the
+// answers of the model (model.json), the work tree before and after, and the expected events and
+// requests. Everything except the model is real: the directory, the tools, the wire format, HTTP.
 type script struct {
 	Prompts       []string                `json:"prompts"` // submitted one after the other
 	FollowUps     []string                `json:"follow_ups"`
@@ -83,7 +83,8 @@ func runScript(t *testing.T, file string) {
 	}
 }
 
-// runBy runs a session with the given function for its tasks. It returns the golden parts and the records.
+// runBy runs a session with the given function for its tasks. It returns the golden parts and the
+// records.
 func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]string, records []string) {
 	t.Helper()
 	sc := parseScript(t, archive)
@@ -156,7 +157,8 @@ func parseScript(t *testing.T, archive *txtar.Archive) *script {
 	return sc
 }
 
-// model returns the next scripted turn, with a usage that does not depend on the length of the temporary directory's name.
+// model returns the next scripted turn, with a usage that does not depend on the length of the
+// temporary directory's name.
 func (sc *script) model(r *fakellm.Request) fakellm.Turn {
 	turn := fakellm.Script(sc.turns...)(r)
 	if turn.Usage == nil {
@@ -244,8 +246,8 @@ func (sc *script) react(t *testing.T, s *agent.Session, ev agent.Event) {
 	}
 }
 
-// formatEvents formats one event a line, without the parts that differ from run to run: times, durations, the splitting of live output,
-// and the order of parallel calls.
+// formatEvents formats one event a line, without the parts that differ from run to run: times,
+// durations, the splitting of live output, and the order of parallel calls.
 func formatEvents(t *testing.T, events []agent.Event) string {
 	t.Helper()
 	var lines []string
@@ -323,8 +325,8 @@ func joinOutput(events []agent.Event) []agent.Event {
 	return joined
 }
 
-// formatRequests formats the messages of each request that the previous request did not have. It also checks that the earlier messages are
-// unchanged.
+// formatRequests formats the messages of each request that the previous request did not have. It
+// also checks that the earlier messages are unchanged.
 func formatRequests(t *testing.T, requests []*fakellm.Request) string {
 	t.Helper()
 	var b strings.Builder

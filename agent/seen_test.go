@@ -122,7 +122,8 @@ func TestI6_WriteOverWhatTheSessionHasNotSeen(t *testing.T) {
 	w.want("f", "ours again\n")
 }
 
-// The files that a session has seen are in its journal, so a resumed session knows them, also after a compaction, and so does a fork.
+// The files that a session has seen are in its journal, so a resumed session knows them, also after
+// a compaction, and so does a fork.
 func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("read", "r\n")

@@ -25,8 +25,9 @@ type sending struct {
 // blank reports whether there is neither text nor parts.
 func (m *sending) blank() bool { return strings.TrimSpace(m.text) == "" && len(m.parts) == 0 }
 
-// Key names a message, so that a host that does not know whether it has arrived can send it again, also from another process. A message
-// whose key the session has already had is not added again, and that is no error; [Session.Submit] then goes on with its input.
+// Key names a message, so that a host that does not know whether it has arrived can send it again,
+// also from another process. A message whose key the session has already had is not added again,
+// and that is no error; [Session.Submit] then goes on with its input.
 func Key(key string) SendOption { return func(m *sending) { m.key = validText(key) } }
 
 // Attach sends parts after the text: llm.Media, or further llm.Text.

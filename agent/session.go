@@ -17,7 +17,8 @@ import (
 
 // The errors of methods of a session.
 var (
-	// ErrClosed means that the session has ended. Such an error also wraps the cause, unless Close ended an idle session.
+	// ErrClosed means that the session has ended. Such an error also wraps the cause, unless Close
+	// ended an idle session.
 	ErrClosed = errors.New("agent: the session is closed")
 	// ErrAborted means that Abort or Close ended the session while the input was running.
 	ErrAborted = errors.New("agent: the session was aborted")

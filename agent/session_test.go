@@ -54,7 +54,8 @@ type setup struct {
 	silent  bool                            // the session is given away: no event reports its end
 }
 
-// open starts a session with the test's tools and a scripted model. It is closed when the test ends.
+// open starts a session with the test's tools and a scripted model. It is closed when the test
+// ends.
 func open(t *testing.T, s setup) *host {
 	t.Helper()
 	h := &host{model: llmtest.NewProvider("test", s.steps...)}
@@ -126,7 +127,8 @@ type inDir struct {
 
 func (e inDir) WorkDir() string { return e.dir }
 
-// checkEvents checks the rules for every session: numbers rise without gaps, starts and ends pair up, and SESSION_END comes last and once.
+// checkEvents checks the rules for every session: numbers rise without gaps, starts and ends pair
+// up, and SESSION_END comes last and once.
 func checkEvents(t *testing.T, events []agent.Event) {
 	t.Helper()
 	open, asked := map[string]int{}, map[string]bool{}
@@ -265,7 +267,8 @@ func call(name string, args ...string) llm.ToolCall {
 	return llm.ToolCall{Name: name, Args: "{" + strings.Join(args, ",") + "}"}
 }
 
-// A session is idle, processing, idle again and closed. Methods that do not fit the status return errors.
+// A session is idle, processing, idle again and closed. Methods that do not fit the status return
+// errors.
 func TestA1_Lifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
@@ -320,7 +323,8 @@ func TestA1_Lifecycle(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// The end of Submit's context interrupts the input, is returned as its cause, and leaves the session usable.
+// The end of Submit's context interrupts the input, is returned as its cause, and leaves the
+// session usable.
 func TestA5_SubmitsContextInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "thinking of"}), llmtest.Text("fine")}})
@@ -686,7 +690,8 @@ func (f *failing) Append(ctx context.Context, next int64, records ...journal.Rec
 	return f.Memory.Append(ctx, next, records...)
 }
 
-// If the journal cannot be written, the session ends with an error, and every start event has its end event.
+// If the journal cannot be written, the session ends with an error, and every start event has its
+// end event.
 func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 	const appends = 6 // input, answer, intent, result, answer, end
 	for n := range appends {
@@ -711,7 +716,8 @@ func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 	}
 }
 
-// An abort that comes as an input ends drops the follow-ups, an interrupt keeps them. Neither begins one.
+// An abort that comes as an input ends drops the follow-ups, an interrupt keeps them. Neither
+// begins one.
 func TestA7_NoFollowUpAfterAStop(t *testing.T) {
 	for name, stop := range map[string]func(*agent.Session){"abort": (*agent.Session).Abort, "interrupt": (*agent.Session).Interrupt} {
 		t.Run(name, func(t *testing.T) {
@@ -757,7 +763,8 @@ func TestA7_FollowUpAcceptedAtTheLastMoment(t *testing.T) {
 	})
 }
 
-// Steer does not call OnEvent on its caller's goroutine, so a host may hold a lock that OnEvent takes.
+// Steer does not call OnEvent on its caller's goroutine, so a host may hold a lock that OnEvent
+// takes.
 func TestB_SteerUnderTheHostsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -841,7 +848,8 @@ func TestA2_RepeatedCallIDs(t *testing.T) {
 	})
 }
 
-// A text without deltas (a whole body, or from middleware) still has a start and a delta. An empty text has neither.
+// A text without deltas (a whole body, or from middleware) still has a start and a delta. An empty
+// text has neither.
 func TestB_TextsWithoutDeltas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {

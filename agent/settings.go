@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// set commits changed settings and makes them durable. It delivers no events, because the caller may hold a lock that its OnEvent takes.
+// set commits changed settings and makes them durable. It delivers no events, because the caller
+// may hold a lock that its OnEvent takes.
 func (s *Session) set(ctx context.Context, set Settings) error {
 	rec := settingRecord{Settings: set}
 	if err := s.checkPolicy(set.Policy); err != nil {
@@ -47,7 +48,8 @@ func (s *Session) tools() *tool.Registry {
 	return s.registry
 }
 
-// Policy returns a copy of the current policy with its defaults. Settings.Policy takes a changed one.
+// Policy returns a copy of the current policy with its defaults. Settings.Policy takes a changed
+// one.
 func (s *Session) Policy() Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +88,8 @@ func (s *Session) checkPolicy(p *Policy) error {
 	return notNegative(of, p.numbers())
 }
 
-// deriveSetting adds to a setting what depends on it. A named model becomes the chosen one, also while a fallback is asked.
+// deriveSetting adds to a setting what depends on it. A named model becomes the chosen one, also
+// while a fallback is asked.
 func (s *Session) deriveSetting(rec *settingRecord) error {
 	now := FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
 	if chosen := s.state.chosen(); s.state.Fallback != nil && (rec.Provider != nil || rec.Model != nil) {
@@ -117,7 +120,8 @@ func (s *Session) deriveSetting(rec *settingRecord) error {
 	return err
 }
 
-// deriveTools adds the tools to a setting that changes all of them, or the tool that takes the structured result.
+// deriveTools adds the tools to a setting that changes all of them, or the tool that takes the
+// structured result.
 func (s *Session) deriveTools(rec *settingRecord) (err error) {
 	policy := rec.policy(s.state.Policy)
 	switch {
@@ -158,7 +162,8 @@ func (s *Session) warnOfSetting(rec settingRecord) {
 	s.events.deliver()
 }
 
-// effortIsFixed reports whether the provider does not let the effort change now, between calls and the next answer.
+// effortIsFixed reports whether the provider does not let the effort change now, between calls and
+// the next answer.
 func (s *Session) effortIsFixed() bool {
 	if !s.state.inRound() {
 		return false
@@ -176,8 +181,8 @@ func (s *Session) effortIsFixed() bool {
 	return fixes
 }
 
-// inRound reports whether the model has made calls and not answered since. Steering in between does not count, because providers merge it
-// with the results.
+// inRound reports whether the model has made calls and not answered since. Steering in between does
+// not count, because providers merge it with the results.
 func (s *State) inRound() bool {
 	for _, t := range slices.Backward(s.Turns) {
 		switch t.Kind {
@@ -246,8 +251,8 @@ func (s *Session) warnOfModels(models ...FallbackModel) {
 // efforts lists all names of efforts in use, the lowest first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// fitEffort returns the model's effort that is nearest to the wanted one, the lower of two. If the model's efforts are not known it returns
-// the wanted one.
+// fitEffort returns the model's effort that is nearest to the wanted one, the lower of two. If the
+// model's efforts are not known it returns the wanted one.
 func fitEffort(asked string, facts *llm.Model) (sent string, same bool) {
 	if asked == "" || facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, asked) {
 		return asked, true

@@ -56,7 +56,8 @@ func (h *host) epochs() []int {
 	return epochs
 }
 
-// Settings that change during an input apply from the next model call on. A change to the beginning of the request begins a new epoch.
+// Settings that change during an input apply from the next model call on. A change to the beginning
+// of the request begins a new epoch.
 func TestA8_SettingsInTheMiddle(t *testing.T) {
 	other := "model-2"
 	for name, c := range map[string]struct {
@@ -165,7 +166,8 @@ func (fixing) FixesEffort(*llm.Model) bool { return true }
 
 func fixes(p llm.Provider) llm.Provider { return fixing{p} }
 
-// If the provider needs a fixed effort in a tool round, a new effort applies after the round, with a warning.
+// If the provider needs a fixed effort in a tool round, a new effort applies after the round, with
+// a warning.
 func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, tools: []tool.Tool{setter(t, &h, effort("max"))}, models: model(llm.Model{Efforts: []string{"low", "high"}}),
@@ -186,7 +188,8 @@ func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	}
 }
 
-// The effort stays fixed after steering, and after an interrupt with Continue. The next task frees it.
+// The effort stays fixed after steering, and after an interrupt with Continue. The next task frees
+// it.
 func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -217,7 +220,8 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 	})
 }
 
-// After an answer without calls the effort may change, also for the model call after BeforeStop, a nudge or steering.
+// After an answer without calls the effort may change, also for the model call after BeforeStop, a
+// nudge or steering.
 func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},

@@ -27,8 +27,9 @@ type sideAnswer struct {
 	cost  float64
 }
 
-// sideCall asks a model something outside of the history, without tools, with its own retries and within the budget. Input is the size of
-// the request in tokens. Failed attempts before the last one, and attempts that the end of ctx cut off, get records of their own.
+// sideCall asks a model something outside of the history, without tools, with its own retries and
+// within the budget. Input is the size of the request in tokens. Failed attempts before the last
+// one, and attempts that the end of ctx cut off, get records of their own.
 func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (sideAnswer, error) {
 	for attempt := 1; ; attempt++ {
 		sent := *side // an abandoned attempt may still read it

@@ -19,8 +19,8 @@ import (
 
 var soakFor = flag.Duration("soak", 0, "how long TestL9_Soak runs sessions with faults, kills and floods; at least some")
 
-// Sessions with faults of providers, journals and hooks, with killed commands and processes, and with floods of output, processes and files
-// come to their ends, and leave nothing behind.
+// Sessions with faults of providers, journals and hooks, with killed commands and processes, and
+// with floods of output, processes and files come to their ends, and leave nothing behind.
 func TestL9_Soak(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// State holds all that a session remembers. It is the fold of the session's records and nothing else; its zero value is a session without
-// records. Only Fold changes it.
+// State holds all that a session remembers. It is the fold of the session's records and nothing
+// else; its zero value is a session without records. Only Fold changes it.
 type State struct {
 	Records int64 // how many were folded
 	Header  Header
@@ -27,13 +27,14 @@ type State struct {
 	Calls  []OpenCall
 	places map[string]int // the places of ids in Calls
 	closed int            // the first calls of Calls that have results
-	// Faults holds the failed attempts of the current model call since the model changed last. Failed holds the models that have failed for
-	// that call before.
+	// Faults holds the failed attempts of the current model call since the model changed last.
+	// Failed holds the models that have failed for that call before.
 	Faults []Fault
 	Failed []ModelFailure
 	// Fallback is set while a fallback is asked in place of the chosen model.
 	Fallback *Fallback
-	// Usage and Cost, in US dollars, are those of the whole session, with subagents, failed attempts and compactions.
+	// Usage and Cost, in US dollars, are those of the whole session, with subagents, failed
+	// attempts and compactions.
 	Usage llm.Usage
 	Cost  float64
 	// Worked is the time that all ended inputs took.
@@ -46,7 +47,8 @@ type State struct {
 	Notes map[string]Note
 	// Seen holds the hash of each file as a call last read or wrote it, by its resolved path.
 	Seen map[string]env.Hash
-	// Steps counts answers, Rounds the answers with calls whose results are in, Epoch the changes of the requests' prefix.
+	// Steps counts answers, Rounds the answers with calls whose results are in, Epoch the changes
+	// of the requests' prefix.
 	Steps, Rounds, Epoch int
 
 	keys       map[string]*Result // of all messages with a key: how an input with it has ended; nil for another message, and before
@@ -141,10 +143,11 @@ type Input struct {
 	Reason Reason         // why it ended
 	Fault  *Fault         // the failure that ended it, with Failed
 	Failed []ModelFailure // the failure of each model, if more than one was asked
-	// Nudges counts nudges in a row, Confirms how often BeforeStop sent the agent back, Corrections invalid structured results.
+	// Nudges counts nudges in a row, Confirms how often BeforeStop sent the agent back, Corrections
+	// invalid structured results.
 	Nudges, Confirms, Corrections int
-	// Continues, Empties and Pauses count in a row how often the model was asked to go on with an answer that was cut off, the nudges after
-	// empty answers, and the answers that were pauses.
+	// Continues, Empties and Pauses count in a row how often the model was asked to go on with an
+	// answer that was cut off, the nudges after empty answers, and the answers that were pauses.
 	Continues, Empties, Pauses int
 	// Rejections holds what providers said that rejected the conversation, and that was mended.
 	Rejections []string
@@ -183,7 +186,8 @@ type OpenCall struct {
 	llm.ToolCall
 	// Intended reports that its intent is recorded, so it may have run.
 	Intended bool
-	// Torn reports that the answer was cut off within the call, Refused that the answer was refused. Such calls are not run.
+	// Torn reports that the answer was cut off within the call, Refused that the answer was
+	// refused. Such calls are not run.
 	Torn, Refused bool
 	Result        *llm.ToolResult
 
@@ -241,7 +245,8 @@ type totals struct {
 
 func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Rounds, s.inputs} }
 
-// shrink frees memory that an idle session does not need: the spare capacity of slices, and the messages, which the turns also have.
+// shrink frees memory that an idle session does not need: the spare capacity of slices, and the
+// messages, which the turns also have.
 func (s *State) shrink() {
 	s.Turns = slices.Clip(slices.Clone(s.Turns))
 	s.messages = nil
@@ -258,7 +263,8 @@ func (s *State) gather() {
 	}
 }
 
-// Open returns the calls without a result, in order, including those that wait for an answer of the host.
+// Open returns the calls without a result, in order, including those that wait for an answer of the
+// host.
 func (s *State) Open() []OpenCall {
 	var open []OpenCall
 	for _, c := range s.Calls {

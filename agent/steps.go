@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A StepEvent is an event of a plain loop, which does one thing after the other; see [Steps]. Consumers get pointers to a [StepReasoning],
-// [StepText], [StepBegin], [StepCall], [StepResult], [StepComplete] or [StepFinal]. Their JSON is flat.
+// A StepEvent is an event of a plain loop, which does one thing after the other; see [Steps].
+// Consumers get pointers to a [StepReasoning], [StepText], [StepBegin], [StepCall], [StepResult],
+// [StepComplete] or [StepFinal]. Their JSON is flat.
 type StepEvent interface{ stepEvent() }
 
 // A StepKind names a kind of step event, as in JSON.
@@ -52,7 +53,8 @@ type StepCall struct {
 	Kind   StepKind `json:"kind"`
 	CallID string   `json:"call_id"`
 	Name   string   `json:"name"`
-	// Args and Effective are the Arguments and Effective of [ToolCallStart]. Args is null if the call began in an earlier process.
+	// Args and Effective are the Arguments and Effective of [ToolCallStart]. Args is null if the
+	// call began in an earlier process.
 	Args      json.RawMessage `json:"args"`
 	Effective json.RawMessage `json:"effective,omitempty"`
 }
@@ -84,7 +86,8 @@ const (
 	StepError     StepStatus = "error" // its result is an error
 )
 
-// StepFinal ends an input that was not interrupted or aborted and has not failed. Text is that of [Result].
+// StepFinal ends an input that was not interrupted or aborted and has not failed. Text is that of
+// [Result].
 type StepFinal struct {
 	Kind   StepKind `json:"kind"`
 	Text   string   `json:"text"`
@@ -99,13 +102,15 @@ func (*StepResult) stepEvent()    {}
 func (*StepComplete) stepEvent()  {}
 func (*StepFinal) stepEvent()     {}
 
-// Steps yields the events of a session as a plain loop would emit them, which does one thing after the other. A step is a tool call there. Each
-// answer of the model gives a StepReasoning for each thought and a StepText for each text, and then StepBegin, StepCall, StepResult and
-// StepComplete for each call. Calls come in the order of the answer, even if they ran at the same time. Each input that ended by itself or
-// at a limit gives a StepFinal.
+// Steps yields the events of a session as a plain loop would emit them, which does one thing after
+// the other. A step is a tool call there. Each answer of the model gives a StepReasoning for each
+// thought and a StepText for each text, and then StepBegin, StepCall, StepResult and StepComplete
+// for each call. Calls come in the order of the answer, even if they ran at the same time. Each
+// input that ended by itself or at a limit gives a StepFinal.
 //
-// The text of the last answer is only in StepFinal. Texts of failed attempts, events of subagents, live output, warnings and steering are left
-// out. If the host answers a call's question with the next input, the call's result comes after the StepFinal of the input that asked.
+// The text of the last answer is only in StepFinal. Texts of failed attempts, events of subagents,
+// live output, warnings and steering are left out. If the host answers a call's question with the
+// next input, the call's result comes after the StepFinal of the input that asked.
 //
 // Each event is yielded as soon as its place is certain. The sequence ends when events ends.
 func Steps(events iter.Seq[Event]) iter.Seq[StepEvent] {
@@ -235,7 +240,8 @@ func (s *stepper) beginCall(e *ToolCallStart) {
 	s.advance()
 }
 
-// skip goes on with the calls that have begun, if no others will begin because their results came before a resume.
+// skip goes on with the calls that have begun, if no others will begin because their results came
+// before a resume.
 func (s *stepper) skip() {
 	for len(s.calls) > 0 && s.calls[0].end != nil {
 		s.next = s.calls[0].start.Index
@@ -254,7 +260,8 @@ func (s *stepper) endCall(e *ToolCallEnd) {
 	s.advance()
 }
 
-// advance emits all available events of the current call, and goes on to the next one when it is complete.
+// advance emits all available events of the current call, and goes on to the next one when it is
+// complete.
 func (s *stepper) advance() {
 	for len(s.calls) > 0 && s.calls[0].start.Index <= s.next {
 		c := s.calls[0]

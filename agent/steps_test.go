@@ -175,7 +175,8 @@ func TestB_Steps(t *testing.T) {
 	}
 }
 
-// runSteps runs a session and compares the lines of its step events with want. On has reactions to events.
+// runSteps runs a session and compares the lines of its step events with want. On has reactions to
+// events.
 func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.Session), want string) {
 	var h *host
 	s.options.OnEvent = func(ev agent.Event) {
@@ -232,7 +233,8 @@ func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 			break
 		}
 	}
-	// The steps: reasoning; start and call of a; result and end of a, start and call of b; result of b.
+	// The steps: reasoning; start and call of a; result and end of a, start and call of b; result
+	// of b.
 	if want := []int{3, 4, 4, 7, 7, 7, 7, 7}; !slices.Equal(at, want) {
 		t.Errorf("the events came after reading %v, want %v", at, want)
 	}

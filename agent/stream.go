@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// An eventStream numbers events and delivers them to the host's OnEvent, in order and one at a time, and to any number of cursors.
+// An eventStream numbers events and delivers them to the host's OnEvent, in order and one at a
+// time, and to any number of cursors.
 type eventStream struct {
 	session string
 	now     func() time.Time
@@ -64,7 +65,8 @@ func (s *eventStream) rest() {
 	}
 }
 
-// openTexts returns what has arrived of the first n texts of the model that have begun and not ended.
+// openTexts returns what has arrived of the first n texts of the model that have begun and not
+// ended.
 func (s *eventStream) openTexts(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,14 +79,16 @@ func (s *eventStream) openTexts(n int) []string {
 	return texts
 }
 
-// reopen reopens an ended stream for the events of a resumed session, and drops texts that will not end.
+// reopen reopens an ended stream for the events of a resumed session, and drops texts that will not
+// end.
 func (s *eventStream) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.step, s.log.open = false, false, nil
 }
 
-// endSilently ends the stream without an event: later events are dropped, and cursors end after the last one.
+// endSilently ends the stream without an event: later events are dropped, and cursors end after the
+// last one.
 func (s *eventStream) endSilently() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +102,8 @@ type recorded struct {
 	events []Event
 }
 
-// holdBack keeps back events until releaseHeld. It returns the newest number, which the records that are about to be written contain, so
-// that their events get the numbers that follow it.
+// holdBack keeps back events until releaseHeld. It returns the newest number, which the records
+// that are about to be written contain, so that their events get the numbers that follow it.
 func (s *eventStream) holdBack() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +112,8 @@ func (s *eventStream) holdBack() int64 {
 	return s.seq
 }
 
-// releaseHeld adds the events of the records that were written, if any, and then the events that were held back.
+// releaseHeld adds the events of the records that were written, if any, and then the events that
+// were held back.
 func (s *eventStream) releaseHeld(written ...recorded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +140,8 @@ func (s *eventStream) watchHold() {
 	})
 }
 
-// add appends events without delivering them, so that it can be called with the session's lock held. Events after SESSION_END are
-// dropped.
+// add appends events without delivering them, so that it can be called with the session's lock
+// held. Events after SESSION_END are dropped.
 func (s *eventStream) add(events ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +156,8 @@ func (s *eventStream) add(events ...Event) {
 	s.changed.Broadcast()
 }
 
-// pair enters an event and makes starts and ends match: a text without deltas gets its start and one delta, and the end of an empty text,
-// or of a step that began in another process, is left out.
+// pair enters an event and makes starts and ends match: a text without deltas gets its start and
+// one delta, and the end of an empty text, or of a step that began in another process, is left out.
 func (s *eventStream) pair(ev Event) {
 	switch e := ev.(type) {
 	case *StepStart:
@@ -209,8 +214,9 @@ func (s *eventStream) number(ev Event) int64 {
 	return ev.Head().Seq
 }
 
-// deliver starts the delivery of pending events to OnEvent, on a goroutine of its own, so that neither a panic nor a runtime.Goexit of it
-// reaches the caller. It returns at once, and may be called from within OnEvent, but not with the session's lock held.
+// deliver starts the delivery of pending events to OnEvent, on a goroutine of its own, so that
+// neither a panic nor a runtime.Goexit of it reaches the caller. It returns at once, and may be
+// called from within OnEvent, but not with the session's lock held.
 func (s *eventStream) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +266,8 @@ func (s *eventStream) callOnEvent(ev Event) {
 	returned = true
 }
 
-// hurry bounds the wait for OnEvent to the grace time for each event. No event is lost: OnEvent gets the rest when it returns.
+// hurry bounds the wait for OnEvent to the grace time for each event. No event is lost: OnEvent
+// gets the rest when it returns.
 func (s *eventStream) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,7 +285,8 @@ func (s *eventStream) unhurry() {
 	s.hurries++
 }
 
-// watch marks the running call of OnEvent as stuck after the grace time, while the stream is hurried.
+// watch marks the running call of OnEvent as stuck after the grace time, while the stream is
+// hurried.
 func (s *eventStream) watch() {
 	ev, hurries := s.calling, s.hurries
 	if !s.hurried || ev == nil {
@@ -294,8 +302,8 @@ func (s *eventStream) watch() {
 	})
 }
 
-// flush waits until all events that were added so far are delivered. The loop and its tools call it, so that nothing piles up before a
-// slow host. It must not be called from within OnEvent.
+// flush waits until all events that were added so far are delivered. The loop and its tools call
+// it, so that nothing piles up before a slow host. It must not be called from within OnEvent.
 func (s *eventStream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkTextDelta measures the cost of a delta of 20 bytes from the model's stream to the consumers, in answers of 1,000 deltas.
+// BenchmarkTextDelta measures the cost of a delta of 20 bytes from the model's stream to the
+// consumers, in answers of 1,000 deltas.
 func BenchmarkTextDelta(b *testing.B) {
 	run := func(b *testing.B, s *eventStream) {
 		b.ReportAllocs()

@@ -150,7 +150,8 @@ func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 	}
 }
 
-// If a host's tool changes a file without giving its new content, the file counts as unseen. A deleted file is gone.
+// If a host's tool changes a file without giving its new content, the file counts as unseen. A
+// deleted file is gone.
 func TestJ4_ChangesOfOtherToolsAreSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	for _, name := range []string{"told", "untold"} {

@@ -176,7 +176,8 @@ func TestI12_StuckRecall(t *testing.T) {
 	returns(t, "Close", func() { _ = h.Close() })
 }
 
-// mutedEnv is an environment whose Stat of one file does not return, whatever becomes of its context.
+// mutedEnv is an environment whose Stat of one file does not return, whatever becomes of its
+// context.
 type mutedEnv struct {
 	env.Environment
 	asked, free chan struct{}
@@ -190,8 +191,9 @@ func (e mutedEnv) Stat(ctx context.Context, name string) (env.Info, error) {
 	return e.Environment.Stat(ctx, name)
 }
 
-// TestK3_StuckEnvironmentAtThePermission checks that a call about which nothing but the environment is asked, because there is no hook, is not
-// run when the session is interrupted meanwhile, and that Submit returns.
+// TestK3_StuckEnvironmentAtThePermission checks that a call about which nothing but the environment
+// is asked, because there is no hook, is not run when the session is interrupted meanwhile, and
+// that Submit returns.
 func TestK3_StuckEnvironmentAtThePermission(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

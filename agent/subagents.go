@@ -15,18 +15,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Subagents allows a session to start agents. A subagent has the session's profile, client, environment, hooks and budget, a history and a
-// registry of its own, and ends with the session at the latest. Its contexts have the values of the context of the call that gave it its
-// task.
+// Subagents allows a session to start agents. A subagent has the session's profile, client,
+// environment, hooks and budget, a history and a registry of its own, and ends with the session at
+// the latest. Its contexts have the values of the context of the call that gave it its task.
 type Subagents struct {
 	// Depth limits the levels of agents below the session: 1 unless set.
 	Depth int
 	// MaxRunning limits how many subagents of one session work at a time: 4 unless set.
 	MaxRunning int
-	// Journal creates the journal of a subagent by its session id, as [journal.Store].Create does. Nil keeps none.
+	// Journal creates the journal of a subagent by its session id, as [journal.Store].Create does.
+	// Nil keeps none.
 	Journal func(ctx context.Context, id string) (journal.Log, error)
-	// Definitions are agents that can be chosen by their names, beside the general one that is like the session. The tools that start
-	// agents list them for the model.
+	// Definitions are agents that can be chosen by their names, beside the general one that is like
+	// the session. The tools that start agents list them for the model.
 	Definitions []AgentDefinition
 }
 
@@ -107,8 +108,8 @@ const (
 	childClosed    = "closed"
 )
 
-// subagents is the table of a session's agents. It implements [tool.Agents]; nil allows none. The table's lock is taken before a child's, and
-// that before a session's.
+// subagents is the table of a session's agents. It implements [tool.Agents]; nil allows none. The
+// table's lock is taken before a child's, and that before a session's.
 type subagents struct {
 	parent  *Session
 	options Options // the parent's
@@ -140,7 +141,8 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 	return a.spawn(ctx, task, "")
 }
 
-// spawn starts a child for a call. The record that names the child is durable before the child runs.
+// spawn starts a child for a call. The record that names the child is durable before the child
+// runs.
 func (a *subagents) spawn(ctx context.Context, task tool.AgentTask, callID string) (tool.AgentStatus, error) {
 	if strings.TrimSpace(task.Task) == "" {
 		return tool.AgentStatus{}, errors.New("task is empty; say what the agent is to do")
@@ -168,7 +170,8 @@ func (a *subagents) spawn(ctx context.Context, task tool.AgentTask, callID strin
 	return tool.AgentStatus{ID: id, Status: childRunning}, nil
 }
 
-// A spawnOrder keeps the calls of an answer that start agents in order, so that the agents' ids are in the order of the calls.
+// A spawnOrder keeps the calls of an answer that start agents in order, so that the agents' ids are
+// in the order of the calls.
 type spawnOrder struct {
 	before []*spawnOrder
 	once   sync.Once
@@ -272,7 +275,8 @@ func (a *subagents) giveUp(id string) {
 	delete(a.byID, id)
 }
 
-// enter puts a child under its reserved id and starts its first input, so that each child in the table runs or has run.
+// enter puts a child under its reserved id and starts its first input, so that each child in the
+// table runs or has run.
 func (a *subagents) enter(ctx context.Context, c *child, task string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -306,8 +310,9 @@ func (a *subagents) resume(ctx context.Context, c *child, text string) (bool, er
 	return true, nil
 }
 
-// runInput works on an input, and goes on for messages that came too late for it. The context is that of the call that gave the input. The child
-// gets its values, such as the current span, but not its end, because a child outlives the call.
+// runInput works on an input, and goes on for messages that came too late for it. The context is
+// that of the call that gave the input. The child gets its values, such as the current span, but
+// not its end, because a child outlives the call.
 func (a *subagents) runInput(ctx context.Context, c *child, text string) {
 	ctx = context.WithoutCancel(ctx)
 	result, err := c.session.Submit(ctx, text)
@@ -340,8 +345,8 @@ func (a *subagents) account(c *child, status string) error {
 	return a.parent.commit(records...)
 }
 
-// spent returns what a child has spent since the last record. It is the difference of sums, because the child's own subagents may spend while
-// it is idle.
+// spent returns what a child has spent since the last record. It is the difference of sums, because
+// the child's own subagents may spend while it is idle.
 func (a *subagents) spent(c *child) []record {
 	c.mu.Lock() // for both, so that what is counted only rises
 	c.session.mu.Lock()
@@ -356,8 +361,8 @@ func (a *subagents) spent(c *child) []record {
 	return []record{childRecord{ID: c.id, Event: childSpent, Usage: used, Cost: cost}}
 }
 
-// hears passes an event of a child to the parent's host. It records the usage of each model call in the parent's journal before the next
-// one, so that it survives a kill of the parent.
+// hears passes an event of a child to the parent's host. It records the usage of each model call in
+// the parent's journal before the next one, so that it survives a kill of the parent.
 func (a *subagents) hears(c *child, ev Event) {
 	a.parent.events.emit(&SubagentEvent{AgentID: c.id, CallID: c.callID, Event: ev})
 	switch ev.(type) {

@@ -166,8 +166,8 @@ func (c *childLogs) check(t *testing.T, want int) {
 	}
 }
 
-// Children outlive an input and end with the session: Close and Abort end their work, and their events come in order and before the
-// session's end.
+// Children outlive an input and end with the session: Close and Abort end their work, and their
+// events come in order and before the session's end.
 func TestF_ChildrenEndWithTheSession(t *testing.T) {
 	for name, end := range map[string]func(*host) error{"close": (*host).close, "abort": func(h *host) error { h.Abort(); return h.close() }} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,8 @@ func TestF_ChildrenEndWithTheSession(t *testing.T) {
 
 func (h *host) close() error { return h.Close() }
 
-// The usage of children counts for the session: its usage, its cost, the Result of the input, and the rest of the budget.
+// The usage of children counts for the session: its usage, its cost, the Result of the input, and
+// the rest of the budget.
 func TestA18_ChildrenSpendTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -338,7 +339,8 @@ func (l *syncedLog) spawned(t *testing.T) (n int) {
 	return n
 }
 
-// The record of a child is durable before the child works. A resumed parent knows its children and that they are gone, and reuses no id.
+// The record of a child is durable before the child works. A resumed parent knows its children and
+// that they are gone, and reuses no id.
 func TestF_JournalsAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := new(syncedLog), &childLogs{}

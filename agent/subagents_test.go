@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// byTask returns a model for several agents: each follows the script for its task, which is its first user message.
+// byTask returns a model for several agents: each follows the script for its task, which is its
+// first user message.
 func byTask(scripts map[string][]llmtest.Step) []llmtest.Step {
 	var mu sync.Mutex
 	next := map[string]int{}
@@ -179,8 +180,8 @@ func TestF_SpawnArguments(t *testing.T) {
 	})
 }
 
-// A message reaches a working child before its next model call, and begins an input of a finished one. Calls to the same agent in one
-// answer keep their order.
+// A message reaches a working child before its next model call, and begins an input of a finished
+// one. Calls to the same agent in one answer keep their order.
 func TestAC7_3_SendInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
@@ -236,7 +237,8 @@ func TestF_SendAtTheVeryEnd(t *testing.T) {
 	})
 }
 
-// Messages from several goroutines, while the child ends and begins again, each reach the model once.
+// Messages from several goroutines, while the child ends and begins again, each reach the model
+// once.
 func TestF_SendFromEverywhere(t *testing.T) {
 	const senders, each = 8, 10
 	var table tool.Agents

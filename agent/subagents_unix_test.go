@@ -20,7 +20,8 @@ import (
 
 // The processes of children die with the session.
 func TestA5_AbortKillsTheChildrensProcesses(t *testing.T) {
-	// Processes are recognized by their command line, because the ids that they print may belong to a namespace.
+	// Processes are recognized by their command line, because the ids that they print may belong to
+	// a namespace.
 	sleep := fmt.Sprintf("sleep 1000.%d", rand.Uint32())
 	var h *host
 	h = openSpawning(t, agent.Options{OnEvent: func(ev agent.Event) {

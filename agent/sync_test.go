@@ -22,7 +22,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// heldLog is a journal one of whose syncs waits and then returns what outcome returns. It counts all of them.
+// heldLog is a journal one of whose syncs waits and then returns what outcome returns. It counts
+// all of them.
 type heldLog struct {
 	journal.Memory
 	held    int64 // the number of the sync, from 1; 0 for none
@@ -39,14 +40,15 @@ func (l *heldLog) Sync(ctx context.Context) error {
 	return l.outcome()
 }
 
-// syncScript is a call with effects, and an answer with a thought and a text. It needs four syncs: beside the first request, of the intent,
-// beside the second request, and at the end.
+// syncScript is a call with effects, and an answer with a thought and a text. It needs four syncs:
+// beside the first request, of the intent, beside the second request, and at the end.
 var syncScript = []fakellm.Turn{
 	{Text: "I begin.", Calls: []fakellm.Call{useTool("change", "a")}},
 	{Thinking: "I think.", Text: "It is done."},
 }
 
-// syncSession starts a session on a journal that talks to a server, and returns where its events go.
+// syncSession starts a session on a journal that talks to a server, and returns where its events
+// go.
 func syncSession(t *testing.T, log journal.Log, tools ...tool.Tool) (*agent.Session, *fakellm.Server, *[]agent.Event) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(syncScript...), fakellm.Options{})
@@ -73,8 +75,9 @@ func syncSession(t *testing.T, log journal.Log, tools ...tool.Tool) (*agent.Sess
 	return s, server, events
 }
 
-// The request travels while the journal is synced. Until the sync has returned, nothing of the answer is shown or committed. If it fails, nothing
-// of the answer ever is, and the session ends as with any failure of its journal.
+// The request travels while the journal is synced. Until the sync has returned, nothing of the
+// answer is shown or committed. If it fails, nothing of the answer ever is, and the session ends as
+// with any failure of its journal.
 func TestK3_SyncWhileTheRequestTravels(t *testing.T) {
 	disk := &diskError{errors.New("input/output error")}
 	for name, c := range map[string]struct {
@@ -168,8 +171,8 @@ func checkEventsOf(t *testing.T, events []agent.Event, silent bool) {
 	}
 }
 
-// A journal is synced only if it has records that no sync has covered: once for the intent of calls with effects, once beside each request, and
-// when Submit or Advance returns.
+// A journal is synced only if it has records that no sync has covered: once for the intent of calls
+// with effects, once beside each request, and when Submit or Advance returns.
 func TestK3_NoSyncWithoutRecords(t *testing.T) {
 	for name, c := range map[string]struct {
 		access tool.Access

@@ -18,8 +18,9 @@ func (s *Session) Definitions() []llm.ToolDefinition {
 	return slices.Clone(s.state.tools)
 }
 
-// Tools returns the tools that the session runs for the model, in the order of [Session.Definitions]. It leaves out the tool that takes a
-// structured result, and tools that the model knows but a resumed session lacks.
+// Tools returns the tools that the session runs for the model, in the order of
+// [Session.Definitions]. It leaves out the tool that takes a structured result, and tools that the
+// model knows but a resumed session lacks.
 func (s *Session) Tools() []tool.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,29 +33,32 @@ func (s *Session) Tools() []tool.Tool {
 	return tools
 }
 
-// AddTools offers tools to the model from its next call on. A tool with the name of another takes its place, also in the list. Tools whose
-// needs the session does not satisfy are left out. If AddTools returns an error, none was added.
+// AddTools offers tools to the model from its next call on. A tool with the name of another takes
+// its place, also in the list. Tools whose needs the session does not satisfy are left out. If
+// AddTools returns an error, none was added.
 //
-// A new or changed definition begins a new epoch with the next model call, because definitions stand before the history in every request.
-// So tools that arrive together should be added together. A definition that the model already has costs nothing: tools that a resumed
-// session lacks can come back later. A running call goes on with the tool that it began with. Tool.Guidance has no effect, because the
-// system prompt does not change.
+// A new or changed definition begins a new epoch with the next model call, because definitions
+// stand before the history in every request. So tools that arrive together should be added
+// together. A definition that the model already has costs nothing: tools that a resumed session
+// lacks can come back later. A running call goes on with the tool that it began with. Tool.Guidance
+// has no effect, because the system prompt does not change.
 //
-// Subagents get the tools that the session has when they start. When AddTools returns nil, the change is in the journal; the end of ctx
-// ends the wait for that.
+// Subagents get the tools that the session has when they start. When AddTools returns nil, the
+// change is in the journal; the end of ctx ends the wait for that.
 func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
 	return s.ReplaceTools(ctx, nil, tools...)
 }
 
-// RemoveTools removes tools from the next model call on, which begins a new epoch. Calls of them that have not begun get error results that
-// say so; running calls go on. Unknown names are ignored. When RemoveTools returns nil, the change is in the journal; the end of ctx ends
-// the wait for that.
+// RemoveTools removes tools from the next model call on, which begins a new epoch. Calls of them
+// that have not begun get error results that say so; running calls go on. Unknown names are
+// ignored. When RemoveTools returns nil, the change is in the journal; the end of ctx ends the wait
+// for that.
 func (s *Session) RemoveTools(ctx context.Context, names ...string) error {
 	return s.ReplaceTools(ctx, names)
 }
 
-// ReplaceTools removes the tools with some names and adds others, as RemoveTools and AddTools do, in one change with one record. If it
-// returns an error, nothing was changed.
+// ReplaceTools removes the tools with some names and adds others, as RemoveTools and AddTools do,
+// in one change with one record. If it returns an error, nothing was changed.
 func (s *Session) ReplaceTools(ctx context.Context, names []string, tools ...tool.Tool) error {
 	tools, err := s.describing(slices.Clone(tools)) // the registry points into the slice
 	if err != nil {
@@ -107,7 +111,8 @@ func (s *Session) dropTools(rec *settingRecord, names []string) error {
 	return nil
 }
 
-// changeTools commits a setting with the session's tools as change edits them. If the definitions stay the same, only the registry changes.
+// changeTools commits a setting with the session's tools as change edits them. If the definitions
+// stay the same, only the registry changes.
 func (s *Session) changeTools(ctx context.Context, change func(rec *settingRecord) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -152,7 +157,8 @@ func sameTools(a, b []llm.ToolDefinition) (bool, error) {
 	return err == nil && bytes.Equal(x, y), err
 }
 
-// writtenTools returns definitions as they read after they were written, so that requests before and after a resume are equal.
+// writtenTools returns definitions as they read after they were written, so that requests before
+// and after a resume are equal.
 func writtenTools(tools []llm.ToolDefinition) ([]llm.ToolDefinition, error) {
 	data, err := marshal(tools)
 	if err != nil {
@@ -166,8 +172,9 @@ func writtenTools(tools []llm.ToolDefinition) ([]llm.ToolDefinition, error) {
 	return slices.Clip(append([]llm.ToolDefinition{}, same...)), nil
 }
 
-// runOnly restricts the registry of a resumed session. Tools whose definitions the model does not have are removed, except for that of a new
-// structured result. Calls of tools that the model knows and the session lacks get a result that says so.
+// runOnly restricts the registry of a resumed session. Tools whose definitions the model does not
+// have are removed, except for that of a new structured result. Calls of tools that the model knows
+// and the session lacks get a result that says so.
 func (s *State) runOnly(registry *tool.Registry, resultTool string) {
 	for _, name := range registry.Names() {
 		if !s.offersTool(name) && name != resultTool {
@@ -181,8 +188,8 @@ func (s *State) runOnly(registry *tool.Registry, resultTool string) {
 	}
 }
 
-// registryOf returns a registry of the tools whose needs the session satisfies, with the tool that takes the structured result if the
-// policy asks for one.
+// registryOf returns a registry of the tools whose needs the session satisfies, with the tool that
+// takes the structured result if the policy asks for one.
 func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, error) {
 	if p.resultTool() != "" {
 		lists = append(lists, []tool.Tool{resultToolOf(p.Result.Schema)})
@@ -203,7 +210,8 @@ func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, e
 // satisfies reports whether the session has what t needs.
 func (s *Session) satisfies(t *tool.Tool) bool { return meets(t, s.agents != nil, s.questions != nil) }
 
-// meets reports whether a session that has subagents, or answers to questions, satisfies what a tool needs.
+// meets reports whether a session that has subagents, or answers to questions, satisfies what a
+// tool needs.
 func meets(t *tool.Tool, agents, answers bool) bool {
 	return (t.Needs != tool.NeedsAgents || agents) && (t.Needs != tool.NeedsAnswers || answers)
 }

@@ -68,7 +68,8 @@ func (h *host) offered() string {
 		names(h.Tools(), func(t tool.Tool) string { return t.Name })
 }
 
-// openOverWire opens a session over Anthropic's wire format; the server counts what it could read from its cache.
+// openOverWire opens a session over Anthropic's wire format; the server counts what it could read
+// from its cache.
 func openOverWire(t *testing.T, turns []fakellm.Turn, o agent.Options, tools ...tool.Tool) (*host, *fakellm.Server) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
@@ -94,8 +95,8 @@ func callsTo(names ...string) fakellm.Turn {
 	return turn
 }
 
-// Tools are added late, replaced, changed and removed. Each batch that the model can see begins one epoch. Other changes leave all bytes
-// before the end of the request unchanged.
+// Tools are added late, replaced, changed and removed. Each batch that the model can see begins one
+// epoch. Other changes leave all bytes before the end of the request unchanged.
 func TestJ6_ToolsComeAndGo(t *testing.T) {
 	var h *host
 	step := 0
@@ -143,7 +144,8 @@ func head(body []byte) string {
 	return head
 }
 
-// A running call ends normally when its tool is removed. A call that waits behind it gets an error that the tool is gone.
+// A running call ends normally when its tool is removed. A call that waits behind it gets an error
+// that the tool is gone.
 func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	var h *host
 	work := callbackTool("work", func() { remove(t, h, "work", "set") })
@@ -158,7 +160,8 @@ func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	}
 }
 
-// A tool that is added during a model call is there for the next one, and a call of a tool that was removed meanwhile has a result.
+// A tool that is added during a model call is there for the next one, and a call of a tool that was
+// removed meanwhile has a result.
 func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{echo("old")}, steps: []llmtest.Step{
@@ -176,8 +179,9 @@ func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	}
 }
 
-// A session that is resumed without its tools gets them later. The request is as if they had never been away, and nothing is written.
-// Tools that the model does not know are offered only when they are added.
+// A session that is resumed without its tools gets them later. The request is as if they had never
+// been away, and nothing is written. Tools that the model does not know are offered only when they
+// are added.
 func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	turns := []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}
 	log := new(journal.Memory)
@@ -207,7 +211,8 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	}
 }
 
-// The result for a tool that is not there yet says that it may come, and the same call runs once it has come.
+// The result for a tool that is not there yet says that it may come, and the same call runs once it
+// has come.
 func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("server")}, steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{Journal: log}})
@@ -228,7 +233,8 @@ func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	replays(t, log)
 }
 
-// Added tools are written as they are sent, and a session that is resumed with the same tools continues.
+// Added tools are written as they are sent, and a session that is resumed with the same tools
+// continues.
 func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 	loose := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "loose", Description: "<b>", Parameters: []byte(`{ "type": "object",  "properties": {} }`)}, Run: echo("loose").Run}
 	for name, change := range map[string]func(h *host){
@@ -256,7 +262,8 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 	}
 }
 
-// A batch that takes tools away and brings others is one record, and so one epoch. If a part of it is invalid, nothing changes.
+// A batch that takes tools away and brings others is one record, and so one epoch. If a part of it
+// is invalid, nothing changes.
 func TestJ6_ReplacedInOneRecord(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("old")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
@@ -363,7 +370,8 @@ func TestJ6_SubagentsHaveTheCurrentTools(t *testing.T) {
 	}
 }
 
-// A host may change tools from OnEvent, and the next model call has them. Tools added during that call are in the one after it.
+// A host may change tools from OnEvent, and the next model call has them. Tools added during that
+// call are in the one after it.
 func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {

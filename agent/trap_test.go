@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// trap fails at one place of a host's code, the nth time that it is passed. Its zero value only records the places.
+// trap fails at one place of a host's code, the nth time that it is passed. Its zero value only
+// records the places.
 type trap struct {
 	at  string
 	nth int
@@ -165,7 +166,8 @@ func (r *rig) warnings() string {
 	return strings.Join(texts, "\n")
 }
 
-// live runs a session with every method that a host can call. It returns after the first error, with the session closed.
+// live runs a session with every method that a host can call. It returns after the first error,
+// with the session closed.
 func (r *rig) live(ctx context.Context, opened chan<- *agent.Session) (err error) {
 	r.enter("New")
 	s, err := agent.New(ctx, r.options(r.grace[0]))

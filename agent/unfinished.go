@@ -39,7 +39,8 @@ func (t *Turn) empty() bool {
 	})
 }
 
-// openCalls returns the answer's calls. The last one is Torn if the answer was cut off in it. Those of a refused answer are Refused.
+// openCalls returns the answer's calls. The last one is Torn if the answer was cut off in it. Those
+// of a refused answer are Refused.
 func (t *Turn) openCalls() []OpenCall {
 	var open []OpenCall
 	for _, call := range t.Message.Parts.ToolCalls() {
@@ -72,7 +73,8 @@ func (s *State) refused() bool {
 	return last != nil && (last.Kind == TurnAssistant || last.Kind == TurnToolResults) && s.Input.Finish.Reason == llm.FinishContentFilter
 }
 
-// modelDone reports whether the model is done: its last answer has no calls, or none that may run, and is not a pause.
+// modelDone reports whether the model is done: its last answer has no calls, or none that may run,
+// and is not a pause.
 func (s *State) modelDone() bool {
 	if s.Answered() && s.last().Finish.Reason == llm.FinishPause {
 		return s.Input.Pauses > maxPauses
@@ -80,7 +82,8 @@ func (s *State) modelDone() bool {
 	return s.Answered() || s.refused()
 }
 
-// continues reports whether the next answer goes on where the last one stopped, so that their texts are joined.
+// continues reports whether the next answer goes on where the last one stopped, so that their texts
+// are joined.
 func (s *State) continues() bool {
 	if s.Policy.textIsResult() {
 		return false
@@ -96,8 +99,8 @@ func (s *State) continues() bool {
 	return false
 }
 
-// unfinishedStep returns the step after an answer that is unfinished: the model is asked to go on, or the input ends. Ok is false if the answer
-// is finished, even if it is empty.
+// unfinishedStep returns the step after an answer that is unfinished: the model is asked to go on,
+// or the input ends. Ok is false if the answer is finished, even if it is empty.
 func (s *State) unfinishedStep() (step Step, ok bool) {
 	in, p := s.Input, &s.Policy
 	switch last := s.last(); {
@@ -136,7 +139,8 @@ const (
 	refusedCall = "Error: the call was not run, because the response that it belongs to was refused."
 )
 
-// contextFull returns an error if an answer ended because the model's window was full. Its text is as useless as that of a failed attempt.
+// contextFull returns an error if an answer ended because the model's window was full. Its text is
+// as useless as that of a failed attempt.
 func contextFull(resp *llm.Response) error {
 	if resp.Finish.Reason != llm.FinishContextLength {
 		return nil
@@ -145,7 +149,8 @@ func contextFull(resp *llm.Response) error {
 		Message: "the model's window was full before its answer was finished"}
 }
 
-// uselessAnswer returns an error for an answer of a side call that was refused or for which the window was too small.
+// uselessAnswer returns an error for an answer of a side call that was refused or for which the
+// window was too small.
 func uselessAnswer(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
 		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,

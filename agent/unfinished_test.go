@@ -36,7 +36,8 @@ func TestI3_SteeredWhenCutOff(t *testing.T) {
 	}
 }
 
-// An answer that was cut off is continued, and its parts make one text. If that is not enough, the input ends as incomplete.
+// An answer that was cut off is continued, and its parts make one text. If that is not enough, the
+// input ends as incomplete.
 func TestI3_CutOffAnswers(t *testing.T) {
 	tired := answerEnding("tired", llm.Text{Text: "a"})
 	for _, c := range []struct {
@@ -89,7 +90,8 @@ func TestI3_ContinueAfterIncomplete(t *testing.T) {
 	}
 }
 
-// Complete calls of an answer that was cut off run. The call that was cut off does not, whatever its arguments are.
+// Complete calls of an answer that was cut off run. The call that was cut off does not, whatever
+// its arguments are.
 func TestI3_TornCalls(t *testing.T) {
 	ids := func(args ...string) (calls []llm.Part) {
 		for i, a := range args {
@@ -137,7 +139,8 @@ func TestI3_TornCalls(t *testing.T) {
 	}
 }
 
-// A refusal ends the input, whether it comes as an answer, after calls or as an error. None of its calls runs.
+// A refusal ends the input, whether it comes as an answer, after calls or as an error. None of its
+// calls runs.
 func TestI3_Refusals(t *testing.T) {
 	blocked := &llm.Error{Kind: llm.ErrContentFilter, Provider: "test", Code: "SAFETY", Message: "the prompt was blocked", Final: true}
 	for name, c := range map[string]struct {
@@ -247,7 +250,8 @@ func TestI3_CutOffResult(t *testing.T) {
 	h.submit(t, "go", agent.ReasonIncomplete)
 }
 
-// An answer that filled the model's window is treated like a request that does not fit: it is compacted and tried again, once.
+// An answer that filled the model's window is treated like a request that does not fit: it is
+// compacted and tried again, once.
 func TestI3_FullWindowInAnAnswer(t *testing.T) {
 	full := answerEnding(llm.FinishContextLength, llm.Text{Text: "half"})
 	synctest.Test(t, func(t *testing.T) {

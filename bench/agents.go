@@ -49,7 +49,8 @@ func (b *bench) agents() (all []agent, missing []string, err error) {
 	return all, missing, nil
 }
 
-// codex returns a command of OpenAI's agent, without its sandbox, which needs privileges of its own.
+// codex returns a command of OpenAI's agent, without its sandbox, which needs privileges of its
+// own.
 func codex(home, dir, url string) *exec.Cmd {
 	config := fmt.Sprintf(`model = "gpt-5"
 model_provider = "scripted"
@@ -83,8 +84,9 @@ func claude(home, dir, url string) *exec.Cmd {
 	return cmd
 }
 
-// rounds returns a contestant: the agent's session of a number of rounds, each with one command, in a directory or an empty one. All its
-// runs have one home, as a user's have: in a new one an agent first makes its directories.
+// rounds returns a contestant: the agent's session of a number of rounds, each with one command, in
+// a directory or an empty one. All its runs have one home, as a user's have: in a new one an agent
+// first makes its directories.
 func (a agent) rounds(b *bench, n int, dir string) contestant {
 	home := filepath.Join(b.temp, "home of "+a.name)
 	return a.roundsAt(b, n, dir, func(string) string { return home })
@@ -95,7 +97,8 @@ func (a agent) first(b *bench, n int) contestant {
 	return a.roundsAt(b, n, "", func(empty string) string { return filepath.Join(empty, "home") })
 }
 
-// roundsAt returns a contestant like rounds, with homes that may depend on the empty directory of the run.
+// roundsAt returns a contestant like rounds, with homes that may depend on the empty directory of
+// the run.
 func (a agent) roundsAt(b *bench, n int, dir string, homeOf func(empty string) string) contestant {
 	c := contestant{name: fmt.Sprintf("%s %d", a.name, n), every: a.every, optional: a.optional}
 	run := ""

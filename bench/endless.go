@@ -5,7 +5,8 @@ import (
 	"os/exec"
 )
 
-// endless measures how much memory the command has needed when it cuts off an answer that does not end.
+// endless measures how much memory the command has needed when it cuts off an answer that does not
+// end.
 func (b *bench) endless() (result, error) {
 	attractor, err := b.program("attractor")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // metrics holds what the runs of each benchmark reported, by its name and the unit.
 type metrics map[string]map[string][]float64
 
-// benchmarks runs benchmarks of a package a number of times, all of them before the next time, and returns what they reported.
+// benchmarks runs benchmarks of a package a number of times, all of them before the next time, and
+// returns what they reported.
 func (b *bench) benchmarks(dir, pattern string, times int) (metrics, error) {
 	dir = filepath.Join(filepath.Dir(b.module), dir)
 	binary := filepath.Join(b.temp, "bin", strings.ReplaceAll(dir, "/", "_")+".test")
@@ -36,7 +37,8 @@ func (b *bench) benchmarks(dir, pattern string, times int) (metrics, error) {
 	return all, nil
 }
 
-// add adds the lines that begin with Benchmark: a name, a number of iterations, and pairs of a value and its unit.
+// add adds the lines that begin with Benchmark: a name, a number of iterations, and pairs of a
+// value and its unit.
 func (m metrics) add(out string) {
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)

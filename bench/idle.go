@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// idle measures sessions at rest, with journals on disk, in a process that may have 1,024 descriptors. If that is not enough for all, memory and
-// descriptors are those of as many as fit.
+// idle measures sessions at rest, with journals on disk, in a process that may have 1,024
+// descriptors. If that is not enough for all, memory and descriptors are those of as many as fit.
 func (b *bench) idle() (result, error) {
 	run := func(n int) (figures, error) {
 		c, err := b.session("idle", func(dir string) []string {

@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// readings lists what is done with a long journal, with its goal as a multiple of decoding it once with encoding/json.
+// readings lists what is done with a long journal, with its goal as a multiple of decoding it once
+// with encoding/json.
 var readings = []struct {
 	name string
 	goal float64
 }{{"resume", 1.5}, {"project", 1.5}, {"fork", 1.5}, {"show", 1.5}, {"replay", 4}}
 
-// journals measures what is done with a journal of many rounds, and how it grows from a quarter of them.
+// journals measures what is done with a journal of many rounds, and how it grows from a quarter of
+// them.
 func (b *bench) journals() (result, error) {
 	rounds := []int{b.sizes.journal / 4, b.sizes.journal}
 	var all []contestant
@@ -102,7 +104,8 @@ func stateOf(state, path string, args ...string) func(string) *exec.Cmd {
 	}
 }
 
-// write writes journals with so many rounds each and returns the state directory in which the command finds them.
+// write writes journals with so many rounds each and returns the state directory in which the
+// command finds them.
 func (b *bench) write(rounds, journals int) (state string, err error) {
 	session, err := b.program("session")
 	if err != nil {

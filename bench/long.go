@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// long measures a round late in a long session against an early one. What it costs to send so many bytes is measured with net/http alone,
-// and subtracted.
+// long measures a round late in a long session against an early one. What it costs to send so many
+// bytes is measured with net/http alone, and subtracted.
 func (b *bench) long() (result, error) {
 	s := b.sizes
 	rounds := strconv.Itoa(s.late + s.around + 1)

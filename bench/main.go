@@ -118,7 +118,8 @@ func (b *bench) program(name string) (string, error) {
 	return path, nil
 }
 
-// serve starts the scripted server. It ends when its standard input is closed, so also when this process is killed.
+// serve starts the scripted server. It ends when its standard input is closed, so also when this
+// process is killed.
 func (b *bench) serve() (stop func(), err error) {
 	path, err := b.program("server")
 	if err != nil {

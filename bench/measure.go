@@ -28,7 +28,8 @@ type contestant struct {
 	every int
 	// fails says that the command is expected to fail.
 	fails bool
-	// memory measures the memory instead of the time, which then includes that of the program that does.
+	// memory measures the memory instead of the time, which then includes that of the program that
+	// does.
 	memory bool
 	// quiet discards the output.
 	quiet bool
@@ -116,7 +117,8 @@ func (b *bench) once(c contestant) (cost, error) {
 // byRusage says how processes are measured without cgroups.
 const byRusage = "rusage: without processes that nobody waited for"
 
-// rusage runs a command and returns what the system has counted for it and the processes that it waited for.
+// rusage runs a command and returns what the system has counted for it and the processes that it
+// waited for.
 func rusage(cmd *exec.Cmd) (c cost, err error) {
 	err = cmd.Run()
 	if cmd.ProcessState != nil {
@@ -159,7 +161,8 @@ func memories(all []contestant) []contestant {
 	return those
 }
 
-// environment returns the variables of a contestant: a home of its own, a key that opens nothing, and no calls to anybody.
+// environment returns the variables of a contestant: a home of its own, a key that opens nothing,
+// and no calls to anybody.
 func environment(home string) []string {
 	return []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ANTHROPIC_API_KEY=k"}
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// meter measures process trees: by a cgroup, which counts every descendant, or by rusage, which counts those that were waited for.
+// meter measures process trees: by a cgroup, which counts every descendant, or by rusage, which
+// counts those that were waited for.
 type meter struct {
 	group string // empty without cgroups
 	runs  int

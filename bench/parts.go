@@ -70,7 +70,8 @@ func choose(names string) ([]part, error) {
 	return chosen, nil
 }
 
-// measure runs parts. A part that fails is reported as such and does not keep the others from running.
+// measure runs parts. A part that fails is reported as such and does not keep the others from
+// running.
 func (b *bench) measure(chosen []part) *report {
 	r := &report{machine: b.machine(), sections: map[string]string{}}
 	for _, p := range chosen {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// patch measures a patch of many hunks, and changes to a file that is too large for the tools, which refuse it
-// unread.
+// patch measures a patch of many hunks, and changes to a file that is too large for the tools,
+// which refuse it unread.
 func (b *bench) patch() (result, error) {
 	attractor, err := b.program("attractor")
 	if err != nil {
@@ -43,7 +43,8 @@ func (b *bench) patch() (result, error) {
 	return r, nil
 }
 
-// applied returns a contestant that applies a patch with many hunks. The model has copied the lines with some change.
+// applied returns a contestant that applies a patch with many hunks. The model has copied the lines
+// with some change.
 func (b *bench) applied(name, attractor string, copied func(string) string) contestant {
 	line := func(i int) string { return fmt.Sprintf("\tstep(ctx, 'number %d')", i) }
 	var content, patch strings.Builder

@@ -156,7 +156,8 @@ func (r *report) print(w io.Writer) error {
 	return nil
 }
 
-// rewrite replaces the tables between the markers of a file. Tables that this run has not measured stay.
+// rewrite replaces the tables between the markers of a file. Tables that this run has not measured
+// stay.
 func (r *report) rewrite(name string) error {
 	data, err := os.ReadFile(name)
 	if err != nil {

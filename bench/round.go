@@ -11,7 +11,8 @@ import (
 // figures holds the output of program session.
 type figures struct{ CPU, Wall, Bytes, Events, Early, Late, Memory, Descriptors, Sessions float64 }
 
-// session returns a contestant that is program session. Its arguments may depend on the directory of the run.
+// session returns a contestant that is program session. Its arguments may depend on the directory
+// of the run.
 func (b *bench) session(name string, args func(dir string) []string) (contestant, error) {
 	path, err := b.program("session")
 	return contestant{name: name, command: func(dir string) *exec.Cmd { return exec.Command(path, args(dir)...) }}, err
@@ -41,7 +42,8 @@ func figuresByName(costs map[string]samples) (map[string][]figures, error) {
 	return by, nil
 }
 
-// round measures a round: in a session over loopback, by the processor time of its process, and of whole agents with a command.
+// round measures a round: in a session over loopback, by the processor time of its process, and of
+// whole agents with a command.
 func (b *bench) round() (result, error) {
 	n := strconv.Itoa(b.sizes.round)
 	long := func(path string, journal bool) func(string) []string {

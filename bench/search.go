@@ -21,7 +21,8 @@ var searches = []struct {
 	{"no match", `nowhere_to_be_found`, 1.15, nil},
 }
 
-// search measures grep and glob as processes, beside ripgrep and fd, on Go's own sources and on a tree of many small files.
+// search measures grep and glob as processes, beside ripgrep and fd, on Go's own sources and on a
+// tree of many small files.
 func (b *bench) search() (result, error) {
 	if _, err := exec.LookPath("rg"); err != nil {
 		return result{rows: []row{{id: "K10", what: "grep and glob", note: "ripgrep is not installed"}}}, nil

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// tools compares running commands and editing files with the least that does the same, by benchmarks of the packages.
+// tools compares running commands and editing files with the least that does the same, by
+// benchmarks of the packages.
 func (b *bench) tools() (result, error) {
 	shell, err := b.benchmarks("env", "^BenchmarkShell$", b.sizes.times)
 	if err != nil {

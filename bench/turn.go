@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// turn measures a session with one answer, outside and inside a repository, in a home that was used before and in a new one.
+// turn measures a session with one answer, outside and inside a repository, in a home that was used
+// before and in a new one.
 func (b *bench) turn() (result, error) {
 	all, missing, err := b.agents()
 	if err != nil {
@@ -83,8 +84,8 @@ func (b *bench) repository() (string, error) {
 	return dir, nil
 }
 
-// aged makes the files of a clone an hour old, as those of a repository in use are: git compares the contents of files that are as new as its
-// index.
+// aged makes the files of a clone an hour old, as those of a repository in use are: git compares
+// the contents of files that are as new as its index.
 func aged(dir string) error {
 	old := time.Now().Add(-time.Hour)
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

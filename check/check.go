@@ -15,26 +15,32 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// DefaultRounds is how often failing checks send the agent back in one input unless [Options].Rounds is set.
+// DefaultRounds is how often failing checks send the agent back in one input unless
+// [Options].Rounds is set.
 const DefaultRounds = 3
 
 // Options are the options of [New].
 type Options struct {
-	// Commands are scripts for the shell of the environment. They run one after another until one fails.
+	// Commands are scripts for the shell of the environment. They run one after another until one
+	// fails.
 	Commands []string
-	// Rounds is how often failing checks send the agent back to work in one input: DefaultRounds unless set, never if negative.
+	// Rounds is how often failing checks send the agent back to work in one input: DefaultRounds
+	// unless set, never if negative.
 	Rounds int
 	// Timeout bounds each command: env.MaxTimeout unless set, which is also the maximum.
 	Timeout time.Duration
 	// Env is where the commands run.
 	Env env.Environment
-	// Tree records the tree of the working directory, as a [checkpoint.Recorder] does. Without it nothing is ever verified.
+	// Tree records the tree of the working directory, as a [checkpoint.Recorder] does. Without it
+	// nothing is ever verified.
 	Tree func(ctx context.Context) (checkpoint.Tree, error)
-	// Changed returns the names that differ between two trees, given their roots, for what is told. It may be nil.
+	// Changed returns the names that differ between two trees, given their roots, for what is told.
+	// It may be nil.
 	Changed func(ctx context.Context, before, after env.Hash) ([]string, error)
 	// Note keeps a report in the session, as [agent.Session.Note] does.
 	Note func(ctx context.Context, kind string, data json.RawMessage, text string) error
-	// Resumed is the newest report of a resumed session, so that the count of rounds goes on. Nil means that there is none.
+	// Resumed is the newest report of a resumed session, so that the count of rounds goes on. Nil
+	// means that there is none.
 	Resumed *Report
 	// Mask removes secrets from what commands print. It may be nil.
 	Mask func(text string) string
@@ -77,12 +83,14 @@ func New(o Options) (*Checks, error) {
 	return &Checks{o: o, resumed: o.Resumed}, nil
 }
 
-// MaxConfirms returns the MaxConfirms that the policy of the session needs, so that the checks are asked also after they and the other
-// BeforeStop have sent the agent back as often as each of them may. Others is how often the other one may, 0 without one.
+// MaxConfirms returns the MaxConfirms that the policy of the session needs, so that the checks are
+// asked also after they and the other BeforeStop have sent the agent back as often as each of them
+// may. Others is how often the other one may, 0 without one.
 func (c *Checks) MaxConfirms(others int) int { return c.o.Rounds + others + 1 }
 
-// BeforeStop returns a function for [agent.Hooks]. It asks next first, which may be nil and may send the agent back at most others times an
-// input; the checks run when next lets the input end, since next may have changed files. Subagents are only asked about by next.
+// BeforeStop returns a function for [agent.Hooks]. It asks next first, which may be nil and may
+// send the agent back at most others times an input; the checks run when next lets the input end,
+// since next may have changed files. Subagents are only asked about by next.
 func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, error), others int) func(context.Context, agent.Stop) (string, error) {
 	return func(ctx context.Context, stop agent.Stop) (string, error) {
 		asked := c.begin(stop)
@@ -106,7 +114,8 @@ func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, erro
 	}
 }
 
-// begin returns how often the other BeforeStop has sent the agent back in this input. A subagent has a count of its own.
+// begin returns how often the other BeforeStop has sent the agent back in this input. A subagent
+// has a count of its own.
 func (c *Checks) begin(stop agent.Stop) (others int) {
 	if stop.Agent != "" {
 		return stop.Confirms
@@ -168,8 +177,9 @@ func sentBack(run *Run) string {
 		"Fix the cause. Do not weaken or bypass the check. If it cannot pass, say why.", run.Command, run.outcome(), strings.TrimRight(run.Output, "\n"))
 }
 
-// End says what the checks know about an input that has ended for a reason, and keeps that as a note. The status is verified only if the
-// checks passed and the tree is still the same. An input that did not end because the task was done is never verified.
+// End says what the checks know about an input that has ended for a reason, and keeps that as a
+// note. The status is verified only if the checks passed and the tree is still the same. An input
+// that did not end because the task was done is never verified.
 func (c *Checks) End(ctx context.Context, reason agent.Reason) (Report, error) {
 	c.mu.Lock()
 	last := c.last
@@ -190,7 +200,8 @@ func (c *Checks) End(ctx context.Context, reason agent.Reason) (Report, error) {
 	return report, c.keep(ctx, &report)
 }
 
-// Again compares the tree once more with the one that was verified, and changes the report if it is another one. It runs no command.
+// Again compares the tree once more with the one that was verified, and changes the report if it is
+// another one. It runs no command.
 func (c *Checks) Again(ctx context.Context, report *Report) {
 	if report.Status != Verified {
 		return

@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The model says that it is done before it is. The check sends it back to work, and verifies what it then does.
+// The model says that it is done before it is. The check sends it back to work, and verifies what
+// it then does.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")

@@ -28,11 +28,14 @@ type Report struct {
 	Status Status `json:"status"`
 	// Why says why the status is not verified, for people.
 	Why string `json:"why,omitempty"`
-	// Final says that the input has ended. Other reports are about a moment at which the agent wanted to end it.
+	// Final says that the input has ended. Other reports are about a moment at which the agent
+	// wanted to end it.
 	Final bool `json:"final,omitempty"`
-	// Tree is the root of the tree on which the checks ran, empty if it was another one before than after.
+	// Tree is the root of the tree on which the checks ran, empty if it was another one before than
+	// after.
 	Tree env.Hash `json:"tree,omitempty"`
-	// Commands are all checks, and Runs those that ran, in the same order: the one that fails is the last.
+	// Commands are all checks, and Runs those that ran, in the same order: the one that fails is
+	// the last.
 	Commands []string `json:"commands"`
 	Runs     []Run    `json:"runs,omitempty"`
 	// Rounds is how often failing checks have sent the agent back to work in this input.

@@ -17,8 +17,9 @@ const (
 	keptTail = 12 << 10
 )
 
-// look runs the checks, and says whether the tree was the same before and after. Commands that change the tree are run twice, because the
-// second run may find nothing to change any more. The error is what kept the tree from being recorded.
+// look runs the checks, and says whether the tree was the same before and after. Commands that
+// change the tree are run twice, because the second run may find nothing to change any more. The
+// error is what kept the tree from being recorded.
 func (c *Checks) look(ctx context.Context) (Report, error) {
 	var report Report
 	before, err := c.o.Tree(ctx)

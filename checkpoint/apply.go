@@ -17,7 +17,8 @@ import (
 type Result struct {
 	// Restored are the paths that are as they were before the changes.
 	Restored []Name `json:"restored,omitempty"`
-	// Left are the paths that were left alone, by the plan or because they changed while the undo ran.
+	// Left are the paths that were left alone, by the plan or because they changed while the undo
+	// ran.
 	Left []Kept `json:"left,omitempty"`
 	// Point describes what the undo itself changed. An undo of it takes the undo back.
 	Point Point `json:"point"`
@@ -25,9 +26,10 @@ type Result struct {
 	Git []string `json:"git,omitempty"`
 }
 
-// Undo carries out a plan. It first writes the plan to a file, and removes that when it is done. If it does not come so far, Resume finishes
-// it. Undo changes a path only if it still is as the plan says; other paths are left alone and named in the result. An error ends it before
-// its end: the context's, a lost connection, a full store. If the file exists, the error is ErrUnfinished.
+// Undo carries out a plan. It first writes the plan to a file, and removes that when it is done. If
+// it does not come so far, Resume finishes it. Undo changes a path only if it still is as the plan
+// says; other paths are left alone and named in the result. An error ends it before its end: the
+// context's, a lost connection, a full store. If the file exists, the error is ErrUnfinished.
 func Undo(ctx context.Context, w Workspace, p *Plan, file string) (Result, error) {
 	if err := p.save(file); err != nil {
 		return Result{}, fmt.Errorf("writing the plan of the undo: %w", err)
@@ -39,7 +41,8 @@ func Undo(ctx context.Context, w Workspace, p *Plan, file string) (Result, error
 	return result, w.finish(ctx, result, file)
 }
 
-// Resume finishes an undo that was interrupted, given the file of its plan. The result is that of the whole undo.
+// Resume finishes an undo that was interrupted, given the file of its plan. The result is that of
+// the whole undo.
 func Resume(ctx context.Context, w Workspace, file string) (Result, error) {
 	p, err := ReadPlan(file)
 	if err != nil {
@@ -90,7 +93,8 @@ type undo struct {
 	tree env.Tree
 	top  string // the real path of the working directory
 	left map[Name]Kept
-	// made are the directories that this run has made, with the permissions that they got. A resumed run does not know all of them.
+	// made are the directories that this run has made, with the permissions that they got. A
+	// resumed run does not know all of them.
 	made    map[Name]fs.FileMode
 	resumed bool
 }
@@ -168,10 +172,12 @@ func (u *undo) do(ctx context.Context, s Step) error {
 	return fmt.Errorf("the plan has an unknown step %q", s.Op)
 }
 
-// nameOf returns a path's name in the environment. A name like ~ has a meaning only without the dot before it.
+// nameOf returns a path's name in the environment. A name like ~ has a meaning only without the dot
+// before it.
 func nameOf(p Name) string { return "./" + string(p) }
 
-// lookAt returns what is at a path now, nil for nothing. If a directory above it is a link or no directory any more, the path is blocked.
+// lookAt returns what is at a path now, nil for nothing. If a directory above it is a link or no
+// directory any more, the path is blocked.
 func (u *undo) lookAt(ctx context.Context, p Name) (*env.Node, error) {
 	if !inWorkspace(string(p)) {
 		return nil, &keptError{reason: ReasonRepository}
@@ -202,7 +208,8 @@ func (u *undo) lookAt(ctx context.Context, p Name) (*env.Node, error) {
 // ofType reports whether a state has a type, such as fs.ModeDir or 0 for a regular file.
 func (s *State) ofType(t fs.FileMode) bool { return s != nil && s.Mode.Type() == t }
 
-// gone reports whether a path may be empty before it gets what is wanted: it was empty, or an earlier step has removed what it held.
+// gone reports whether a path may be empty before it gets what is wanted: it was empty, or an
+// earlier step has removed what it held.
 func (s *Step) gone() bool {
 	return s.Was == nil || s.Was.Mode.Type() != s.Want.Mode.Type() || s.Want.ofType(fs.ModeSymlink)
 }

@@ -50,7 +50,8 @@ func (u *undo) remove(ctx context.Context, s Step, cur *env.Node) error {
 	return u.Env.Remove(ctx, nameOf(s.Path))
 }
 
-// already returns nil if the path has what is wanted in the end, which a later step of an earlier run made, and otherwise an error.
+// already returns nil if the path has what is wanted in the end, which a later step of an earlier
+// run made, and otherwise an error.
 func (u *undo) already(ctx context.Context, s Step, cur *env.Node) error {
 	if s.Want == nil || cur.Mode.Type() != s.Want.Mode.Type() {
 		return errChanged()
@@ -105,7 +106,8 @@ func (u *undo) mkdir(ctx context.Context, s Step, cur *env.Node) error {
 	return err
 }
 
-// existing turns the error for a path that somebody else has made meanwhile into one that leaves it alone.
+// existing turns the error for a path that somebody else has made meanwhile into one that leaves it
+// alone.
 func existing(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return errChanged()
@@ -121,7 +123,8 @@ func (u *undo) link(ctx context.Context, s Step, cur *env.Node) error {
 	return existing(u.tree.Symlink(ctx, string(s.Want.Target), nameOf(s.Path)))
 }
 
-// write writes a file and then its permissions. The environment compares the content again when it writes.
+// write writes a file and then its permissions. The environment compares the content again when it
+// writes.
 func (u *undo) write(ctx context.Context, s Step, cur *env.Node) error {
 	was := env.NoFile
 	switch {
@@ -153,8 +156,8 @@ func (u *undo) write(ctx context.Context, s Step, cur *env.Node) error {
 	return u.tree.Chmod(ctx, nameOf(s.Path), s.Want.Mode.Perm())
 }
 
-// finishFile gives a file that has the wanted content its permissions. Others have changed it if it has another content, or permissions
-// that the undo does not give it.
+// finishFile gives a file that has the wanted content its permissions. Others have changed it if it
+// has another content, or permissions that the undo does not give it.
 func (u *undo) finishFile(ctx context.Context, s Step) error {
 	cur, err := u.lookAt(ctx, s.Path)
 	switch {
@@ -180,7 +183,8 @@ func (u *undo) chmod(ctx context.Context, s Step, cur *env.Node) error {
 	return u.setMode(ctx, s, cur)
 }
 
-// setMode sets the permissions if they are those before the undo or those that an earlier step has made.
+// setMode sets the permissions if they are those before the undo or those that an earlier step has
+// made.
 func (u *undo) setMode(ctx context.Context, s Step, cur *env.Node) error {
 	mode, want := cur.Mode.Perm(), s.Want.Mode.Perm()
 	if mode == want {
@@ -192,7 +196,8 @@ func (u *undo) setMode(ctx context.Context, s Step, cur *env.Node) error {
 	return u.tree.Chmod(ctx, nameOf(s.Path), want)
 }
 
-// gaveMode reports whether a path has the permissions that it had before the undo, or those that the undo has given it for the time being.
+// gaveMode reports whether a path has the permissions that it had before the undo, or those that
+// the undo has given it for the time being.
 func (u *undo) gaveMode(s Step, mode fs.FileMode, isDir bool) bool {
 	extra := fs.FileMode(0)
 	if isDir {

@@ -16,7 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// dirBatch is a batch of a [Dir]. It holds the lock of the store, so that no collection removes what it has found.
+// dirBatch is a batch of a [Dir]. It holds the lock of the store, so that no collection removes
+// what it has found.
 type dirBatch struct {
 	dir         *Dir
 	lock        heldFile
@@ -29,8 +30,9 @@ type dirBatch struct {
 	ended bool
 }
 
-// Begin implements Store. If the store is nearly full, or had no room for the last batch, it first drops the trees of owners that were not
-// used for the longest time. So a batch that fails with ErrFull may succeed when it is tried again.
+// Begin implements Store. If the store is nearly full, or had no room for the last batch, it first
+// drops the trees of owners that were not used for the longest time. So a batch that fails with
+// ErrFull may succeed when it is tried again.
 func (d *Dir) Begin(ctx context.Context) (Batch, error) {
 	lock, err := d.lockShared(ctx)
 	if err != nil {
@@ -160,8 +162,8 @@ func full(err error) error {
 	return err
 }
 
-// putLarge adds an object that begins with head. Its payload goes to a file first, because nobody else can write to the pack meanwhile and
-// the header needs its length.
+// putLarge adds an object that begins with head. Its payload goes to a file first, because nobody
+// else can write to the pack meanwhile and the header needs its length.
 func (b *dirBatch) putLarge(head []byte, rest io.Reader) (hash env.Hash, size int64, err error) {
 	temp, err := os.CreateTemp(b.dir.file(packsName), "*"+tempExt)
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Changes returns the paths at which two trees differ, given their roots, sorted by path. It reads only the directories that differ. If only
-// one of the trees has a directory, everything below it is a change, too. A file that got another name is a deletion and a creation.
-// env.NoFile is the root of a tree without files.
+// Changes returns the paths at which two trees differ, given their roots, sorted by path. It reads
+// only the directories that differ. If only one of the trees has a directory, everything below it
+// is a change, too. A file that got another name is a deletion and a creation. env.NoFile is the
+// root of a tree without files.
 func Changes(ctx context.Context, store Store, a, b env.Hash) ([]Change, error) {
 	c := &comparison{store: store}
 	if err := c.compare(ctx, "", a, b); err != nil {

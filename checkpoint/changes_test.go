@@ -94,8 +94,9 @@ func TestO3_Changes(t *testing.T) {
 	}
 }
 
-// TestO3_AnyTree does random things to a tree. After each, the recorder's tree is what the standard library sees, is the tree that a recorder
-// without an index sees, and differs from the last one by what was done.
+// TestO3_AnyTree does random things to a tree. After each, the recorder's tree is what the standard
+// library sees, is the tree that a recorder without an index sees, and differs from the last one by
+// what was done.
 func TestO3_AnyTree(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		local, dir := newLocal(t, map[string]string{"new": "has just changed"})
@@ -144,7 +145,8 @@ func TestO3_AnyTree(t *testing.T) {
 	})
 }
 
-// tick waits until the clock of the file system goes on, so that the next change has another time than the last.
+// tick waits until the clock of the file system goes on, so that the next change has another time
+// than the last.
 func tick(t *testing.T, dir string) {
 	t.Helper()
 	probe := dir + "-probe"

@@ -23,9 +23,11 @@ type Collected struct {
 	Freed   int64    // bytes
 }
 
-// Collect removes the objects that no owner's tree reaches. If the store has more bytes than it may have, it drops the trees of owners
-// first: those that were not used for the longest time, but none of an owner that uses or has claimed a workspace. It waits until no batch
-// is open, at most a minute, and Begin waits for it. After an error it can be called again; nothing that is kept is ever missing.
+// Collect removes the objects that no owner's tree reaches. If the store has more bytes than it may
+// have, it drops the trees of owners first: those that were not used for the longest time, but none
+// of an owner that uses or has claimed a workspace. It waits until no batch is open, at most a
+// minute, and Begin waits for it. After an error it can be called again; nothing that is kept is
+// ever missing.
 func (d *Dir) Collect(ctx context.Context) (Collected, error) {
 	return d.collect(ctx, d.max, lockWait)
 }
@@ -33,7 +35,8 @@ func (d *Dir) Collect(ctx context.Context) (Collected, error) {
 // roomWait limits how long a batch waits for a collection that makes room for it.
 const roomWait = 10 * time.Second
 
-// makeRoom collects, so that a batch has some room. If others have batches open for long, the batch goes on without.
+// makeRoom collects, so that a batch has some room. If others have batches open for long, the batch
+// goes on without.
 func (d *Dir) makeRoom(ctx context.Context) error {
 	d.mu.Lock()
 	goal := d.max - max(d.wanted, d.max/4)
@@ -48,8 +51,8 @@ func (d *Dir) makeRoom(ctx context.Context) error {
 	return ignore(err, errBusy)
 }
 
-// tight reports whether a batch may have too little room. If what is in use fills the store, another collection is worth its time only when
-// the store has grown.
+// tight reports whether a batch may have too little room. If what is in use fills the store,
+// another collection is worth its time only when the store has grown.
 func (d *Dir) tight() bool {
 	size := d.size()
 	d.mu.Lock()
@@ -121,8 +124,9 @@ func (c *collection) run(ctx context.Context, wait time.Duration) (err error) {
 	return err
 }
 
-// begin sorts the entries of all packs. Only this collection uses the store now, besides readers. A pack that is locked nevertheless belongs
-// to a process that is being ended and has lost its lock of the store first.
+// begin sorts the entries of all packs. Only this collection uses the store now, besides readers. A
+// pack that is locked nevertheless belongs to a process that is being ended and has lost its lock
+// of the store first.
 func (c *collection) begin() error {
 	c.dir.mu.Lock()
 	defer c.dir.mu.Unlock()
@@ -191,7 +195,8 @@ func (c *collection) kept() (total int64) {
 	return total
 }
 
-// markOwner marks what an owner's trees reach. A root that is not a directory is an object by itself.
+// markOwner marks what an owner's trees reach. A root that is not a directory is an object by
+// itself.
 func (c *collection) markOwner(ctx context.Context, o owned) error {
 	c.trail = c.trail[:0]
 	for _, root := range o.roots {
@@ -228,8 +233,8 @@ func (c *collection) markDir(ctx context.Context, object digest) error {
 	return nil
 }
 
-// notLost returns nil for the errors of objects whose parts nobody can find any more. After other errors a collection would remove what
-// somebody needs.
+// notLost returns nil for the errors of objects whose parts nobody can find any more. After other
+// errors a collection would remove what somebody needs.
 func notLost(err error) error {
 	if errors.Is(err, errNoDirectory) || errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -284,7 +289,8 @@ func (c *collection) sweep(ctx context.Context) error {
 	return c.tidy()
 }
 
-// worthwhile returns the packs that are mostly dead, those that are small if there are many, and as many others as it takes for the goal.
+// worthwhile returns the packs that are mostly dead, those that are small if there are many, and as
+// many others as it takes for the goal.
 func (c *collection) worthwhile(packs []int) (list []int) {
 	slices.SortFunc(packs, func(a, b int) int { return cmp.Compare(c.dead(b), c.dead(a)) })
 	size := c.dir.size()
@@ -332,7 +338,8 @@ func (c *collection) drop(p *packFile) error {
 	return nil
 }
 
-// rewrite copies what is live in packs to new ones. It removes the old ones when the new ones are durable.
+// rewrite copies what is live in packs to new ones. It removes the old ones when the new ones are
+// durable.
 func (c *collection) rewrite(ctx context.Context, packs []int) error {
 	r := &rewriting{collection: c}
 	for _, i := range packs {
@@ -357,7 +364,8 @@ type rewriting struct {
 	done []*packFile // what was copied to it
 }
 
-// copy copies the live objects of a pack. Damaged ones are left out, so that they can be recorded again.
+// copy copies the live objects of a pack. Damaged ones are left out, so that they can be recorded
+// again.
 func (r *rewriting) copy(pack int) (err error) {
 	p := r.packs[pack]
 	if r.out == nil {
@@ -446,7 +454,8 @@ func (r *rewriting) close() error {
 	return err
 }
 
-// tidy removes what killed processes have left: unfinished files, indexes without a pack, and the ends of batches that broke off.
+// tidy removes what killed processes have left: unfinished files, indexes without a pack, and the
+// ends of batches that broke off.
 func (c *collection) tidy() error {
 	c.dir.mu.Lock()
 	defer c.dir.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// tree puts a directory with files of these contents, in a directory, and returns the root and all objects.
+// tree puts a directory with files of these contents, in a directory, and returns the root and all
+// objects.
 func tree(t testing.TB, b Batch, contents ...string) (root env.Hash, objects []env.Hash) {
 	t.Helper()
 	var entries []Entry
@@ -363,7 +364,8 @@ func TestO3_StoreIgnoresABatchThatBrokeOff(t *testing.T) {
 	}
 }
 
-// An error of the disk ends a collection before it removes what such a directory names. It may go away, and damage does not.
+// An error of the disk ends a collection before it removes what such a directory names. It may go
+// away, and damage does not.
 func TestO3_CollectEndsWithTheDisksErrors(t *testing.T) {
 	large := make([]Entry, 30_000)
 	for i := range large {
@@ -392,7 +394,8 @@ func TestO3_CollectEndsWithTheDisksErrors(t *testing.T) {
 	}
 }
 
-// A process that is being ended may lose its lock of the store before that of its pack. What it has committed is kept.
+// A process that is being ended may lose its lock of the store before that of its pack. What it has
+// committed is kept.
 func TestO3_CollectKeepsAPackThatIsStillLocked(t *testing.T) {
 	path := t.TempDir()
 	d := openDir(t, path, DirOptions{})

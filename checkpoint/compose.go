@@ -8,12 +8,14 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Compose returns what the session has changed over several of its points, in the order in which they were noted, path by path: what was
-// there before the session's first change and what its last one left. A path that ends as it began is not among them. Differences
-// between the end of one point and the beginning of the next are somebody else's, and only make a path Mixed.
+// Compose returns what the session has changed over several of its points, in the order in which
+// they were noted, path by path: what was there before the session's first change and what its last
+// one left. A path that ends as it began is not among them. Differences between the end of one
+// point and the beginning of the next are somebody else's, and only make a path Mixed.
 //
-// A point without After belongs to a call that was ended by a kill, or that another point describes as well. What differs between it and
-// the next point is Unknown. For the last point, now is the root of the tree as it is; if now is [env.NoFile], nothing is said about it.
+// A point without After belongs to a call that was ended by a kill, or that another point describes
+// as well. What differs between it and the next point is Unknown. For the last point, now is the
+// root of the tree as it is; if now is [env.NoFile], nothing is said about it.
 func Compose(ctx context.Context, s Store, points []Point, now env.Hash) ([]Change, error) {
 	c := composition{changes: map[string]*composed{}}
 	var left env.Hash // the tree that the previous point left
@@ -41,13 +43,14 @@ func Compose(ctx context.Context, s Store, points []Point, now env.Hash) ([]Chan
 	return c.list(), nil
 }
 
-// again reports whether a point is the one before, of an undo that was killed after it had noted it.
+// again reports whether a point is the one before, of an undo that was killed after it had noted
+// it.
 func (p *Point) again(before *Point) bool {
 	return p.Undo && before.Undo && p.Before == before.Before && p.After == before.After
 }
 
-// end returns the tree at the end of a point: its After, or else the beginning of the next point, or else the tree as it is now. It returns
-// Before if nothing is known.
+// end returns the tree at the end of a point: its After, or else the beginning of the next point,
+// or else the tree as it is now. It returns Before if nothing is known.
 func (p *Point) end(next []Point, now env.Hash) env.Hash {
 	switch {
 	case p.After != env.NoFile:
@@ -107,7 +110,8 @@ func (c *composition) list() []Change {
 	return list
 }
 
-// alike reports whether two entries are the same by themselves: for directories, whatever they hold.
+// alike reports whether two entries are the same by themselves: for directories, whatever they
+// hold.
 func alike(a, b *Entry) bool {
 	if a != nil && b != nil && a.Mode.IsDir() && b.Mode.IsDir() {
 		return a.Mode == b.Mode

@@ -17,9 +17,11 @@ import (
 
 // DiffOptions bounds a diff.
 type DiffOptions struct {
-	// MaxFile is the size of a file in bytes above which only its sizes are shown. Zero means 1 MiB.
+	// MaxFile is the size of a file in bytes above which only its sizes are shown. Zero means 1
+	// MiB.
 	MaxFile int64
-	// MaxBytes bounds the text of all files, except that the first one is always shown. Zero means 8 MiB.
+	// MaxBytes bounds the text of all files, except that the first one is always shown. Zero means
+	// 8 MiB.
 	MaxBytes int
 	// MaxFiles bounds the number of paths. Zero means 10,000.
 	MaxFiles int
@@ -49,7 +51,8 @@ type Diff struct {
 // FileDiff shows the change of one path.
 type FileDiff struct {
 	Change
-	// From is the path that a file had before, if only its path and perhaps its permissions have changed.
+	// From is the path that a file had before, if only its path and perhaps its permissions have
+	// changed.
 	From string `json:"from,omitempty"`
 	// Binary says that the content has changed and is not text.
 	Binary bool `json:"binary,omitempty"`
@@ -58,12 +61,13 @@ type FileDiff struct {
 	// Added and Removed are numbers of lines.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
-	// Text is the diff in git's form. Names in it have no control characters. The contents are as the files have them: clean them before
-	// a terminal shows them.
+	// Text is the diff in git's form. Names in it have no control characters. The contents are as
+	// the files have them: clean them before a terminal shows them.
 	Text string `json:"text"`
 }
 
-// NewDiff returns the diff of changes, in their order. The path of a file that only got another path comes once, where it is now.
+// NewDiff returns the diff of changes, in their order. The path of a file that only got another
+// path comes once, where it is now.
 func NewDiff(ctx context.Context, s Store, changes []Change, o DiffOptions) (*Diff, error) {
 	o = o.withDefaults()
 	d, room := new(Diff), o.MaxBytes
@@ -93,8 +97,8 @@ func NewDiff(ctx context.Context, s Store, changes []Change, o DiffOptions) (*Di
 	return d, nil
 }
 
-// renames returns the pairs of a path that is gone and a new one with the same content, by both paths. Of several candidates it takes the
-// first of each, in the order of the changes.
+// renames returns the pairs of a path that is gone and a new one with the same content, by both
+// paths. Of several candidates it takes the first of each, in the order of the changes.
 func renames(changes []Change) map[string]*Change {
 	gone := map[env.Hash][]*Change{}
 	for i := range changes {
@@ -115,7 +119,8 @@ func renames(changes []Change) map[string]*Change {
 	return pairs
 }
 
-// show writes the text of the diff. A file that became a link, or the other way round, is removed and made, as git wants it.
+// show writes the text of the diff. A file that became a link, or the other way round, is removed
+// and made, as git wants it.
 func (f *FileDiff) show(ctx context.Context, s Store, limit int64) error {
 	old, now := notDir(f.Before), notDir(f.After)
 	if old == nil || now == nil || old.Mode.Type() == now.Mode.Type() {

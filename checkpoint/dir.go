@@ -17,11 +17,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Dir is a [Store] in a directory of this machine, which the sessions of a user share. Objects are compressed and lie in packs, files
-// that only grow. The directory and its files are only for the user. A Dir holds no file open between its calls, so it is not closed.
+// Dir is a [Store] in a directory of this machine, which the sessions of a user share. Objects are
+// compressed and lie in packs, files that only grow. The directory and its files are only for the
+// user. A Dir holds no file open between its calls, so it is not closed.
 //
-// A batch that was committed survives a crash of the machine. What a killed process leaves is ignored, and removed by a later batch or
-// [Dir.Collect].
+// A batch that was committed survives a crash of the machine. What a killed process leaves is
+// ignored, and removed by a later batch or [Dir.Collect].
 type Dir struct {
 	path    string
 	max     int64
@@ -38,8 +39,8 @@ type Dir struct {
 
 // DirOptions are the options of [OpenDir].
 type DirOptions struct {
-	// Max bounds the bytes of all packs. Above it the trees of the owners that were not used for the longest time are dropped. The
-	// default is 4 GiB.
+	// Max bounds the bytes of all packs. Above it the trees of the owners that were not used for
+	// the longest time are dropped. The default is 4 GiB.
 	Max int64
 	// Evicted is called with each owner whose trees were dropped because the store was full.
 	Evicted func(owner string)
@@ -93,7 +94,8 @@ func (d *Dir) file(names ...string) string { return filepath.Join(d.path, filepa
 // newPack returns the path of a new pack.
 func (d *Dir) newPack() string { return d.file(packsName, rand.Text()+packExt) }
 
-// refresh updates the list of packs and what is known of each. The caller holds the lock of the store, or looks again if a pack is gone.
+// refresh updates the list of packs and what is known of each. The caller holds the lock of the
+// store, or looks again if a pack is gone.
 func (d *Dir) refresh() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

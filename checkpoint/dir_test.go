@@ -235,7 +235,8 @@ func (d *Dir) packsOf(t testing.TB) []string {
 	return packs
 }
 
-// What another process is about to commit is not relied upon: it is not durable yet, and may be taken back.
+// What another process is about to commit is not relied upon: it is not durable yet, and may be
+// taken back.
 func TestO3_StoreReliesOnNoOpenBatch(t *testing.T) {
 	path := t.TempDir()
 	d, other := openDir(t, path, DirOptions{}), openDir(t, path, DirOptions{})

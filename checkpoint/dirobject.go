@@ -14,15 +14,17 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// The object of a directory is the line dirMagic and then its entries, sorted by the bytes of their names, without the directory's own name
-// or mode. Numbers are uvarints (package encoding/binary), and so are the lengths before names and targets. An entry is
+// The object of a directory is the line dirMagic and then its entries, sorted by the bytes of their
+// names, without the directory's own name or mode. Numbers are uvarints (package encoding/binary),
+// and so are the lengths before names and targets. An entry is
 //
 //	'f' permissions name size SHA-256    a file
 //	'd' permissions name SHA-256         a directory, by the hash of its object
 //	'l' 0 name target                    a symbolic link
 //	'x' mode name                        something that is there and was not recorded, such as a FIFO or a file above the limit
 //
-// There is only one encoding of the same entries, so equal trees have equal roots. Names and targets are arbitrary bytes.
+// There is only one encoding of the same entries, so equal trees have equal roots. Names and
+// targets are arbitrary bytes.
 const (
 	dirMagic     = "attractor directory 1\n"
 	maxDirObject = 256 << 20 // bytes of an object
@@ -37,8 +39,8 @@ const (
 // errNoDirectory is wrapped by the errors of objects that are not the object of a directory.
 var errNoDirectory = errors.New("not the object of a directory")
 
-// EncodeDir returns the object of a directory. The entries are sorted by name. The error wraps fs.ErrInvalid if they cannot be the entries
-// of a directory.
+// EncodeDir returns the object of a directory. The entries are sorted by name. The error wraps
+// fs.ErrInvalid if they cannot be the entries of a directory.
 func EncodeDir(entries []Entry) ([]byte, error) {
 	data := []byte(dirMagic)
 	for i, e := range entries {
@@ -97,7 +99,8 @@ func (e *Entry) kind() byte {
 	return kindFile
 }
 
-// DecodeDir returns the entries of a directory's object, sorted by name. Data that EncodeDir does not make is an error.
+// DecodeDir returns the entries of a directory's object, sorted by name. Data that EncodeDir does
+// not make is an error.
 func DecodeDir(data []byte) ([]Entry, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(dirMagic))
 	if !ok {
@@ -192,8 +195,9 @@ func ReadDirObject(ctx context.Context, store Store, hash env.Hash) (_ []Entry, 
 	return entries, nil
 }
 
-// Walk calls visit with each entry of a tree, given its root. Entries come in the order of their paths' elements, a directory before what is
-// in it. Visit returns fs.SkipDir to leave out what is in a directory, and any other error to end the walk.
+// Walk calls visit with each entry of a tree, given its root. Entries come in the order of their
+// paths' elements, a directory before what is in it. Visit returns fs.SkipDir to leave out what is
+// in a directory, and any other error to end the walk.
 func Walk(ctx context.Context, store Store, root env.Hash, visit func(path string, e Entry) error) error {
 	return walkTree(ctx, store, root, "", visit)
 }
@@ -215,8 +219,8 @@ func walkTree(ctx context.Context, store Store, dir env.Hash, prefix string, vis
 	return nil
 }
 
-// Lookup returns the entry of a path in a tree, given its root, or nil if there is none. The path is relative and clean. The top directory
-// itself has no entry.
+// Lookup returns the entry of a path in a tree, given its root, or nil if there is none. The path
+// is relative and clean. The top directory itself has no entry.
 func Lookup(ctx context.Context, store Store, root env.Hash, name string) (*Entry, error) {
 	if name == "." {
 		return nil, nil

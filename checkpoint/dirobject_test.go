@@ -30,8 +30,8 @@ func oneOfEach() []checkpoint.Entry {
 	}
 }
 
-// TestO3_DirectoryObjects checks that entries come back from their encoding as they were, and what its bytes are: a tree's root must never
-// mean another tree.
+// TestO3_DirectoryObjects checks that entries come back from their encoding as they were, and what
+// its bytes are: a tree's root must never mean another tree.
 func TestO3_DirectoryObjects(t *testing.T) {
 	data, err := checkpoint.EncodeDir(oneOfEach())
 	must(t, err)

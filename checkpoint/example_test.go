@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A tree is recorded before and after something that changes it. Two trees are compared without the files.
+// A tree is recorded before and after something that changes it. Two trees are compared without the
+// files.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")
@@ -64,7 +65,8 @@ func Example() {
 	// +Hello, world!
 }
 
-// A session has changed two files, and somebody else one of them afterwards. The undo leaves that one alone.
+// A session has changed two files, and somebody else one of them afterwards. The undo leaves that
+// one alone.
 func ExampleUndo() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")
@@ -122,7 +124,8 @@ func ExampleUndo() {
 	// map["a.txt":"old\n" "b.txt":"by a person\n"]
 }
 
-// A Tracker is a middleware of a session. It notes a point for each call that may have changed something.
+// A Tracker is a middleware of a session. It notes a point for each call that may have changed
+// something.
 func ExampleTracker() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")

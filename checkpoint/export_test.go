@@ -9,8 +9,9 @@ import (
 // AgeIndex makes a recorder believe that its last recording was earlier.
 func AgeIndex(r *Recorder, by time.Duration) { r.index.at = r.index.at.Add(-by) }
 
-// IndexOf returns the number of entries of an index whose file has some data and the right sum at the end, or -1 if it is refused. The data
-// of an index that is not refused has to be what save would write, or to mean the same.
+// IndexOf returns the number of entries of an index whose file has some data and the right sum at
+// the end, or -1 if it is refused. The data of an index that is not refused has to be what save
+// would write, or to mean the same.
 func IndexOf(data []byte, name string) (entries int, err error) {
 	total := sha256.Sum256(data)
 	x := parseIndexFile(append(data[:len(data):len(data)], total[:]...))

@@ -14,7 +14,8 @@ import (
 var errBusy = errors.New("locked")
 
 const (
-	// lockWait limits how long a lock of the store is waited for. Batches and collections take seconds.
+	// lockWait limits how long a lock of the store is waited for. Batches and collections take
+	// seconds.
 	lockWait = time.Minute
 	// lockPause and maxLockPause bound the pause between attempts to take a lock.
 	lockPause, maxLockPause = 100 * time.Microsecond, 20 * time.Millisecond
@@ -23,10 +24,12 @@ const (
 // heldFile is a file that this process has open and locked. The lock ends with the process.
 type heldFile struct{ *os.File }
 
-// Close releases the lock. Closing the file alone would not, while a child that is being forked has it open.
+// Close releases the lock. Closing the file alone would not, while a child that is being forked has
+// it open.
 func (f heldFile) Close() error { return errors.Join(unlockFile(f.File), f.File.Close()) }
 
-// tryHold opens a file, makes it if it is missing, and locks it. The error wraps errBusy if it is locked.
+// tryHold opens a file, makes it if it is missing, and locks it. The error wraps errBusy if it is
+// locked.
 func tryHold(path string, shared bool) (heldFile, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

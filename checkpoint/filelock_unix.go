@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the lock of an open file, or returns errBusy. The lock belongs to the open file: two openings in one process exclude
-// each other.
+// lockFile takes the lock of an open file, or returns errBusy. The lock belongs to the open file:
+// two openings in one process exclude each other.
 func lockFile(f *os.File, shared bool) error {
 	how := unix.LOCK_EX
 	if shared {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockAt holds the high half of the offset of the locked byte. It is far behind the content, because others cannot read locked bytes.
+// lockAt holds the high half of the offset of the locked byte. It is far behind the content,
+// because others cannot read locked bytes.
 const lockAt = 1 << 30
 
 // lockFile takes the lock of an open file, or returns errBusy.
@@ -28,7 +29,8 @@ func unlockFile(f *os.File) error {
 	return os.NewSyscallError("UnlockFileEx", err)
 }
 
-// syncDir does nothing: directories cannot be flushed, and the file system logs changes of names itself.
+// syncDir does nothing: directories cannot be flushed, and the file system logs changes of names
+// itself.
 func syncDir(string) error { return nil }
 
 // noSpace reports whether an error says that the disk, or the user's share of it, is full.

@@ -25,7 +25,8 @@ type folder struct {
 	prefix string  // its absolute path, with a slash at the end
 	base   int     // the first bytes of prefix are the top's
 	rules  search.Rules
-	// all is set below what RecorderOptions.Include names; within is set in an ignored directory that has something that is included.
+	// all is set below what RecorderOptions.Include names; within is set in an ignored directory
+	// that has something that is included.
 	all, within bool
 	old         *knownDir // nil if nothing is known
 	want        *wanted   // nil for everything
@@ -77,7 +78,8 @@ func (f *folder) look(ctx context.Context) error {
 	return errors.Join(f.release(), f.done(ctx))
 }
 
-// list opens the directory and returns its entries. If it cannot be read, that is noted, and f.dir is nil.
+// list opens the directory and returns its entries. If it cannot be read, that is noted, and f.dir
+// is nil.
 func (f *folder) list(ctx context.Context) (found []env.Entry, err error) {
 	f.open = 1
 	if f.up != nil {
@@ -124,7 +126,8 @@ func (f *folder) openDir(ctx context.Context) (dir env.Dir, found []env.Entry, e
 // name returns the directory's name.
 func (f *folder) name() string { return strings.TrimSuffix(f.prefix[len(f.up.prefix):], "/") }
 
-// unreadable takes notice of a directory below the top that could not be opened or listed. It may be something else by now.
+// unreadable takes notice of a directory below the top that could not be opened or listed. It may
+// be something else by now.
 func (f *folder) unreadable(ctx context.Context, reason error) error {
 	if fatal(ctx, reason) {
 		return reason
@@ -215,7 +218,8 @@ func (f *folder) own() {
 	}
 }
 
-// done ends a task or a folder below. With the last one it makes the directory's object, and tells the directory above.
+// done ends a task or a folder below. With the last one it makes the directory's object, and tells
+// the directory above.
 func (f *folder) done(ctx context.Context) error {
 	for f != nil {
 		f.mu.Lock()

@@ -37,7 +37,8 @@ func (v *view) visit(ctx context.Context, found []env.Entry) error {
 	return nil
 }
 
-// visitWanted goes through the entries of the tree that has the rest, and looks at those that are wanted.
+// visitWanted goes through the entries of the tree that has the rest, and looks at those that are
+// wanted.
 func (v *view) visitWanted(ctx context.Context, found []env.Entry) error {
 	was, err := ReadDirObject(ctx, v.run.o.Store, v.was)
 	if err != nil {
@@ -62,7 +63,8 @@ func (v *view) visitWanted(ctx context.Context, found []env.Entry) error {
 	return nil
 }
 
-// other takes an entry of the tree that has the rest, or what was found in its place if that is wanted.
+// other takes an entry of the tree that has the rest, or what was found in its place if that is
+// wanted.
 func (v *view) other(ctx context.Context, was *Entry, found *env.Entry) error {
 	name := ""
 	if was != nil {
@@ -120,7 +122,8 @@ func (v *view) uncount(files int, bytes int64) {
 	v.run.bytes.Add(-bytes)
 }
 
-// count counts something that was found. The recording learns of many at once, because several workers count.
+// count counts something that was found. The recording learns of many at once, because several
+// workers count.
 func (v *view) count(size int64) error {
 	v.newFiles++
 	v.newBytes += size
@@ -212,8 +215,8 @@ func (v *view) one(ctx context.Context, e *env.Entry) error {
 	return v.subdirectory(k, all, within)
 }
 
-// maxPath bounds the path of a directory that is recorded, in bytes, as systems do. Directories within each other would take memory with the
-// square of their number.
+// maxPath bounds the path of a directory that is recorded, in bytes, as systems do. Directories
+// within each other would take memory with the square of their number.
 const maxPath = 4096
 
 var errTooDeep = fmt.Errorf("its path has more than %d bytes", maxPath)

@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// FuzzO3_Store reads stores of arbitrary packs, indexes and owners. What it gives has the right hash, and a collection and another batch
-// work, or say why not.
+// FuzzO3_Store reads stores of arbitrary packs, indexes and owners. What it gives has the right
+// hash, and a collection and another batch work, or say why not.
 func FuzzO3_Store(f *testing.F) {
 	pack, index, owner := seedStore(f)
 	f.Add(pack, index, owner, []byte(`{"workspace":"/w","owner":"s","pid":1}`))

@@ -147,7 +147,8 @@ type gitPlanner struct {
 
 func (g *gitPlanner) leave(why string) { g.plan.Left = append(g.plan.Left, why) }
 
-// head plans HEAD, if it led elsewhere, and its branch is as it was: on another commit than the files, git would show changes that nobody made.
+// head plans HEAD, if it led elsewhere, and its branch is as it was: on another commit than the
+// files, git would show changes that nobody made.
 func (g *gitPlanner) head(ctx context.Context) error {
 	from, to := strings.TrimSpace(g.moves.last.Head), strings.TrimSpace(g.moves.first.Head)
 	if from == to {
@@ -218,7 +219,8 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 	return nil
 }
 
-// commonDir returns the directory that has the refs. In a linked work tree it is another one than that of HEAD.
+// commonDir returns the directory that has the refs. In a linked work tree it is another one than
+// that of HEAD.
 func (g *gitPlanner) commonDir(ctx context.Context) (string, error) {
 	text, err := readFile(ctx, g.Env, path.Join(g.plan.Dir, "commondir"), maxGitSmall)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -248,7 +250,8 @@ func (g *gitPlanner) packedRef(ctx context.Context, common, ref string) (string,
 	return "", err
 }
 
-// index plans the index, if all else is put back: with another commit it would stage changes that nobody made.
+// index plans the index, if all else is put back: with another commit it would stage changes that
+// nobody made.
 func (g *gitPlanner) index(ctx context.Context) error {
 	from, to := g.moves.last.Index, g.moves.first.Index
 	if from == to {

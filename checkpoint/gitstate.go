@@ -19,8 +19,9 @@ type gitIndex struct {
 	object env.Hash
 }
 
-// GitState returns what the repository of e's working directory has checked out, and stores its index. It returns nil without a repository
-// that e can read. An index above RecorderOptions.MaxFile, and one that cannot be read, is left out. No program is run.
+// GitState returns what the repository of e's working directory has checked out, and stores its
+// index. It returns nil without a repository that e can read. An index above
+// RecorderOptions.MaxFile, and one that cannot be read, is left out. No program is run.
 func (r *Recorder) GitState(ctx context.Context, e env.Environment) (*GitState, error) {
 	head, ok := git.ReadHead(ctx, e)
 	if !ok {

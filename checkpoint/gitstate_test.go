@@ -28,7 +28,8 @@ func gitIn(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestO3_GitState checks what is recorded of a repository: what HEAD is and leads to, and the index.
+// TestO3_GitState checks what is recorded of a repository: what HEAD is and leads to, and the
+// index.
 func TestO3_GitState(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a": "1", "sub/b": "2"})
 	store := newMemory()

@@ -40,7 +40,8 @@ func (u *undo) restoreGit(ctx context.Context, g *GitPlan, r *Result) error {
 	return nil
 }
 
-// gitStep replaces a file of the repository as git does: it first makes the lock file, which git respects too.
+// gitStep replaces a file of the repository as git does: it first makes the lock file, which git
+// respects too.
 func (u *undo) gitStep(ctx context.Context, g *GitPlan, s GitStep) (err error) {
 	unlock, err := u.lockGit(ctx, s.File+".lock", g.ID)
 	if err != nil {

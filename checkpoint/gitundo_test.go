@@ -104,7 +104,8 @@ func (r *repository) check(head, branch string) {
 	}
 }
 
-// Commits, branches and what was staged are taken back only on request, and the session's commits can still be found.
+// Commits, branches and what was staged are taken back only on request, and the session's commits
+// can still be found.
 func TestO4_Repository(t *testing.T) {
 	for name, session := range map[string]func(r *repository){
 		"commits": func(r *repository) { r.call(func() { r.put("file", "two\n"); r.commit("second") }) },
@@ -155,7 +156,8 @@ func TestO4_Repository(t *testing.T) {
 	}
 }
 
-// A repository that somebody else has moved since, or uses at the moment, is left alone, and so is its index.
+// A repository that somebody else has moved since, or uses at the moment, is left alone, and so is
+// its index.
 func TestO4_RepositoryOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		others func(r *repository)
@@ -185,8 +187,8 @@ func TestO4_RepositoryOfOthers(t *testing.T) {
 	}
 }
 
-// HEAD stays where it is if the branch that it led to cannot be put back: the session has moved that in the call that left it, or its name is
-// taken by a directory of refs.
+// HEAD stays where it is if the branch that it led to cannot be put back: the session has moved
+// that in the call that left it, or its name is taken by a directory of refs.
 func TestO4_HeadStaysWithItsBranch(t *testing.T) {
 	for name, c := range map[string]struct {
 		session func(r *repository)
@@ -210,7 +212,8 @@ func TestO4_HeadStaysWithItsBranch(t *testing.T) {
 	}
 }
 
-// In a linked work tree HEAD and the index are its own, and the branches are those of the whole repository.
+// In a linked work tree HEAD and the index are its own, and the branches are those of the whole
+// repository.
 func TestO4_LinkedWorkTree(t *testing.T) {
 	r := newRepository(t)
 	main := r.run("rev-parse", "HEAD")

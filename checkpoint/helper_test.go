@@ -93,8 +93,8 @@ func (b memoryBatch) Commit(_ context.Context, owner string, root env.Hash) erro
 
 func (b memoryBatch) Close() error { return nil }
 
-// newLocal returns an environment of a new directory with files. Names with a slash at the end are directories, contents that begin with
-// "->" are links.
+// newLocal returns an environment of a new directory with files. Names with a slash at the end are
+// directories, contents that begin with "->" are links.
 func newLocal(t testing.TB, files map[string]string) (e *env.Local, dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -168,7 +168,8 @@ func contentOf(t testing.TB, store checkpoint.Store, object env.Hash) string {
 	return string(data)
 }
 
-// walked lists the files of a directory as plain does, by the functions of the standard library. It leaves out .git.
+// walked lists the files of a directory as plain does, by the functions of the standard library. It
+// leaves out .git.
 func walked(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -203,7 +204,8 @@ func walked(t testing.TB, dir string) map[string]string {
 	return list
 }
 
-// hooked is an environment that calls functions before it opens something in a directory, and with what it says about files.
+// hooked is an environment that calls functions before it opens something in a directory, and with
+// what it says about files.
 type hooked struct {
 	*env.Local
 	before func(op, name string)

@@ -14,8 +14,8 @@ type included struct {
 	leading []search.Rules // each matches directories above what a pattern may match
 }
 
-// newIncluded returns the meaning of patterns, given the absolute path of the working directory. The error wraps fs.ErrInvalid if one can
-// match nothing.
+// newIncluded returns the meaning of patterns, given the absolute path of the working directory.
+// The error wraps fs.ErrInvalid if one can match nothing.
 func newIncluded(dir string, patterns []string) (in included, err error) {
 	for _, pattern := range patterns {
 		if strings.TrimSpace(pattern) == "" {
@@ -37,7 +37,8 @@ func newIncluded(dir string, patterns []string) (in included, err error) {
 	return in, nil
 }
 
-// matches reports whether a pattern names a file, given the path of its directory with a slash at the end.
+// matches reports whether a pattern names a file, given the path of its directory with a slash at
+// the end.
 func (in *included) matches(prefix, name string, isDir bool) bool {
 	return anyOf(in.matched, prefix, name, isDir)
 }

@@ -10,8 +10,8 @@ import (
 // newIndex returns an index that knows nothing.
 func newIndex(dir string) *index { return &index{dir: dir} }
 
-// index holds what a recorder knows about a tree: the state of each file when it was read, and what was read. It is immutable once the
-// recording has ended.
+// index holds what a recorder knows about a tree: the state of each file when it was read, and what
+// was read. It is immutable once the recording has ended.
 type index struct {
 	dir   string    // the working directory
 	root  env.Hash  // of the tree

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// The file of an index has a line with its version, the working directory, the root of the tree, the time, the number of files and then the
-// entries, each directory's after its own entry. Its end is the SHA-256 of the rest. Numbers are varints. Any other file is ignored.
+// The file of an index has a line with its version, the working directory, the root of the tree,
+// the time, the number of files and then the entries, each directory's after its own entry. Its end
+// is the SHA-256 of the rest. Numbers are varints. Any other file is ignored.
 const (
 	indexMagicLine = "attractor index 1\n"
 	maxIndexFile   = 1 << 30

@@ -39,8 +39,8 @@ func (l *Left) merge(other *Left) {
 	l.Unsteady.merge(other.Unsteady)
 }
 
-// without returns the left of a part that another one does not have already. A name that would come behind those that the other one gives
-// counts as one of the rest.
+// without returns the left of a part that another one does not have already. A name that would come
+// behind those that the other one gives counts as one of the rest.
 func (l *Left) without(other *Left) Left {
 	return Left{l.Ignored.without(other.Ignored), l.Special.without(other.Special), l.Large.without(other.Large),
 		l.Unreadable.without(other.Unreadable), l.Unsteady.without(other.Unsteady)}

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// lookup finds paths in a recorded tree. It keeps the directories that it has read. It is for one goroutine.
+// lookup finds paths in a recorded tree. It keeps the directories that it has read. It is for one
+// goroutine.
 type lookup struct {
 	store Store
 	root  env.Hash
@@ -46,7 +47,8 @@ func (l *lookup) at(ctx context.Context, name string) (*Entry, error) {
 	return at, nil
 }
 
-// searchEntry returns where an entry is among those of a directory, or where it would be, and whether it is there.
+// searchEntry returns where an entry is among those of a directory, or where it would be, and
+// whether it is there.
 func searchEntry(entries []Entry, name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(entries, name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 }
@@ -81,8 +83,8 @@ func content(ctx context.Context, s Store, hash env.Hash, limit int64) (data []b
 	return data, err
 }
 
-// inWorkspace reports whether a path of a change is one that may be changed: relative, without detours, and not part of a repository's
-// own files.
+// inWorkspace reports whether a path of a change is one that may be changed: relative, without
+// detours, and not part of a repository's own files.
 func inWorkspace(name string) bool {
 	if name == "" || name == "." || path.IsAbs(name) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// smallObject bounds the content of an object that is held in memory. A larger one gets a pack of its own and is read and written as a
-// stream.
+// smallObject bounds the content of an object that is held in memory. A larger one gets a pack of
+// its own and is read and written as a stream.
 const smallObject = 1 << 20
 
 // open opens an object in a pack.

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// The trees of an owner are in a file: a line with the owner's name, and one for each root. An incomplete line at the end does not count.
+// The trees of an owner are in a file: a line with the owner's name, and one for each root. An
+// incomplete line at the end does not count.
 
 const (
 	ownerLine = "owner "

@@ -13,9 +13,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// A pack is a file that only grows. It begins with packMagic, and holds records: the objects of a batch, and behind them a record that
-// says that the batch is complete. What follows the last such record is of a batch that is under way or was broken off, and does not
-// count. All numbers are little-endian.
+// A pack is a file that only grows. It begins with packMagic, and holds records: the objects of a
+// batch, and behind them a record that says that the batch is complete. What follows the last such
+// record is of a batch that is under way or was broken off, and does not count. All numbers are
+// little-endian.
 const (
 	packMagic = "attractor pack 1"
 	packExt   = ".pack"
@@ -75,8 +76,8 @@ func (h header) append(to []byte) []byte {
 // errDamaged reports that a part of a pack is not what was written.
 var errDamaged = errors.New("the store is damaged there")
 
-// cutShort returns errDamaged instead of the error for a pack that has ended too early. An error of the disk may go away: it does not say
-// that anything is damaged.
+// cutShort returns errDamaged instead of the error for a pack that has ended too early. An error of
+// the disk may go away: it does not say that anything is damaged.
 func cutShort(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errDamaged
@@ -100,7 +101,8 @@ func parseHeader(data []byte) (h header, err error) {
 	return h, nil
 }
 
-// checksum returns the CRC-32C of data. It tells what a crash has torn; the digest tells what was changed.
+// checksum returns the CRC-32C of data. It tells what a crash has torn; the digest tells what was
+// changed.
 func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // place says where a record is in a pack.
@@ -115,8 +117,9 @@ type found struct {
 	place
 }
 
-// scanPack returns the objects of the complete batches of a pack from an offset on, where a record begins, and the end of the last of
-// these batches. Objects whose payload is damaged are left out. A damaged header ends the scan, and the error wraps errDamaged.
+// scanPack returns the objects of the complete batches of a pack from an offset on, where a record
+// begins, and the end of the last of these batches. Objects whose payload is damaged are left out.
+// A damaged header ends the scan, and the error wraps errDamaged.
 func scanPack(file io.ReaderAt, from, size int64) (objects []found, end int64, err error) {
 	if from == 0 {
 		from = int64(len(packMagic)) // not compared: it is for people, and every header has a checksum
@@ -159,7 +162,8 @@ func scanRecord(r *bufio.Reader, rest int64) (h header, whole bool, err error) {
 	return h, sum.Sum32() == h.sum, nil
 }
 
-// notTorn returns nil for the errors that the end of a pack gives while it is being written, or if that was broken off.
+// notTorn returns nil for the errors that the end of a pack gives while it is being written, or if
+// that was broken off.
 func notTorn(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

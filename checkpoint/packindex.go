@@ -16,23 +16,27 @@ const (
 	indexExt   = ".idx"
 	// indexEntry is the length of an entry: the digest, the offset and the length of the record.
 	indexEntry = len(digest{}) + 8 + 8
-	// indexFrom is the number of objects without an index from which on a batch writes one when it ends.
+	// indexFrom is the number of objects without an index from which on a batch writes one when it
+	// ends.
 	indexFrom = 2048
 )
 
-// packFile holds where the objects of a pack are. Most of them are in a table of sorted entries, which is what the index file holds. The
-// index file is a cache: a reader scans what it does not cover.
+// packFile holds where the objects of a pack are. Most of them are in a table of sorted entries,
+// which is what the index file holds. The index file is a cache: a reader scans what it does not
+// cover.
 type packFile struct {
 	path  string
 	table []byte
 	tail  map[digest]place // the objects behind those of the table
 	end   int64            // of the last complete batch that is known
 	size  int64            // of the file when it was looked at
-	// early holds the objects of complete batches behind end while somebody writes to the pack. They can be read but not relied upon,
-	// because the last of these batches may not be durable yet and may be taken back.
+	// early holds the objects of complete batches behind end while somebody writes to the pack.
+	// They can be read but not relied upon, because the last of these batches may not be durable
+	// yet and may be taken back.
 	early map[digest]place
 	busy  bool // somebody was writing to the pack when it was looked at
-	// damaged says that something behind end is no record. Nothing is appended to such a pack, because there may be more behind that.
+	// damaged says that something behind end is no record. Nothing is appended to such a pack,
+	// because there may be more behind that.
 	damaged bool
 }
 
@@ -101,7 +105,8 @@ func (p *packFile) add(objects []found, end int64) {
 	p.end, p.size = end, max(p.size, end)
 }
 
-// follow updates the pack to its new size, unless somebody is writing to it: what is not durable yet cannot be relied upon.
+// follow updates the pack to its new size, unless somebody is writing to it: what is not durable
+// yet cannot be relied upon.
 func (p *packFile) follow(size int64) error {
 	p.size, p.busy, p.early = size, false, nil
 	if size <= p.end {
@@ -144,7 +149,8 @@ func (p *packFile) preview() (err error) {
 	return nil
 }
 
-// update adds the complete batches between the known end and the new size. Nobody may be writing to the pack.
+// update adds the complete batches between the known end and the new size. Nobody may be writing to
+// the pack.
 func (p *packFile) update(size int64) (err error) {
 	if size <= p.end {
 		p.size = size
@@ -205,7 +211,8 @@ func (p *packFile) writeIndex() error {
 	return replaceFile(p.indexPath(), data)
 }
 
-// replaceFile writes a file in one step. It is not durable: a crash may leave a file that is damaged.
+// replaceFile writes a file in one step. It is not durable: a crash may leave a file that is
+// damaged.
 func replaceFile(path string, data []byte) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "*"+tempExt)
 	if err != nil {
@@ -221,5 +228,6 @@ func replaceFile(path string, data []byte) (err error) {
 	return nil
 }
 
-// tempExt is the extension of files that are being written. Those of killed processes are removed by a collection.
+// tempExt is the extension of files that are being written. Those of killed processes are removed
+// by a collection.
 const tempExt = ".tmp"

@@ -21,8 +21,8 @@ type packWriter struct {
 	done    bool // what was written stays
 }
 
-// openWriter returns a writer for the largest pack that may still grow and that nobody else is writing to, or for a new one. The caller
-// holds the lock of the store.
+// openWriter returns a writer for the largest pack that may still grow and that nobody else is
+// writing to, or for a new one. The caller holds the lock of the store.
 func (d *Dir) openWriter() (*packWriter, error) {
 	for _, p := range d.growing() {
 		w, err := d.tryWriter(p)
@@ -64,7 +64,8 @@ func (d *Dir) tryWriter(p *packFile) (*packWriter, error) {
 // writeBuffer is the size of a writer's buffer.
 const writeBuffer = 256 << 10
 
-// endOf returns the end of the last complete batch in an open pack, which is locked, or 0 if the pack is not there any more.
+// endOf returns the end of the last complete batch in an open pack, which is locked, or 0 if the
+// pack is not there any more.
 func (d *Dir) endOf(p *packFile, file heldFile) (int64, error) {
 	if there, err := file.named(); err != nil || !there {
 		return 0, err

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// Plan holds what an undo is going to do. It is complete, so an undo that was killed can be finished from it.
+// Plan holds what an undo is going to do. It is complete, so an undo that was killed can be
+// finished from it.
 type Plan struct {
 	Version int `json:"version"`
 	// Now is the root of the tree that was recorded before the undo.
@@ -20,7 +21,8 @@ type Plan struct {
 	Steps []Step `json:"steps,omitempty"`
 	// Left are the changes that are left alone.
 	Left []Kept `json:"left,omitempty"`
-	// Done is the number of changes that need nothing, because the paths are as they were before them.
+	// Done is the number of changes that need nothing, because the paths are as they were before
+	// them.
 	Done int `json:"done,omitempty"`
 	// Git says what becomes of the repository. Nil leaves it alone.
 	Git *GitPlan `json:"git,omitempty"`
@@ -37,7 +39,8 @@ type Op string
 
 // The kinds of steps.
 const (
-	// OpOpen gives the owner of a directory all permissions, so that the next steps can change what it holds. OpChmod follows.
+	// OpOpen gives the owner of a directory all permissions, so that the next steps can change what
+	// it holds. OpChmod follows.
 	OpOpen Op = "open"
 	// OpRemove removes a file, a link, or an empty directory.
 	OpRemove Op = "remove"
@@ -55,8 +58,8 @@ const (
 type Step struct {
 	Op   Op   `json:"op"`
 	Path Name `json:"path"`
-	// Was is what the path has to hold, and Want what it holds afterwards. Nil means nothing. If a path has an OpRemove and another step,
-	// both have the same Was and Want.
+	// Was is what the path has to hold, and Want what it holds afterwards. Nil means nothing. If a
+	// path has an OpRemove and another step, both have the same Was and Want.
 	Was  *State `json:"was,omitempty"`
 	Want *State `json:"want,omitempty"`
 }

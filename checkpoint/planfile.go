@@ -13,10 +13,12 @@ import (
 // maxPlanFile limits the bytes of a plan's file.
 const maxPlanFile = 256 << 20
 
-// ErrUnfinished reports that an undo was not begun because an earlier one has not been finished; see Resume.
+// ErrUnfinished reports that an undo was not begun because an earlier one has not been finished;
+// see Resume.
 var ErrUnfinished = errors.New("an earlier undo was interrupted and has to be finished first")
 
-// ReadPlan reads the plan of an undo that was interrupted. The error wraps fs.ErrNotExist if there is none.
+// ReadPlan reads the plan of an undo that was interrupted. The error wraps fs.ErrNotExist if there
+// is none.
 func ReadPlan(file string) (_ *Plan, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/search"
 )
 
-// keepIgnored leaves new files alone that may have been there before, unrecorded. If they were ignored and the session has changed
-// the .gitignore, they look as if the session had made them.
+// keepIgnored leaves new files alone that may have been there before, unrecorded. If they were
+// ignored and the session has changed the .gitignore, they look as if the session had made them.
 func (p *planner) keepIgnored(ctx context.Context) error {
 	if p.options.Force {
 		return nil

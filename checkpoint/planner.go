@@ -21,26 +21,30 @@ type Workspace struct {
 	Store Store
 	// Record records the tree of Env and keeps it, as Recorder.Record does.
 	Record func(context.Context, env.Environment) (Tree, error)
-	// Owner keeps the trees of the undo in the store, as the id of the session whose changes are taken back.
+	// Owner keeps the trees of the undo in the store, as the id of the session whose changes are
+	// taken back.
 	Owner string
-	// Done, when set, is called with the result of an undo before the plan's file is removed, to note its point. After its error, and if the
-	// process is killed meanwhile, Resume calls it again.
+	// Done, when set, is called with the result of an undo before the plan's file is removed, to
+	// note its point. After its error, and if the process is killed meanwhile, Resume calls it
+	// again.
 	Done func(context.Context, Result) error
 }
 
 // PlanOptions are the choices for an undo.
 type PlanOptions struct {
-	// Force also puts back what somebody else has changed. What is there is recorded, so it can be had again.
+	// Force also puts back what somebody else has changed. What is there is recorded, so it can be
+	// had again.
 	Force bool
-	// Ignored names what was ignored when the first of the changes began: Left.Ignored of the tree then, as far as it is known.
+	// Ignored names what was ignored when the first of the changes began: Left.Ignored of the tree
+	// then, as far as it is known.
 	Ignored Names
-	// Git are the points whose moves of HEAD, of the branch that it led to and of the index are taken back. Empty leaves the repository
-	// alone.
+	// Git are the points whose moves of HEAD, of the branch that it led to and of the index are
+	// taken back. Empty leaves the repository alone.
 	Git []Point
 }
 
-// NewPlan records the tree and says how the changes, which come from Compose, would be taken back. A path is put back only if it is as the
-// changes left it. The plan changes nothing.
+// NewPlan records the tree and says how the changes, which come from Compose, would be taken back.
+// A path is put back only if it is as the changes left it. The plan changes nothing.
 func NewPlan(ctx context.Context, w Workspace, changes []Change, o PlanOptions) (*Plan, error) {
 	tree, err := w.Record(ctx, w.Env)
 	if err != nil {
@@ -78,7 +82,8 @@ type planner struct {
 // reversal is a path that is put back.
 type reversal struct{ want, now *Entry }
 
-// removes reports whether the path holds something that has to go before what is wanted can be made.
+// removes reports whether the path holds something that has to go before what is wanted can be
+// made.
 func (r *reversal) removes() bool {
 	return r.now != nil && (r.want == nil || r.want.Mode.Type() != r.now.Mode.Type() || r.want.Mode.Type() == fs.ModeSymlink)
 }
@@ -145,8 +150,8 @@ func judge(c *Change, now *Entry, force bool) Reason {
 	return ""
 }
 
-// unrecorded reports whether there is something at a path that the recorded tree does not have, and whether that is what was there before the
-// changes, as of a file that is ignored only now.
+// unrecorded reports whether there is something at a path that the recorded tree does not have, and
+// whether that is what was there before the changes, as of a file that is ignored only now.
 func (p *planner) unrecorded(ctx context.Context, c *Change) (there, same bool, err error) {
 	for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
 		switch above, err := p.now.at(ctx, dir); {
@@ -185,7 +190,8 @@ func (p *planner) asBefore(ctx context.Context, c *Change, node *env.Node) (bool
 	return hash == was.Object, err
 }
 
-// keepFullDirs leaves directories alone that would have to be removed and hold something that stays.
+// keepFullDirs leaves directories alone that would have to be removed and hold something that
+// stays.
 func (p *planner) keepFullDirs(ctx context.Context) error {
 	for _, name := range p.paths(true) {
 		if r := p.back[name]; !r.removes() || !r.now.Mode.IsDir() {
@@ -225,7 +231,8 @@ func (p *planner) keepOrphans(ctx context.Context) error {
 	return nil
 }
 
-// hasDir reports whether a path will be a directory, or missing and so made with what belongs in it.
+// hasDir reports whether a path will be a directory, or missing and so made with what belongs in
+// it.
 func (p *planner) hasDir(ctx context.Context, name string) (bool, error) {
 	if name == "." {
 		return true, nil

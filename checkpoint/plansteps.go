@@ -10,8 +10,9 @@ import (
 // ownerAll are the permissions that the owner of a directory needs to change what it holds.
 const ownerAll fs.FileMode = 0o700
 
-// addSteps adds the steps for all paths. What goes, goes first, from the inside out, so that a name that differs only in case is free when
-// the old one is made. The permissions of directories come last, because they may forbid the rest.
+// addSteps adds the steps for all paths. What goes, goes first, from the inside out, so that a name
+// that differs only in case is free when the old one is made. The permissions of directories come
+// last, because they may forbid the rest.
 func (p *planner) addSteps(ctx context.Context) error {
 	var removed, made, modes []Step
 	for _, name := range p.paths(false) {
@@ -52,8 +53,8 @@ func (s Step) as(op Op) Step {
 	return s
 }
 
-// locked returns the steps that open directories without permission to change them, and those that restore the permissions of the ones that
-// no other step restores.
+// locked returns the steps that open directories without permission to change them, and those that
+// restore the permissions of the ones that no other step restores.
 func (p *planner) locked(ctx context.Context) (opened, closed []Step, err error) {
 	seen := map[string]bool{}
 	for _, name := range p.paths(false) {

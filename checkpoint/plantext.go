@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Text returns the plan for people: at most that many lines of paths of each kind, and the numbers of the others.
+// Text returns the plan for people: at most that many lines of paths of each kind, and the numbers
+// of the others.
 func (p *Plan) Text(lines int) string {
 	var b strings.Builder
 	for _, kind := range p.kinds() {

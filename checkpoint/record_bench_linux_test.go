@@ -64,8 +64,8 @@ func (c cost) report(b *testing.B, others map[string]cost) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkO3_Unchanged records Go's sources again, beside walks that only look at each file: that of the standard library, and one with
-// nothing but the system calls.
+// BenchmarkO3_Unchanged records Go's sources again, beside walks that only look at each file: that
+// of the standard library, and one with nothing but the system calls.
 func BenchmarkO3_Unchanged(b *testing.B) {
 	e, dir := goSources(b)
 	store, err := checkpoint.OpenDir(filepath.Join(b.TempDir(), "store"), checkpoint.DirOptions{})
@@ -170,8 +170,8 @@ func statAll(dir int) (files int, err error) {
 	return files, unix.Close(dir)
 }
 
-// BenchmarkO3_First records Go's sources for the first time, beside as many goroutines that read, hash and compress each file and throw the
-// result away.
+// BenchmarkO3_First records Go's sources for the first time, beside as many goroutines that read,
+// hash and compress each file and throw the result away.
 func BenchmarkO3_First(b *testing.B) {
 	e, dir := goSources(b)
 	var recorded, plain cost

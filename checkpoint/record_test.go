@@ -61,7 +61,8 @@ func TestO3_EmptyTree(t *testing.T) {
 	}
 }
 
-// TestO3_Ignored checks what .gitignore files, repositories within the tree and RecorderOptions.Include leave out.
+// TestO3_Ignored checks what .gitignore files, repositories within the tree and
+// RecorderOptions.Include leave out.
 func TestO3_Ignored(t *testing.T) {
 	files := map[string]string{
 		".gitignore": "*.log\n!keep.log\n/build/\nsecret\n", "x.log": "", "keep.log": "", "build/out": "", "build/deep/bin/tool": "", "secret": "",
@@ -117,7 +118,8 @@ func TestO3_IgnoredFromAbove(t *testing.T) {
 	}
 }
 
-// TestO3_ManyLeft checks that the first names are kept and all are counted, whatever the order of the walk.
+// TestO3_ManyLeft checks that the first names are kept and all are counted, whatever the order of
+// the walk.
 func TestO3_ManyLeft(t *testing.T) {
 	files := map[string]string{".gitignore": "*.o\n"}
 	var want checkpoint.Names
@@ -134,7 +136,8 @@ func TestO3_ManyLeft(t *testing.T) {
 	}
 }
 
-// TestO3_Limits checks that too large trees are refused with the number that was reached, and large files left out and named.
+// TestO3_Limits checks that too large trees are refused with the number that was reached, and large
+// files left out and named.
 func TestO3_Limits(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a": "12345", "b/c": "1234567890", "d": "1"})
 	for _, test := range []struct {
@@ -210,7 +213,8 @@ func TestO3_NoTree(t *testing.T) {
 	}
 }
 
-// TestO3_Failures checks that errors of the store and ended contexts end a recording, and that the next one is whole.
+// TestO3_Failures checks that errors of the store and ended contexts end a recording, and that the
+// next one is whole.
 func TestO3_Failures(t *testing.T) {
 	files := map[string]string{}
 	for i := range 100 {
@@ -244,7 +248,8 @@ func TestO3_Failures(t *testing.T) {
 	}
 }
 
-// TestO3_TouchedBack checks that a file with another content, the same size and the old time is read again.
+// TestO3_TouchedBack checks that a file with another content, the same size and the old time is
+// read again.
 func TestO3_TouchedBack(t *testing.T) {
 	local, dir := newLocal(t, map[string]string{"new": "x", "dir/b": "one"})
 	e := aged(local)
@@ -261,7 +266,8 @@ func TestO3_TouchedBack(t *testing.T) {
 	}
 }
 
-// TestO3_SameTick checks that a change right after a recording is seen although the clock of the file system has not gone on.
+// TestO3_SameTick checks that a change right after a recording is seen although the clock of the
+// file system has not gone on.
 func TestO3_SameTick(t *testing.T) {
 	local, dir := newLocal(t, map[string]string{"a": "one"})
 	tick := time.Now()
@@ -291,7 +297,8 @@ func TestO3_WrongInclude(t *testing.T) {
 	}
 }
 
-// TestO3_FullStoreMakesRoom checks that a recording that is larger than the room that is left takes that of sessions that have ended.
+// TestO3_FullStoreMakesRoom checks that a recording that is larger than the room that is left takes
+// that of sessions that have ended.
 func TestO3_FullStoreMakesRoom(t *testing.T) {
 	noise := make([]byte, 1_200_000)
 	rand.NewChaCha8([32]byte{}).Read(noise)

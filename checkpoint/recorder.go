@@ -17,19 +17,22 @@ type RecorderOptions struct {
 	// Store gets the trees, which it keeps for Owner, such as the id of a session.
 	Store Store
 	Owner string
-	// Index is the name of a file of this machine in which the recorder remembers what it has read, so that the next one for the same
-	// directory reads only what has changed. Its directory exists. Several recorders may use it at once. Empty means none.
+	// Index is the name of a file of this machine in which the recorder remembers what it has read,
+	// so that the next one for the same directory reads only what has changed. Its directory
+	// exists. Several recorders may use it at once. Empty means none.
 	Index string
-	// MaxFiles bounds the files, links and directories of a tree, 200,000 unless set, and MaxBytes the sum of its files, 8 GiB unless set. A
-	// larger tree is not recorded; see [TooLargeError].
+	// MaxFiles bounds the files, links and directories of a tree, 200,000 unless set, and MaxBytes
+	// the sum of its files, 8 GiB unless set. A larger tree is not recorded; see [TooLargeError].
 	MaxFiles int
 	MaxBytes int64
 	// MaxFile is the size of the largest file that is recorded, 64 MiB unless set.
 	MaxFile int64
-	// Include holds patterns, as in a .gitignore file of the working directory, of ignored files that are recorded nevertheless. Empty
-	// ones do not count; another one that can match nothing, such as "!x", is an error.
+	// Include holds patterns, as in a .gitignore file of the working directory, of ignored files
+	// that are recorded nevertheless. Empty ones do not count; another one that can match nothing,
+	// such as "!x", is an error.
 	Include []string
-	// Skip holds absolute paths of directories that are left out without being named, such as the store's own.
+	// Skip holds absolute paths of directories that are left out without being named, such as the
+	// store's own.
 	Skip []string
 }
 
@@ -59,8 +62,9 @@ func (e *TooLargeError) Error() string {
 		e.MaxBytes, e.Bytes, e.Files)
 }
 
-// Recorder records the tree of a working directory again and again. A file whose size, times and inode have not changed is not read again.
-// Its methods may be called concurrently; one recording waits for the other.
+// Recorder records the tree of a working directory again and again. A file whose size, times and
+// inode have not changed is not read again. Its methods may be called concurrently; one recording
+// waits for the other.
 type Recorder struct {
 	o    RecorderOptions
 	turn chan struct{} // holds a value while a recording runs
@@ -86,16 +90,19 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	return &Recorder{o: o, turn: make(chan struct{}, 1)}
 }
 
-// Record records the tree of e's working directory. The store has all of it, durably, when it returns. Files are left out that .gitignore
-// files exclude, and what the tree's Left names otherwise; .git is never recorded. Symbolic links are recorded as links.
+// Record records the tree of e's working directory. The store has all of it, durably, when it
+// returns. Files are left out that .gitignore files exclude, and what the tree's Left names
+// otherwise; .git is never recorded. Symbolic links are recorded as links.
 //
-// The error wraps errors.ErrUnsupported if e is no [env.Tree], [ErrFull] if the store has no room, and it may be a [TooLargeError].
+// The error wraps errors.ErrUnsupported if e is no [env.Tree], [ErrFull] if the store has no room,
+// and it may be a [TooLargeError].
 func (r *Recorder) Record(ctx context.Context, e env.Environment) (Tree, error) {
 	return r.record(ctx, e, nil)
 }
 
-// RecordPaths records a tree that differs from another one, which the store keeps, only at some paths: these are looked at, with what is
-// below them, and nothing else is. Paths are absolute, or relative to the working directory. Paths outside of it and .git are ignored.
+// RecordPaths records a tree that differs from another one, which the store keeps, only at some
+// paths: these are looked at, with what is below them, and nothing else is. Paths are absolute, or
+// relative to the working directory. Paths outside of it and .git are ignored.
 func (r *Recorder) RecordPaths(ctx context.Context, e env.Environment, tree Tree, paths ...string) (Tree, error) {
 	at := time.Now()
 	wanted, whole := r.wanted(e.WorkDir(), paths)
@@ -114,7 +121,8 @@ func (r *Recorder) RecordPaths(ctx context.Context, e env.Environment, tree Tree
 	return now, err
 }
 
-// errThroughLink reports that a path leads through a symbolic link, so that the file is elsewhere in the tree, or outside.
+// errThroughLink reports that a path leads through a symbolic link, so that the file is elsewhere
+// in the tree, or outside.
 var errThroughLink = errors.New("a path leads through a symbolic link")
 
 // wanted holds the paths that a recording looks at.
@@ -232,7 +240,8 @@ func recordable(ctx context.Context, e env.Environment) error {
 	return nil
 }
 
-// learn takes over the index of a recording, and saves it if many files were read since it was saved.
+// learn takes over the index of a recording, and saves it if many files were read since it was
+// saved.
 func (r *Recorder) learn(run *recording) {
 	r.index, r.direct = run.index(), run.direct
 	r.dirty += int(run.read.Load())

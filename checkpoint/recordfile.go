@@ -28,8 +28,9 @@ func (f *folder) readFiles(ctx context.Context, places []int) error {
 	return f.done(ctx)
 }
 
-// readFile reads a file or a link until it is the same before and after, so that its content is of one moment. It may have become something
-// else, or nothing. Counted is the size that was counted for it.
+// readFile reads a file or a link until it is the same before and after, so that its content is of
+// one moment. It may have become something else, or nothing. Counted is the size that was counted
+// for it.
 func (f *folder) readFile(ctx context.Context, at int, counted int64) error {
 	k := *f.entry(at)
 	var last *known // what was read while the file changed
@@ -76,7 +77,8 @@ func (run *recording) readable(k *known) bool {
 	return k.mode == fs.ModeSymlink || k.mode.IsRegular() && k.size <= run.o.MaxFile
 }
 
-// readOnce reads the content of a file or the target of a link. Reason says why it could not be read.
+// readOnce reads the content of a file or the target of a link. Reason says why it could not be
+// read.
 func (f *folder) readOnce(ctx context.Context, k *known) (reason, err error) {
 	f.run.read.Add(1)
 	if k.mode == fs.ModeSymlink {

@@ -52,7 +52,8 @@ func sameReads(t *testing.T, what string, r *reading, want ...string) {
 	}
 }
 
-// aged returns an environment whose files were changed an hour ago, except those whose name begins with new.
+// aged returns an environment whose files were changed an hour ago, except those whose name begins
+// with new.
 func aged(e *env.Local) hooked {
 	return hooked{Local: e, lstat: func(node *env.Node) {
 		if !strings.HasPrefix(node.Name, "new") {
@@ -61,8 +62,9 @@ func aged(e *env.Local) hooked {
 	}}
 }
 
-// TestO3_OnlyChangesAreRead checks which files are read again: those that have changed, and those that may have changed at the moment of
-// the last recording. A new recorder goes on with the index of the last one.
+// TestO3_OnlyChangesAreRead checks which files are read again: those that have changed, and those
+// that may have changed at the moment of the last recording. A new recorder goes on with the index
+// of the last one.
 func TestO3_OnlyChangesAreRead(t *testing.T) {
 	local, dir := newLocal(t, map[string]string{"a": "a1", "dir/b": "b1", "dir/c": "c1", "new": "n1", "l": "->a"})
 	e := aged(local)
@@ -122,7 +124,8 @@ func flip(data []byte, at int) []byte {
 	return data
 }
 
-// TestO3_SettledAfterAWhile checks that a file that seems to have changed just now is not read for ever.
+// TestO3_SettledAfterAWhile checks that a file that seems to have changed just now is not read for
+// ever.
 func TestO3_SettledAfterAWhile(t *testing.T) {
 	local, _ := newLocal(t, map[string]string{"a": "a1"})
 	e := hooked{Local: local, lstat: func(node *env.Node) { node.Changed = node.Changed.Add(time.Hour) }} // its clock is ahead
@@ -141,8 +144,8 @@ func TestO3_SettledAfterAWhile(t *testing.T) {
 	sameReads(t, "settled", read)
 }
 
-// TestO3_ChangesWhileItIsRead checks that a content is never a mixture: a file that changes while it is read is read again, and named if
-// it does not stop to change.
+// TestO3_ChangesWhileItIsRead checks that a content is never a mixture: a file that changes while
+// it is read is read again, and named if it does not stop to change.
 func TestO3_ChangesWhileItIsRead(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a": "a0", "b": "b0", "gone": "x"})
 	store := newMemory()
@@ -168,7 +171,8 @@ func TestO3_ChangesWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestO3_UnreadableAtOnce checks, for the race detector, that directories can become unreadable while others beside them are recorded.
+// TestO3_UnreadableAtOnce checks, for the race detector, that directories can become unreadable
+// while others beside them are recorded.
 func TestO3_UnreadableAtOnce(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a-bad/a": "1", "b-good/a": "1"})
 	for i := range 20 {

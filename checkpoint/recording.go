@@ -144,8 +144,8 @@ func (run *recording) leave(add func(*Left)) {
 // resolution is more than the resolution of the clock of any file system.
 const resolution = 2 * time.Second
 
-// settled reports whether a file that is read now will have other times if it changes afterwards. The clock of another machine is known only
-// by the latest change that was seen.
+// settled reports whether a file that is read now will have other times if it changes afterwards.
+// The clock of another machine is known only by the latest change that was seen.
 func (run *recording) settled(k *known) bool {
 	now := time.Now()
 	clock := now.UnixNano()
@@ -202,7 +202,8 @@ func (run *recording) index() *index {
 	return &index{dir: run.env.WorkDir(), root: run.root, top: top, at: time.Now(), files: run.total}
 }
 
-// gone reports whether an error says that a file is not there any more, or is something else by now.
+// gone reports whether an error says that a file is not there any more, or is something else by
+// now.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // fatal reports whether an error says more about the environment than about a file.

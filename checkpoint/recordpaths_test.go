@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/checkpoint"
 )
 
-// TestO3_OnlySomePaths records paths of a tree, and checks that everything else stays as it was in the tree.
+// TestO3_OnlySomePaths records paths of a tree, and checks that everything else stays as it was in
+// the tree.
 func TestO3_OnlySomePaths(t *testing.T) {
 	files := map[string]string{"a": "1", "dir/b": "2", "dir/c": "3", "dir/sub/d": "4", "other/e": "5", "gone/f": "6", "gone/g/h": "7", "swap/x": "8", "file": "9",
 		"link": "->dir", ".gitignore": "*.o\n"}
@@ -88,7 +89,8 @@ func TestO3_OnlySomePaths(t *testing.T) {
 	}
 }
 
-// TestO3_LeftIsCountedOnce checks that what is left out of a part again and again does not count again, also where it is not among the names.
+// TestO3_LeftIsCountedOnce checks that what is left out of a part again and again does not count
+// again, also where it is not among the names.
 func TestO3_LeftIsCountedOnce(t *testing.T) {
 	files := map[string]string{".gitignore": "*.o\n"}
 	for i := range 20 {
@@ -106,7 +108,8 @@ func TestO3_LeftIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestO3_IncludedAndWritten checks that what is ignored and included gets to another place with the tree, and nothing else that is ignored.
+// TestO3_IncludedAndWritten checks that what is ignored and included gets to another place with the
+// tree, and nothing else that is ignored.
 func TestO3_IncludedAndWritten(t *testing.T) {
 	e, _ := newLocal(t, map[string]string{".gitignore": "out/\n.env\n", "out/report.txt": "r", "out/junk": "j", ".env": "K", "src/a.go": "a", "empty/": ""})
 	o := checkpoint.RecorderOptions{Store: newMemory(), Include: []string{"out/report.txt", ".env"}}

@@ -8,16 +8,19 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// farWorkers is the number of tasks that run at the same time where each operation may have to wait for another machine.
+// farWorkers is the number of tasks that run at the same time where each operation may have to wait
+// for another machine.
 const farWorkers = 8
 
-// recordTask is a step of a recording: it looks at the entries of a folder, or reads some of its files.
+// recordTask is a step of a recording: it looks at the entries of a folder, or reads some of its
+// files.
 type recordTask struct {
 	in    *folder
 	files []int // places of files to read; nil to look at the entries
 }
 
-// recordQueue holds the tasks that have not begun. The newest begins first, so that few directories are open at the same time.
+// recordQueue holds the tasks that have not begun. The newest begins first, so that few directories
+// are open at the same time.
 type recordQueue struct {
 	most    int // workers
 	group   guard.Group
@@ -30,7 +33,8 @@ type recordQueue struct {
 	stop    context.CancelFunc // of the tasks under way
 }
 
-// run does a task, and those that it adds. It returns the first error, after all tasks under way have ended.
+// run does a task, and those that it adds. It returns the first error, after all tasks under way
+// have ended.
 func (q *recordQueue) run(ctx context.Context, first recordTask, do func(context.Context, recordTask) error) error {
 	ctx, q.stop = context.WithCancel(ctx)
 	defer q.stop()

@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/env/remote/serve"
 )
 
-// TestO3_OverAStream records a tree through an environment behind a stream. It is the tree that is recorded here, and what has not changed is
-// not read again.
+// TestO3_OverAStream records a tree through an environment behind a stream. It is the tree that is
+// recorded here, and what has not changed is not read again.
 func TestO3_OverAStream(t *testing.T) {
 	local, dir := newLocal(t, map[string]string{".gitignore": "*.o\n", "a": "1", "dir/b": "2", "dir/x.o": "", "empty/": "", "l": "->dir", "caf\xe9": "3", "line\nbreak": "4", "~": "5"})
 	must(t, os.Chmod(filepath.Join(dir, "a"), 0o755))

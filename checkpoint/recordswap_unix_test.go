@@ -48,7 +48,8 @@ func TestO3_SpecialFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestO3_UnreadableIsNamed checks that a recording goes on without what it may not read, and ends if the environment is lost.
+// TestO3_UnreadableIsNamed checks that a recording goes on without what it may not read, and ends
+// if the environment is lost.
 func TestO3_UnreadableIsNamed(t *testing.T) {
 	local, _ := newLocal(t, map[string]string{"a": "1", "f": "2", "d/x": "3", "search/y": "4", "l": "->a"})
 	var refused error = &fs.PathError{Op: "open", Path: "it", Err: fs.ErrPermission}
@@ -78,8 +79,9 @@ func TestO3_UnreadableIsNamed(t *testing.T) {
 	}
 }
 
-// TestO3_SwappedDuringTheWalk replaces files by FIFOs, directories by links and so on, between the look at an entry and its opening. What is
-// outside is never read, nothing hangs, and the tree has what is there then.
+// TestO3_SwappedDuringTheWalk replaces files by FIFOs, directories by links and so on, between the
+// look at an entry and its opening. What is outside is never read, nothing hangs, and the tree has
+// what is there then.
 func TestO3_SwappedDuringTheWalk(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "secret", "SECRET")
@@ -129,7 +131,8 @@ func TestO3_SwappedDuringTheWalk(t *testing.T) {
 	}
 }
 
-// TestO3_TooDeepIsNamed checks that directories within each other do not take memory without bound, and that the rest is recorded.
+// TestO3_TooDeepIsNamed checks that directories within each other do not take memory without bound,
+// and that the rest is recorded.
 func TestO3_TooDeepIsNamed(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a": "1"})
 	at, err := os.OpenRoot(dir)

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// sweep removes the temporary files that a killed undo may have left beside the files that it was writing. A file is taken for one only if
-// it was not recorded before the undo and holds nothing but the beginning of a file that is restored beside it.
+// sweep removes the temporary files that a killed undo may have left beside the files that it was
+// writing. A file is taken for one only if it was not recorded before the undo and holds nothing
+// but the beginning of a file that is restored beside it.
 func (w Workspace) sweep(ctx context.Context, p *Plan) error {
 	written := map[string][]Step{} // by directory
 	for _, step := range p.Steps {

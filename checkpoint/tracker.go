@@ -22,21 +22,26 @@ type TrackerOptions struct {
 	}
 	// Env is the workspace.
 	Env env.Environment
-	// Note keeps a point in the session, as [tool.Session].Note does. Points of subagents are kept there, too.
+	// Note keeps a point in the session, as [tool.Session].Note does. Points of subagents are kept
+	// there, too.
 	Note func(ctx context.Context, kind string, data json.RawMessage, text string) error
 	// Warn is told, at most once an input, why changes cannot be taken back from now on.
 	Warn func(err error)
-	// Last is the newest point of a session that goes on, or nil. Killed is the id of a call after it that a kill has ended, or empty.
+	// Last is the newest point of a session that goes on, or nil. Killed is the id of a call after
+	// it that a kill has ended, or empty.
 	Last   *Point
 	Killed string
-	// Whole records the whole tree also around calls that say which files they change, because something else may change others.
+	// Whole records the whole tree also around calls that say which files they change, because
+	// something else may change others.
 	Whole bool
-	// Git returns the state of the repository, or nil if it is unknown or there is none. It may be nil.
+	// Git returns the state of the repository, or nil if it is unknown or there is none. It may be
+	// nil.
 	Git func(ctx context.Context) *GitState
 }
 
-// Tracker records the tree of a workspace around the calls of a session that may change it. Nothing is recorded before the first such call.
-// A recording that fails does not stop the session: nothing is recorded from then on until [Tracker.NextInput].
+// Tracker records the tree of a workspace around the calls of a session that may change it. Nothing
+// is recorded before the first such call. A recording that fails does not stop the session: nothing
+// is recorded from then on until [Tracker.NextInput].
 type Tracker struct {
 	o TrackerOptions
 
@@ -66,8 +71,8 @@ func NewTracker(o TrackerOptions) *Tracker {
 // NextInput lets the tracker record again after a failure. It does not wait.
 func (t *Tracker) NextInput() { t.input.Add(1) }
 
-// Resumed keeps a point for the call that a kill has ended, so that its changes do not count as somebody else's however the session goes on.
-// Call it when Note can be used.
+// Resumed keeps a point for the call that a kill has ended, so that its changes do not count as
+// somebody else's however the session goes on. Call it when Note can be used.
 func (t *Tracker) Resumed(ctx context.Context) error {
 	if !t.lock(ctx) {
 		return context.Cause(ctx)
@@ -76,7 +81,8 @@ func (t *Tracker) Resumed(ctx context.Context) error {
 	return t.noteKilled(ctx)
 }
 
-// noteKilled keeps a point without After for the call that a kill has ended, unless the newest point is one.
+// noteKilled keeps a point without After for the call that a kill has ended, unless the newest
+// point is one.
 func (t *Tracker) noteKilled(ctx context.Context) error {
 	if t.killed == "" || t.noted == env.NoFile {
 		return nil
@@ -155,11 +161,12 @@ func (t *Tracker) repository(ctx context.Context) *GitState {
 	return t.o.Git(ctx)
 }
 
-// afterInterrupt is how long the recording after a call may go on when the call's context has ended. The session abandons calls that take
-// longer.
+// afterInterrupt is how long the recording after a call may go on when the call's context has
+// ended. The session abandons calls that take longer.
 const afterInterrupt = 1500 * time.Millisecond
 
-// after records the tree after a call. If it cannot, a point without After says that the call's changes are unknown.
+// after records the tree after a call. If it cannot, a point without After says that the call's
+// changes are unknown.
 func (t *Tracker) after(ctx context.Context, call *tool.Call, result tool.Result) {
 	ctx, cancel := outlast(ctx, afterInterrupt)
 	defer cancel()
@@ -208,7 +215,8 @@ func (t *Tracker) record(ctx context.Context, paths []string) (err error) {
 	return err
 }
 
-// filesOf returns the files that a call of a file tool changes, also those that its result names. It returns nil if it may change others.
+// filesOf returns the files that a call of a file tool changes, also those that its result names.
+// It returns nil if it may change others.
 func filesOf(call *tool.Call, changes []tool.Change) []string {
 	if call.Access.Effect != tool.Writes || call.Access.Command != "" || len(call.Access.Hosts) > 0 {
 		return nil
@@ -249,7 +257,8 @@ func (t *Tracker) fail(err error) {
 	t.o.Warn(fmt.Errorf("what is changed from now on cannot be taken back%s: %w", until, err))
 }
 
-// lock waits until nobody else uses the tracker's fields. It reports false if the context ends first.
+// lock waits until nobody else uses the tracker's fields. It reports false if the context ends
+// first.
 func (t *Tracker) lock(ctx context.Context) bool {
 	select {
 	case t.busy <- struct{}{}:

@@ -136,8 +136,8 @@ func (w *tracked) composed() (lines []string) {
 	return lines
 }
 
-// Nothing is recorded before the first call that may change something. Each call that changes something has a point, and what somebody
-// else changes in between is in no point.
+// Nothing is recorded before the first call that may change something. Each call that changes
+// something has a point, and what somebody else changes in between is in no point.
 func TestO3_TrackerPoints(t *testing.T) {
 	w := newTracked(t)
 	w.write("a", "1")
@@ -159,7 +159,8 @@ func TestO3_TrackerPoints(t *testing.T) {
 	}
 }
 
-// Calls that overlap leave no gap between the points that would be taken for somebody else's changes.
+// Calls that overlap leave no gap between the points that would be taken for somebody else's
+// changes.
 func TestO3_TrackerParallelCalls(t *testing.T) {
 	w := newTracked(t)
 	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -196,7 +197,8 @@ func (r *brokenRecorder) Record(ctx context.Context, e env.Environment) (checkpo
 	return r.Recorder.Record(ctx, e)
 }
 
-// A recording that fails stops no call. It is said once, what was changed meanwhile is unknown, and the next input is recorded again.
+// A recording that fails stops no call. It is said once, what was changed meanwhile is unknown, and
+// the next input is recorded again.
 func TestO3_TrackerFailure(t *testing.T) {
 	w := newTracked(t)
 	broken := &brokenRecorder{Recorder: w.options.Recorder.(*checkpoint.Recorder)}
@@ -229,7 +231,8 @@ func TestO3_TrackerFailure(t *testing.T) {
 	}
 }
 
-// A call that goes on in the next input, after a recording has failed, does not make every file look like the session's.
+// A call that goes on in the next input, after a recording has failed, does not make every file
+// look like the session's.
 func TestO3_TrackerCallInTheNextInput(t *testing.T) {
 	for _, another := range []bool{false, true} {
 		w := newTracked(t)
@@ -271,7 +274,8 @@ func TestO3_TrackerCallInTheNextInput(t *testing.T) {
 	}
 }
 
-// stuckRecorder returns another tree whenever n has changed. If it is stuck, it waits for the end of the context.
+// stuckRecorder returns another tree whenever n has changed. If it is stuck, it waits for the end
+// of the context.
 type stuckRecorder struct {
 	n     atomic.Int64
 	stuck atomic.Bool
@@ -289,7 +293,8 @@ func (r *stuckRecorder) RecordPaths(ctx context.Context, e env.Environment, _ ch
 	return r.Record(ctx, e)
 }
 
-// A call whose recording is cut short is noted without an end, and one that waited for it meanwhile does not count as running for ever.
+// A call whose recording is cut short is noted without an end, and one that waited for it meanwhile
+// does not count as running for ever.
 func TestO3_TrackerInterruptedRecording(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := &stuckRecorder{}
@@ -371,8 +376,8 @@ func TestO3_TrackerInterruptedCall(t *testing.T) {
 	}
 }
 
-// A resumed session goes on from its newest point. What changed since in a call that a kill has ended is unknown; without such a call it is
-// somebody else's.
+// A resumed session goes on from its newest point. What changed since in a call that a kill has
+// ended is unknown; without such a call it is somebody else's.
 func TestO3_TrackerAfterResume(t *testing.T) {
 	for _, killed := range []string{"", "c2"} {
 		w := newTracked(t)
@@ -392,8 +397,8 @@ func TestO3_TrackerAfterResume(t *testing.T) {
 	}
 }
 
-// The killed call is noted when the session goes on, once, also if nothing is changed any more. One that has changed nothing makes nothing
-// unknown that changes later.
+// The killed call is noted when the session goes on, once, also if nothing is changed any more. One
+// that has changed nothing makes nothing unknown that changes later.
 func TestO3_TrackerNotesKilledCall(t *testing.T) {
 	w := newTracked(t)
 	w.command("c1", "a", "1")
@@ -447,7 +452,8 @@ func TestO5_Write(t *testing.T) {
 	}
 }
 
-// What was not recorded and what belongs to a repository itself are left out of a tree that is made again.
+// What was not recorded and what belongs to a repository itself are left out of a tree that is made
+// again.
 func TestO5_WriteLeavesOut(t *testing.T) {
 	e, _ := newLocal(t, map[string]string{"a": "1", "large": strings.Repeat("x", 100), "d/large": strings.Repeat("y", 100)})
 	store := newMemory()
@@ -476,7 +482,8 @@ func TestO5_WriteLeavesOut(t *testing.T) {
 	}
 }
 
-// BenchmarkO3_Round measures a round with a command in a repository of 2,000 files, with a tracker and without.
+// BenchmarkO3_Round measures a round with a command in a repository of 2,000 files, with a tracker
+// and without.
 func BenchmarkO3_Round(b *testing.B) {
 	for _, with := range []bool{false, true} {
 		b.Run(map[bool]string{false: "plain", true: "tracked"}[with], func(b *testing.B) {

@@ -19,7 +19,8 @@ type Tree struct {
 	Left Left `json:"left,omitzero"`
 }
 
-// Left says what a recording has left out: the first few names of each kind, with a slash behind a directory's, and how many there are.
+// Left says what a recording has left out: the first few names of each kind, with a slash behind a
+// directory's, and how many there are.
 type Left struct {
 	Ignored    Names `json:"ignored,omitzero"`    // by .gitignore files
 	Special    Names `json:"special,omitzero"`    // FIFOs, sockets, devices
@@ -34,8 +35,8 @@ type Names struct {
 	Count int      `json:"count,omitempty"`
 }
 
-// Entry describes a file, a symbolic link or a directory of a tree. A tree also has entries of files that it knows only by name; see
-// [Entry.Recorded].
+// Entry describes a file, a symbolic link or a directory of a tree. A tree also has entries of
+// files that it knows only by name; see [Entry.Recorded].
 type Entry struct {
 	Name string      `json:"name"` // the last element of the path
 	Mode fs.FileMode `json:"mode"` // the type and the permission bits
@@ -46,11 +47,13 @@ type Entry struct {
 	Target string   `json:"target,omitempty"` // of a symbolic link
 }
 
-// Recorded reports whether the tree has all of a file, or nil for its absence, which suffices to restore it. If not, something was there
-// that was left out: a FIFO, a socket, a device, a file above the limit, a file or directory that could not be read.
+// Recorded reports whether the tree has all of a file, or nil for its absence, which suffices to
+// restore it. If not, something was there that was left out: a FIFO, a socket, a device, a file
+// above the limit, a file or directory that could not be read.
 func (e *Entry) Recorded() bool { return e == nil || e.kind() != kindUnread }
 
-// Same reports whether two entries have the same type, permissions and content. Nil means that there is no file.
+// Same reports whether two entries have the same type, permissions and content. Nil means that
+// there is no file.
 func (e *Entry) Same(other *Entry) bool {
 	if e == nil || other == nil {
 		return e == other
@@ -58,7 +61,8 @@ func (e *Entry) Same(other *Entry) bool {
 	return e.Mode == other.Mode && e.Object == other.Object && e.Target == other.Target
 }
 
-// Change describes how one path differs between two trees, or what became of it in a session. The path is relative to the top directory.
+// Change describes how one path differs between two trees, or what became of it in a session. The
+// path is relative to the top directory.
 type Change struct {
 	Path string `json:"path"`
 	// Before and After are nil where there was no file.
@@ -66,6 +70,7 @@ type Change struct {
 	After  *Entry `json:"after,omitempty"`
 	// Mixed says that somebody else has changed the path between two changes by the session.
 	Mixed bool `json:"mixed,omitempty"`
-	// Unknown says that a call was ended by a kill: the session or somebody else has changed the path, and nobody knows which.
+	// Unknown says that a call was ended by a kill: the session or somebody else has changed the
+	// path, and nobody knows which.
 	Unknown bool `json:"unknown,omitempty"`
 }

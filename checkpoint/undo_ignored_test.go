@@ -18,7 +18,8 @@ func recorded(t *testing.T) *world {
 	return w
 }
 
-// Files that were ignored look as if the session had made them when it changes what is ignored. They stay.
+// Files that were ignored look as if the session had made them when it changes what is ignored.
+// They stay.
 func TestO7_FilesThatWereIgnored(t *testing.T) {
 	w := recorded(t)
 	w.put(".gitignore", "*.log\n/build/\n")
@@ -49,7 +50,8 @@ func TestO7_FilesThatWereIgnored(t *testing.T) {
 	}
 }
 
-// Files that are ignored only now look as if the session had removed them. They stay, and what is in them.
+// Files that are ignored only now look as if the session had removed them. They stay, and what is
+// in them.
 func TestO7_FilesThatAreIgnoredNow(t *testing.T) {
 	w := recorded(t)
 	for _, name := range []string{"same.txt", "edited.txt", "gone.txt", "made/old.txt"} {

@@ -26,13 +26,15 @@ import (
 
 var undoKills = flag.Int("undo.kills", 4, "how often TestO7_UndoKilledAtAnyTime kills an undo")
 
-// The variables of the process that is killed: the directory of its world, and the operation around which it kills itself, if any.
+// The variables of the process that is killed: the directory of its world, and the operation around
+// which it kills itself, if any.
 const (
 	killDirVar = "CHECKPOINT_TEST_UNDO"
 	killAtVar  = "CHECKPOINT_TEST_KILL_AT"
 )
 
-// mortal is an environment that prints a line before and after each change, and kills its process at one of them.
+// mortal is an environment that prints a line before and after each change, and kills its process
+// at one of them.
 type mortal struct {
 	*env.Local
 	lines, last int
@@ -92,7 +94,8 @@ func killable(t *testing.T, dir, store string) *world {
 	return w
 }
 
-// changed makes the tree before a session and what the session changes. Its roots are always the same.
+// changed makes the tree before a session and what the session changes. Its roots are always the
+// same.
 func (w *world) changed() (before env.Hash, p checkpoint.Point) {
 	w.t.Helper()
 	for _, name := range []string{"edited", "gone", "dir/gone", "swapped/file", "theirs", "mode"} {
@@ -128,8 +131,8 @@ func TestO7_KilledUndo(t *testing.T) {
 	w.env = w.env.(*mortal).Local
 }
 
-// killed runs an undo in another process. It is killed around its change number at, or when it has printed so many lines. killed returns its
-// world, and whether the undo came to its end.
+// killed runs an undo in another process. It is killed around its change number at, or when it has
+// printed so many lines. killed returns its world, and whether the undo came to its end.
 func killed(t *testing.T, parent string, at, lines int) (w *world, done bool) {
 	t.Helper()
 	dir, err := os.MkdirTemp(parent, "")
@@ -163,8 +166,8 @@ func killed(t *testing.T, parent string, at, lines int) (w *world, done bool) {
 	return killable(t, dir, filepath.Join(parent, "store")), done
 }
 
-// An undo that is killed around any of its changes is finished to the same tree, with the same result; and what somebody else changes
-// in between stays.
+// An undo that is killed around any of its changes is finished to the same tree, with the same
+// result; and what somebody else changes in between stays.
 func TestO7_UndoKilledAroundEachChange(t *testing.T) {
 	parent := t.TempDir()
 	reference := killable(t, filepath.Join(parent, "reference"), filepath.Join(parent, "store"))
@@ -193,7 +196,8 @@ func TestO7_UndoKilledAroundEachChange(t *testing.T) {
 	}
 }
 
-// checkFinished reports whether the tree is the one that is wanted, and nothing is left of the undo.
+// checkFinished reports whether the tree is the one that is wanted, and nothing is left of the
+// undo.
 func (w *world) checkFinished(want env.Hash) {
 	w.t.Helper()
 	if now := w.record(); now != want {
@@ -225,7 +229,8 @@ func TestO7_UndoKilledAtAnyTime(t *testing.T) {
 	}
 }
 
-// What somebody else changes between a kill and the end of the undo stays and is named. The undo's temporary files are removed, and no others.
+// What somebody else changes between a kill and the end of the undo stays and is named. The undo's
+// temporary files are removed, and no others.
 func TestO7_OthersAfterAKill(t *testing.T) {
 	parent := t.TempDir()
 	w, done := killed(t, parent, 5, 0)
@@ -254,7 +259,8 @@ func TestO7_OthersAfterAKill(t *testing.T) {
 	}
 }
 
-// An undo whose point could not be noted is not over: it is noted when the undo is finished, and a point that was noted twice counts once.
+// An undo whose point could not be noted is not over: it is noted when the undo is finished, and a
+// point that was noted twice counts once.
 func TestO7_PointIsNotedBeforeTheEnd(t *testing.T) {
 	w := killable(t, t.TempDir(), filepath.Join(t.TempDir(), "store"))
 	before, p := w.changed()

@@ -118,7 +118,8 @@ func rapidWorld(t *testing.T, check func(*rapid.T, *world)) {
 	})
 }
 
-// Undo gives back the tree before any of the session's changes, and the undo of the undo the tree after them.
+// Undo gives back the tree before any of the session's changes, and the undo of the undo the tree
+// after them.
 func TestO4_RandomChanges(t *testing.T) {
 	rapidWorld(t, func(t *rapid.T, w *world) {
 		if rapid.Bool().Draw(t, "a recorder") {
@@ -152,12 +153,13 @@ func TestO4_RandomChanges(t *testing.T) {
 	})
 }
 
-// meddling is the environment of an undo while which somebody else changes the tree, at random moments before an operation.
+// meddling is the environment of an undo while which somebody else changes the tree, at random
+// moments before an operation.
 type meddling struct {
 	*env.Local
 	meddle func()
-	// deletes, when set, is called before a file is deleted. Delete compares contents only: permissions that the file got after the undo has
-	// looked at it are lost with it.
+	// deletes, when set, is called before a file is deleted. Delete compares contents only:
+	// permissions that the file got after the undo has looked at it are lost with it.
 	deletes func(name string)
 }
 
@@ -222,8 +224,9 @@ func (l *theirs) by(others bool, do func()) {
 	}
 }
 
-// Whatever somebody else has written last, before an undo and while it runs, is still there after it; every change of the session is taken
-// back or named; and the undo of the undo neither loses anything of somebody else's.
+// Whatever somebody else has written last, before an undo and while it runs, is still there after
+// it; every change of the session is taken back or named; and the undo of the undo neither loses
+// anything of somebody else's.
 func TestO7_RandomChangesOfOthers(t *testing.T) {
 	rapidWorld(t, func(t *rapid.T, w *world) {
 		session, others := w.actors(t)
@@ -300,8 +303,9 @@ func (w *world) checkUndo(t *rapid.T, written *theirs, points ...checkpoint.Poin
 	return r
 }
 
-// looksLikeTheSessions reports whether somebody else has given a directory the permissions that the session, or an undo that is taken back, had left
-// it with, or while the undo runs those that it gives it for the time being. The undo cannot know that these are not its own to change.
+// looksLikeTheSessions reports whether somebody else has given a directory the permissions that the
+// session, or an undo that is taken back, had left it with, or while the undo runs those that it
+// gives it for the time being. The undo cannot know that these are not its own to change.
 func looksLikeTheSessions(changes []checkpoint.Change, name string, entry checkpoint.Entry, meanwhile bool) bool {
 	return slices.ContainsFunc(changes, func(c checkpoint.Change) bool {
 		if c.Path != name || c.After == nil || !c.After.Mode.IsDir() || !entry.Mode.IsDir() {

@@ -63,7 +63,8 @@ func (b *busy) edit(round int) error {
 	return err
 }
 
-// build writes a new file into one of the directories that the session has made, and again into one file.
+// build writes a new file into one of the directories that the session has made, and again into one
+// file.
 func (b *busy) build(round int) error {
 	for name, text := range map[string]string{fmt.Sprintf("out/%d/%d.o", round%busyFiles, round): "object", "out/log": fmt.Sprint(round)} {
 		err := errors.Join(os.MkdirAll(filepath.Dir(b.w.path(name)), 0o755), os.WriteFile(b.w.path(name), []byte(text), 0o644))
@@ -80,7 +81,8 @@ func (b *busy) build(round int) error {
 
 const busyFiles = 60
 
-// An editor and a build that write all the time lose nothing to an undo, and what they leave alone is taken back.
+// An editor and a build that write all the time lose nothing to an undo, and what they leave alone
+// is taken back.
 func TestO7_EditorAndBuildDuringUndo(t *testing.T) {
 	w := testWorld(t)
 	for i := range busyFiles {
@@ -125,8 +127,8 @@ func TestO7_EditorAndBuildDuringUndo(t *testing.T) {
 	t.Logf("%d files edited, %d files built, %d paths left alone", len(editor.last), len(build.last), len(r.Left))
 }
 
-// A link that somebody else has made lead elsewhere since the plan, and a directory whose permissions somebody else changes while the undo
-// fills it, keep that.
+// A link that somebody else has made lead elsewhere since the plan, and a directory whose
+// permissions somebody else changes while the undo fills it, keep that.
 func TestO7_LinksAndPermissionsOfOthers(t *testing.T) {
 	w := testWorld(t)
 	w.put("gone/file", "old")
@@ -162,7 +164,8 @@ func TestO7_LinksAndPermissionsOfOthers(t *testing.T) {
 	}
 }
 
-// replacing is the environment of an undo while which somebody else does something between the look at a file and its replacement.
+// replacing is the environment of an undo while which somebody else does something between the look
+// at a file and its replacement.
 type replacing struct {
 	*env.Local
 	do func()
@@ -173,7 +176,8 @@ func (r *replacing) Replace(ctx context.Context, name string, was env.Hash, data
 	return r.Local.Replace(ctx, name, was, data, perm)
 }
 
-// Permissions that somebody else gives a file after the undo has looked at it stay, also where the file is made again meanwhile.
+// Permissions that somebody else gives a file after the undo has looked at it stay, also where the
+// file is made again meanwhile.
 func TestO7_PermissionsBeforeReplace(t *testing.T) {
 	for name, was := range map[string]string{"rewritten": "by the session", "removed": ""} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/env/remote/serve"
 )
 
-// Undo gives back bytes, modes, links, empty directories, deletions, and what changed its type; and the undo can be undone.
+// Undo gives back bytes, modes, links, empty directories, deletions, and what changed its type; and
+// the undo can be undone.
 func TestO4_UndoGivesBackTheTree(t *testing.T) { undoEverything(t, testWorld(t)) }
 
 // The same on another machine, recorded over there by a Recorder.
@@ -78,7 +79,8 @@ func undoEverything(t *testing.T, w *world) {
 	}
 }
 
-// What somebody else has changed is told and left alone, unless forced; and then the undo of the undo has it again.
+// What somebody else has changed is told and left alone, unless forced; and then the undo of the
+// undo has it again.
 func TestO4_ChangesOfOthersStay(t *testing.T) {
 	w := testWorld(t)
 	for _, name := range []string{"same", "edited", "removed", "between", "mode", "dir/gone", "dir/theirs"} {
@@ -165,7 +167,8 @@ func TestO4_KilledCall(t *testing.T) {
 	}
 }
 
-// Composed changes have what was before the first and after the last, and nothing of what ends as it began.
+// Composed changes have what was before the first and after the last, and nothing of what ends as
+// it began.
 func TestO4_Compose(t *testing.T) {
 	w := testWorld(t)
 	w.put("edited", "0")
@@ -183,7 +186,8 @@ func TestO4_Compose(t *testing.T) {
 	}
 }
 
-// A plan never names a path that a repository owns, or one outside of the tree, whatever the changes say.
+// A plan never names a path that a repository owns, or one outside of the tree, whatever the
+// changes say.
 func TestO7_PathsThatAreNeverTouched(t *testing.T) {
 	w := testWorld(t)
 	w.put(".git/config", "theirs")
@@ -210,7 +214,8 @@ func TestO7_PathsThatAreNeverTouched(t *testing.T) {
 	}
 }
 
-// A directory that became a link since the plan leads nowhere: not out of the tree, and not to another place in it.
+// A directory that became a link since the plan leads nowhere: not out of the tree, and not to
+// another place in it.
 func TestO7_SwappedDirectory(t *testing.T) {
 	w := testWorld(t)
 	w.put("dir/x", "old")
@@ -266,7 +271,8 @@ Left alone: 1 path
 	}
 }
 
-// A path below a directory that is not recorded any more is left alone, and does not keep the other paths from being put back.
+// A path below a directory that is not recorded any more is left alone, and does not keep the other
+// paths from being put back.
 func TestO4_BelowAnUnrecordedDirectory(t *testing.T) {
 	w := testWorld(t)
 	w.put("closed/f", "old")

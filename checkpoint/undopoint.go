@@ -11,8 +11,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// pointOf returns the point of an undo: from the tree before it to that tree with the restored paths as they were wanted. It does not look
-// at the files, because what somebody else has changed meanwhile is not part of the undo: taking it back must leave that alone.
+// pointOf returns the point of an undo: from the tree before it to that tree with the restored
+// paths as they were wanted. It does not look at the files, because what somebody else has changed
+// meanwhile is not part of the undo: taking it back must leave that alone.
 func (w Workspace) pointOf(ctx context.Context, p *Plan, restored []Name) (_ Point, err error) {
 	batch, err := w.Store.Begin(ctx)
 	if err != nil {
@@ -59,7 +60,8 @@ func (g *graft) at(elems []string) *graft {
 
 func (g *graft) set(s *State) { g.isSet, g.state = true, s }
 
-// onto returns the object of a directory with what is below changed. The directory may be env.NoFile, for an empty one.
+// onto returns the object of a directory with what is below changed. The directory may be
+// env.NoFile, for an empty one.
 func (g *graft) onto(ctx context.Context, s Store, batch Batch, dir env.Hash) (env.Hash, error) {
 	var entries []Entry
 	if dir != env.NoFile {

@@ -14,7 +14,8 @@ import (
 	"sync"
 )
 
-// InUseError reports that a workspace cannot be used or claimed because somebody uses it, or a part of it, or a directory around it.
+// InUseError reports that a workspace cannot be used or claimed because somebody uses it, or a part
+// of it, or a directory around it.
 type InUseError struct {
 	Workspace string // what is in use
 	Owner     string // who uses it, such as the id of a session
@@ -40,19 +41,21 @@ type use struct {
 
 const useExt = ".use"
 
-// Use says that an owner, such as a session, uses a workspace until release is called or this process ends. Others may use it as well, but
-// nobody can claim it, or a directory in or around it. The workspace is an absolute path without symbolic links; for one on another
-// machine, something that names the machine stands before the path. While an owner uses or has claimed a workspace, a full store does not
-// drop its trees.
+// Use says that an owner, such as a session, uses a workspace until release is called or this
+// process ends. Others may use it as well, but nobody can claim it, or a directory in or around it.
+// The workspace is an absolute path without symbolic links; for one on another machine, something
+// that names the machine stands before the path. While an owner uses or has claimed a workspace, a
+// full store does not drop its trees.
 //
 // The error is an [*InUseError] if somebody has claimed the workspace.
 func (d *Dir) Use(ctx context.Context, workspace, owner string) (release func() error, err error) {
 	return d.enter(ctx, use{Workspace: workspace, Owner: owner, PID: os.Getpid()})
 }
 
-// Claim takes a workspace for an owner alone until release is called or this process ends. It does not wait: the error is an
-// [*InUseError] if anybody uses or has claimed the workspace, or a directory in or around it. That includes the uses of this process. The
-// owner is the one whose trees are put back.
+// Claim takes a workspace for an owner alone until release is called or this process ends. It does
+// not wait: the error is an [*InUseError] if anybody uses or has claimed the workspace, or a
+// directory in or around it. That includes the uses of this process. The owner is the one whose
+// trees are put back.
 func (d *Dir) Claim(ctx context.Context, workspace, owner string) (release func() error, err error) {
 	return d.enter(ctx, use{Workspace: workspace, Owner: owner, PID: os.Getpid(), Claim: true})
 }
@@ -78,7 +81,8 @@ func (d *Dir) enter(ctx context.Context, u use) (release func() error, err error
 	return d.sign(u)
 }
 
-// sign makes the file that says that a workspace is in use. The caller holds the lock of these files.
+// sign makes the file that says that a workspace is in use. The caller holds the lock of these
+// files.
 func (d *Dir) sign(u use) (release func() error, err error) {
 	data, err := json.Marshal(u)
 	if err != nil {
@@ -113,7 +117,8 @@ func inside(a, b string) bool {
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || rest[0] == '/' || os.IsPathSeparator(b[len(b)-1]))
 }
 
-// uses returns who uses workspaces, and removes what ended processes have left. The caller holds the lock of these files.
+// uses returns who uses workspaces, and removes what ended processes have left. The caller holds
+// the lock of these files.
 func (d *Dir) uses() ([]use, error) {
 	entries, err := os.ReadDir(d.file(usesName))
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Write makes the files, links and directories of a tree, given its root, in the working directory of e, which is empty and has to be an
-// [env.Tree]. It returns how many it has made. What was not recorded is left out, and so is anything named .git, in which a tree from
-// somebody else could bring programs that git runs. After an error what was made stays.
+// Write makes the files, links and directories of a tree, given its root, in the working directory
+// of e, which is empty and has to be an [env.Tree]. It returns how many it has made. What was not
+// recorded is left out, and so is anything named .git, in which a tree from somebody else could
+// bring programs that git runs. After an error what was made stays.
 func Write(ctx context.Context, s Store, root env.Hash, e env.Environment) (made int, err error) {
 	var dirs []dirMode
 	tree := env.TreeOf(e)

@@ -35,8 +35,8 @@ type contender struct {
 	used []time.Duration
 }
 
-// compare runs the contenders in turns, so that other load on the machine affects all of them. It reports the median processor time
-// of the first, and each other one's median ratio to it.
+// compare runs the contenders in turns, so that other load on the machine affects all of them. It
+// reports the median processor time of the first, and each other one's median ratio to it.
 func compare(b *testing.B, contenders ...*contender) {
 	b.Helper()
 	for b.Loop() {
@@ -68,8 +68,8 @@ func local(name string, l *env.Local, script string, output func() func(int, []b
 	}}
 }
 
-// BenchmarkShell compares a command with os/exec alone at each level of containment. The ratio must not exceed 1.8 with one
-// namespace for all commands, 4 with a namespace each, and 2.5 otherwise.
+// BenchmarkShell compares a command with os/exec alone at each level of containment. The ratio must
+// not exceed 1.8 with one namespace for all commands, 4 with a namespace each, and 2.5 otherwise.
 func BenchmarkShell(b *testing.B) {
 	const script = "echo out; echo err >&2"
 	for _, level := range []string{env.ContainCgroupPIDNS, env.ContainPIDNS, env.ContainCgroup, env.ContainGroup} {

@@ -36,8 +36,9 @@ func (l *Local) change(ctx context.Context, c change) error {
 	return nil
 }
 
-// inDirectory calls do with the directory that holds a place and the place's name in that directory. With parents it makes missing
-// directories. The directory stays the same one even if it is moved meanwhile. It returns an error if files in it are read-only.
+// inDirectory calls do with the directory that holds a place and the place's name in that
+// directory. With parents it makes missing directories. The directory stays the same one even if it
+// is moved meanwhile. It returns an error if files in it are read-only.
 func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base string) error) (err error) {
 	above, base := p.split()
 	var dir *os.Root
@@ -53,15 +54,15 @@ func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base st
 	return do(dir, base)
 }
 
-// split returns the directory that holds a place and the place's name in it, with its trailing slash if there is one. Both are "."
-// for a root.
+// split returns the directory that holds a place and the place's name in it, with its trailing
+// slash if there is one. Both are "." for a root.
 func (p place) split() (above, base string) {
 	end := strings.TrimRight(p.rel, "/")
 	return path.Dir(end), p.rel[strings.LastIndexByte(end, '/')+1:]
 }
 
-// openDir opens a directory below a root. The trailing dot makes os.Root open only a directory, so that a FIFO swapped in does not
-// block.
+// openDir opens a directory below a root. The trailing dot makes os.Root open only a directory, so
+// that a FIFO swapped in does not block.
 func (r *root) openDir(rel string, parents bool) (*os.Root, error) {
 	if parents && rel != "." {
 		if err := r.dir.MkdirAll(rel, parentPerm); err != nil {
@@ -85,9 +86,10 @@ func (l *Local) innermost(p place) place {
 	return p
 }
 
-// openWritable opens the directory that holds a place if files in it may be changed. It goes element by element and follows no links,
-// so that a link swapped in cannot lead into a read-only root. It recognizes roots by os.SameFile and not by name, because
-// case-insensitive file systems have several names for them.
+// openWritable opens the directory that holds a place if files in it may be changed. It goes
+// element by element and follows no links, so that a link swapped in cannot lead into a read-only
+// root. It recognizes roots by os.SameFile and not by name, because case-insensitive file systems
+// have several names for them.
 func (l *Local) openWritable(p place, parents bool) (_ *os.Root, err error) {
 	above, base := p.split()
 	in := p.root
@@ -144,7 +146,8 @@ func enterDir(dir *os.Root, elem string, create bool) (*os.Root, error) {
 	return next, nil
 }
 
-// rootAt returns the root that is the same directory as an entry of dir, or otherwise if there is none.
+// rootAt returns the root that is the same directory as an entry of dir, or otherwise if there is
+// none.
 func (l *Local) rootAt(dir *os.Root, entry string, otherwise *root) *root {
 	info, err := dir.Lstat(strings.TrimRight(entry, "/"))
 	if err != nil || !info.IsDir() {
@@ -178,7 +181,8 @@ func (e *readOnlyRoot) Error() string {
 
 func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }
 
-// checkNew refuses names for new files that are reserved or, unless any are allowed, contain control characters.
+// checkNew refuses names for new files that are reserved or, unless any are allowed, contain
+// control characters.
 func checkNew(base string, any bool) error {
 	switch strings.TrimRight(base, "/") {
 	case "", ".", "..":

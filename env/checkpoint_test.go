@@ -34,7 +34,8 @@ type entry struct {
 	hashed int // how often the content was read
 }
 
-// take returns a snapshot of a tree. It reads only contents that have changed since the previous snapshot.
+// take returns a snapshot of a tree. It reads only contents that have changed since the previous
+// snapshot.
 func take(ctx context.Context, e env.Environment, before snapshot) (snapshot, error) {
 	s := snapshot{nodes: make(map[string]entry)}
 	return s, s.walk(ctx, e, ".", before)
@@ -135,7 +136,8 @@ func (s snapshot) plain() map[string]entry {
 	return plain
 }
 
-// A checkpoint needs only Environment and Tree: modes, links, empty directories and deletions are restored.
+// A checkpoint needs only Environment and Tree: modes, links, empty directories and deletions are
+// restored.
 func TestJ9_CheckpointOfALocal(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"src/deep", "empty/inner", "gone"} {

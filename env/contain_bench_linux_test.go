@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// BenchmarkD4_Command runs an empty command at each level, and one without containment and output. cpu-µs/op is the time used by
-// this process and its children.
+// BenchmarkD4_Command runs an empty command at each level, and one without containment and output.
+// cpu-µs/op is the time used by this process and its children.
 func BenchmarkD4_Command(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		before := cpuTime(b)

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// best returns the level that the test's own probes consider right here, and why the better ones are not.
+// best returns the level that the test's own probes consider right here, and why the better ones
+// are not.
 func best(t *testing.T) (level string, why error) {
 	t.Helper()
 	for _, level := range []string{env.ContainCgroupPIDNS, env.ContainPIDNS, env.ContainCgroup} {

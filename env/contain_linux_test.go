@@ -20,7 +20,8 @@ import (
 
 var killRounds = flag.Int("kill.rounds", 2, "how often each shape of TestD4_NothingSurvives is killed at each level")
 
-// shapes returns scripts whose processes escape from their parent in different ways. Each prints ready once it has done so.
+// shapes returns scripts whose processes escape from their parent in different ways. Each prints
+// ready once it has done so.
 func shapes() map[string]string {
 	return map[string]string{
 		"plain":       `echo ready; exec sleep 1000`,
@@ -150,7 +151,8 @@ func TestD4_MarksNest(t *testing.T) {
 	}
 }
 
-// ContainGroup does not find a process that clears its environment and leaves the group. The other levels do.
+// ContainGroup does not find a process that clears its environment and leaves the group. The other
+// levels do.
 func TestD4_ClearedEnvironment(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		dir := t.TempDir()

@@ -45,7 +45,8 @@ func run(t *testing.T, e env.Environment, cmd env.Command) (string, env.Result) 
 	return out.Text(), result
 }
 
-// A command finds the same at every level, except for process ids, its cgroup, its /proc and CAP_SYS_PTRACE.
+// A command finds the same at every level, except for process ids, its cgroup, its /proc and
+// CAP_SYS_PTRACE.
 func TestD4_LevelsDifferInNothingElse(t *testing.T) {
 	const script = `id; pwd; readlink /proc/self/cwd /proc/self/root; umask; ulimit -a; nice
 		env | grep -v '^` + env.MarkVar + `=\|^_=' | sort
@@ -105,7 +106,8 @@ func TestD4_ACommandCannotKillItsKeeper(t *testing.T) {
 	if !strings.HasSuffix(text, "all but me\nand the first\n") || result.Code != 0 || len(result.Left) > 0 {
 		t.Errorf("%q, %+v", text, result)
 	}
-	// The keeper's child was killed too, and restarted: it receives this TERM, otherwise the test lasts for the grace time.
+	// The keeper's child was killed too, and restarted: it receives this TERM, otherwise the test
+	// lasts for the grace time.
 	l = inNamespaces(t, env.LocalOptions{Grace: time.Hour})
 	out := watch()
 	p := start(t, l, env.Command{Script: `kill -KILL -1; trap 'echo bye; exit 4' TERM; echo ready; while :; do sleep 0.01; done`, Output: out.Write})
@@ -248,8 +250,8 @@ func TestHost(t *testing.T) {
 	wait(t, start(t, l, env.Command{Script: script}))
 }
 
-// killHost starts a command in a host process and kills only the host. It returns what the command had printed, and a FIFO that the
-// command and its children hold open.
+// killHost starts a command in a host process and kills only the host. It returns what the command
+// had printed, and a FIFO that the command and its children hold open.
 func killHost(t *testing.T, level, script string, env ...string) (said string, held *bufio.Reader) {
 	t.Helper()
 	dir := t.TempDir()

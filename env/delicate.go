@@ -4,14 +4,15 @@ package env
 // session what to do.
 type Delicate struct {
 	Name string // in lower case
-	// Guarded says that no build and no program of a project's changes them, so that each change needs
-	// an approval, and commands in a sandbox make none. Of .git, file tools change nothing at all.
+	// Guarded says that no build and no program of a project's changes them, so that each change
+	// needs an approval, and commands in a sandbox make none. Of .git, file tools change nothing at
+	// all.
 	Guarded bool
 }
 
-// DelicateFiles returns the one table of delicate files: [DefaultProtection], sandboxes and permission
-// rules use it, and what a project may start once it is trusted (package trust) is among its guarded
-// entries. Files with secrets are not in it.
+// DelicateFiles returns the one table of delicate files: [DefaultProtection], sandboxes and
+// permission rules use it, and what a project may start once it is trusted (package trust) is among
+// its guarded entries. Files with secrets are not in it.
 func DelicateFiles() (all []Delicate) {
 	for _, name := range []string{
 		".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".vscode",

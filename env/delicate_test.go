@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// The table has the files by which public tools start programs, allow them or are instructed, as their documentation names them.
+// The table has the files by which public tools start programs, allow them or are instructed, as
+// their documentation names them.
 func TestU17_FilesThatStartSomething(t *testing.T) {
 	var table []string
 	for _, d := range env.DelicateFiles() {

@@ -11,20 +11,23 @@ import (
 	"sync"
 )
 
-// Dir is an open directory of an environment, for callers that look at many files: it saves walking each name from the root. Names
-// are those of the directory's own entries, without slashes, "." and "..". Symbolic links are not followed, except by environments
-// that open files by name. Errors are like the environment's.
+// Dir is an open directory of an environment, for callers that look at many files: it saves walking
+// each name from the root. Names are those of the directory's own entries, without slashes, "." and
+// "..". Symbolic links are not followed, except by environments that open files by name. Errors are
+// like the environment's.
 //
 // Methods may be called concurrently, except Close.
 type Dir interface {
 	// List returns the directory's entries, sorted by name.
 	List(ctx context.Context) ([]Entry, error)
-	// Lstat describes an entry that List returned, a symbolic link itself. An environment on another machine may return what it was when
-	// it was listed. Where [Tree] is not supported, only the Info is known.
+	// Lstat describes an entry that List returned, a symbolic link itself. An environment on
+	// another machine may return what it was when it was listed. Where [Tree] is not supported,
+	// only the Info is known.
 	Lstat(ctx context.Context, name string) (Node, error)
 	// Readlink returns a symbolic link's target, like [Tree].
 	Readlink(ctx context.Context, name string) (target string, err error)
-	// Open opens a regular file for reading, up to its size at that time. The reader is for one goroutine at a time.
+	// Open opens a regular file for reading, up to its size at that time. The reader is for one
+	// goroutine at a time.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	OpenDir(ctx context.Context, name string) (Dir, error)
 	Close() error
@@ -36,14 +39,15 @@ type Entry struct {
 	Type fs.FileMode // only the type bits
 }
 
-// DirOpener is implemented by environments that can keep directories open. A wrapper that changes nothing about files implements it by
-// calling [OpenDir] with the environment that it wraps.
+// DirOpener is implemented by environments that can keep directories open. A wrapper that changes
+// nothing about files implements it by calling [OpenDir] with the environment that it wraps.
 type DirOpener interface {
 	OpenDir(ctx context.Context, name string) (Dir, error)
 }
 
-// OpenDir opens a directory of e. A Local on Linux and a DirOpener, such as this package's views of one, keep it open. Other environments,
-// including other wrappers of a Local, are asked for each file by its name.
+// OpenDir opens a directory of e. A Local on Linux and a DirOpener, such as this package's views of
+// one, keep it open. Other environments, including other wrappers of a Local, are asked for each
+// file by its name.
 func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	switch e := e.(type) {
 	case *Local:
@@ -69,8 +73,9 @@ func (s sub) OpenDir(ctx context.Context, name string) (Dir, error) {
 	return OpenDir(ctx, s.Environment, s.name(name))
 }
 
-// Direct reports whether the operations on a directory are system calls of this machine. In other directories they may have to wait for
-// another machine, so callers do better to run many of them at the same time.
+// Direct reports whether the operations on a directory are system calls of this machine. In other
+// directories they may have to wait for another machine, so callers do better to run many of them
+// at the same time.
 func Direct(d Dir) bool {
 	_, ok := d.(interface{ direct() })
 	return ok

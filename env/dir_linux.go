@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// localDir is an open directory of a Local. It was reached through os.Root. From there names are single elements and links are not
-// followed, so every way leads down.
+// localDir is an open directory of a Local. It was reached through os.Root. From there names are
+// single elements and links are not followed, so every way leads down.
 type localDir struct {
 	fd   int
 	dev  uint64 // of its file system, already checked
@@ -26,7 +26,8 @@ type localDir struct {
 	listed  bool       // the position is no longer at the beginning
 }
 
-// ended returns the cause of a context's end. Unlike context.Cause it takes no lock as long as the context has not ended.
+// ended returns the cause of a context's end. Unlike context.Cause it takes no lock as long as the
+// context has not ended.
 func ended(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -89,8 +90,8 @@ func (d *localDir) openat(name string, flags int, kind uint32) (fd int, dev uint
 	return fd, dev, size, nil
 }
 
-// inspect refuses a descriptor of another kind or of a kernel file system. Only files on other file systems than the directory's
-// need the second check.
+// inspect refuses a descriptor of another kind or of a kernel file system. Only files on other file
+// systems than the directory's need the second check.
 func (d *localDir) inspect(fd int, kind uint32) (dev uint64, size int64, err error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
@@ -200,15 +201,16 @@ func (d *localDir) entryError(op, name string, err error) error {
 // inside returns the path of a directory's entry. Unlike path.Join it does not clean odd names.
 func inside(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
 
-// localFile reads a file by its descriptor. An os.File would register with the poller, which costs another system call.
+// localFile reads a file by its descriptor. An os.File would register with the poller, which costs
+// another system call.
 type localFile struct {
 	fd   int
 	read int64
 	size int64 // at the time of opening
 }
 
-// Read stops at the file's size, which saves the system call that reports EOF. It ignores a size of 0, which some file systems
-// report for files with content.
+// Read stops at the file's size, which saves the system call that reports EOF. It ignores a size of
+// 0, which some file systems report for files with content.
 func (f *localFile) Read(p []byte) (int, error) {
 	if f.size > 0 {
 		p = p[:min(int64(len(p)), f.size-f.read)]

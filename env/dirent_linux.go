@@ -68,7 +68,8 @@ func (d *localDir) list() ([]Entry, error) {
 	}
 }
 
-// entry skips "." and ".." and files that have vanished. It asks for the type if the file system did not report it.
+// entry skips "." and ".." and files that have vanished. It asks for the type if the file system
+// did not report it.
 func (d *localDir) entry(name string, kind byte) (e Entry, ok bool) {
 	if name == "." || name == ".." {
 		return Entry{}, false

@@ -84,7 +84,8 @@ type world struct {
 
 const secret = "outside"
 
-// layOut makes the files of a case. Entries that end with a slash are directories, those with an arrow are links, others are files.
+// layOut makes the files of a case. Entries that end with a slash are directories, those with an
+// arrow are links, others are files.
 func layOut(t *testing.T, c escapeCase) world {
 	base := t.TempDir()
 	w := world{base: base, root: filepath.Join(base, "ROOT")}

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// workspace returns an environment in a new directory, and its end. A program gives NewLocal the directory of a project.
+// workspace returns an environment in a new directory, and its end. A program gives NewLocal the
+// directory of a project.
 func workspace() (local *env.Local, end func()) {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
@@ -30,7 +31,8 @@ func workspace() (local *env.Local, end func()) {
 	}
 }
 
-// A Local is a directory of this machine: its files and the commands that start there. Files outside are refused.
+// A Local is a directory of this machine: its files and the commands that start there. Files
+// outside are refused.
 func ExampleNewLocal() {
 	ctx := context.Background()
 	local, end := workspace()

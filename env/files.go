@@ -12,16 +12,17 @@ import (
 	"strings"
 )
 
-// Open opens a regular file for reading. The reader also implements io.Seeker and io.ReaderAt; callers must check for these, since
-// other environments may not provide them. Reading does not obey ctx.
+// Open opens a regular file for reading. The reader also implements io.Seeker and io.ReaderAt;
+// callers must check for these, since other environments may not provide them. Reading does not
+// obey ctx.
 func (l *Local) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return withPlace(ctx, l, "open", name, true, func(p place) (io.ReadCloser, error) {
 		return openRegular(p)
 	})
 }
 
-// openRegular opens a regular file. It does not block on a FIFO without a writer. It checks the handle and not the name, which
-// somebody could replace in between.
+// openRegular opens a regular file. It does not block on a FIFO without a writer. It checks the
+// handle and not the name, which somebody could replace in between.
 func openRegular(p place) (*os.File, error) {
 	f, err := p.root.dir.OpenFile(p.rel, openFlags, 0)
 	if err != nil {
@@ -61,7 +62,8 @@ func notRegular(m fs.FileMode) error {
 	return fmt.Errorf("%s: %w", kind, fs.ErrInvalid)
 }
 
-// Remove deletes a file, a symbolic link itself, or an empty directory. It refuses the working directory and the other roots.
+// Remove deletes a file, a symbolic link itself, or an empty directory. It refuses the working
+// directory and the other roots.
 func (l *Local) Remove(ctx context.Context, name string) error {
 	if path.Base(name) == "." {
 		name = strings.TrimRight(name, "/") // the kernel refuses a/./ too
@@ -130,9 +132,9 @@ func readDir(p place) (list []Info, err error) {
 	return list, nil
 }
 
-// withPlace calls do with the file that a name leads to. It first relies on os.Root alone, which costs one pass over the path. If
-// os.Root reports that the name leaves its root, withPlace resolves the links and tries again. Either way the operation goes through
-// os.Root.
+// withPlace calls do with the file that a name leads to. It first relies on os.Root alone, which
+// costs one pass over the path. If os.Root reports that the name leaves its root, withPlace
+// resolves the links and tries again. Either way the operation goes through os.Root.
 func withPlace[T any](ctx context.Context, l *Local, op, name string, last bool, do func(place) (T, error)) (T, error) {
 	var zero T
 	if err := context.Cause(ctx); err != nil {

@@ -8,18 +8,22 @@ import (
 	"time"
 )
 
-// A Tree is an Environment that shows and makes directory trees as they are: symbolic links as links, empty directories, modes.
-// Together with the methods of Environment this suffices to copy a tree elsewhere and to restore it. Names and errors are like
-// Environment's. Methods that create something make missing parent directories, as WriteFile does.
+// A Tree is an Environment that shows and makes directory trees as they are: symbolic links as
+// links, empty directories, modes. Together with the methods of Environment this suffices to copy a
+// tree elsewhere and to restore it. Names and errors are like Environment's. Methods that create
+// something make missing parent directories, as WriteFile does.
 //
-// A wrapper whose environment is not a Tree returns errors that wrap errors.ErrUnsupported; see [TreeOf].
+// A wrapper whose environment is not a Tree returns errors that wrap errors.ErrUnsupported; see
+// [TreeOf].
 type Tree interface {
-	// Lstat describes a file, or a symbolic link itself. It shows whether a file has changed without reading it.
+	// Lstat describes a file, or a symbolic link itself. It shows whether a file has changed
+	// without reading it.
 	Lstat(ctx context.Context, name string) (Node, error)
-	// Readlink returns a symbolic link's target as it was written. For other files the error wraps fs.ErrInvalid.
+	// Readlink returns a symbolic link's target as it was written. For other files the error wraps
+	// fs.ErrInvalid.
 	Readlink(ctx context.Context, name string) (target string, err error)
-	// Symlink makes name a symbolic link to target. The target is not checked and need not exist; the check happens when the link
-	// is followed. The error wraps fs.ErrExist if name exists.
+	// Symlink makes name a symbolic link to target. The target is not checked and need not exist;
+	// the check happens when the link is followed. The error wraps fs.ErrExist if name exists.
 	Symlink(ctx context.Context, target, name string) error
 	// Mkdir makes an empty directory. The error wraps fs.ErrExist if name exists.
 	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
@@ -27,11 +31,13 @@ type Tree interface {
 	Chmod(ctx context.Context, name string, perm fs.FileMode) error
 }
 
-// Node holds the file system's data about a file. While none of it changes, the content has not changed either: writing moves the
-// change time, except for two writes within the resolution of the file system's clock. Unknown fields are zero.
+// Node holds the file system's data about a file. While none of it changes, the content has not
+// changed either: writing moves the change time, except for two writes within the resolution of the
+// file system's clock. Unknown fields are zero.
 type Node struct {
 	Info
-	// Changed is the time of the last change to content, mode, owner or links (ctime). Programs cannot set it.
+	// Changed is the time of the last change to content, mode, owner or links (ctime). Programs
+	// cannot set it.
 	Changed time.Time `json:"changed,omitzero"`
 	// Device and Inode are equal for two names of the same file.
 	Device uint64 `json:"device,omitempty"`
@@ -40,7 +46,8 @@ type Node struct {
 	Links uint64 `json:"links,omitempty"`
 }
 
-// TreeOf returns e as a Tree. If e is not one, every method returns an error that wraps errors.ErrUnsupported.
+// TreeOf returns e as a Tree. If e is not one, every method returns an error that wraps
+// errors.ErrUnsupported.
 func TreeOf(e Environment) Tree {
 	if t, ok := e.(Tree); ok {
 		return t
@@ -103,7 +110,8 @@ func (l *Local) Symlink(ctx context.Context, target, name string) error {
 	}})
 }
 
-// Mkdir implements Tree. The umask applies to the mode. The name of a new directory must not contain control characters.
+// Mkdir implements Tree. The umask applies to the mode. The name of a new directory must not
+// contain control characters.
 func (l *Local) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return l.change(ctx, change{op: "mkdir", name: name, parents: true, do: func(dir *os.Root, base string) error {
 		if err := checkNew(base, l.anyNames); err != nil {

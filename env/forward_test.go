@@ -35,7 +35,8 @@ func wrappers(e env.Environment) map[string]env.Environment {
 	}
 }
 
-// exceptions returns the methods that a wrapper does not forward, with the reasons, by wrapper and method.
+// exceptions returns the methods that a wrapper does not forward, with the reasons, by wrapper and
+// method.
 func exceptions() map[string]string {
 	const refused = "refused"
 	return map[string]string{

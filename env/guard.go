@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// A Guard is an Environment that knows files which should not be changed without approval. It only informs callers; it does not
-// refuse changes.
+// A Guard is an Environment that knows files which should not be changed without approval. It only
+// informs callers; it does not refuse changes.
 type Guard interface {
 	// Guarded returns why changing a file needs approval, or "" if it does not.
 	Guarded(ctx context.Context, name string) (why string)
 }
 
-// Guarded returns why changing a file needs approval, because e guards it or its mode is read-only, or "" if it does not.
+// Guarded returns why changing a file needs approval, because e guards it or its mode is read-only,
+// or "" if it does not.
 func Guarded(ctx context.Context, e Environment, name string) (why string) {
 	if why = guardedBelow(ctx, e, name); why != "" {
 		return why

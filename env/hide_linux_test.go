@@ -35,8 +35,8 @@ func TestHideHost(t *testing.T) {
 	}
 }
 
-// hostKey is the variable with the host's secret, hostSecret. Scripts contain it with quotes, so that a search does not find the
-// script.
+// hostKey is the variable with the host's secret, hostSecret. Scripts contain it with quotes, so
+// that a search does not find the script.
 const hostKey, hostSecret, quotedSecret = "ANTHROPIC_API_KEY", "sk-of-the-host", `sk-of""-the-host`
 
 // asHost runs a script as the command of a host process and returns its output.
@@ -57,15 +57,16 @@ func asHost(t *testing.T, level, script string, attr *syscall.SysProcAttr, more 
 	return text
 }
 
-// lookForKeys searches for the host's key in every way available to a command and prints how often it was found.
+// lookForKeys searches for the host's key in every way available to a command and prints how often
+// it was found.
 const lookForKeys = `look() { { tr '\0' '\n' </proc/$PPID/environ; cat /proc/*/environ; cat /proc/*/task/*/environ; } 2>/dev/null; }
 	see() { ls -d /proc/[0-9]* 2>/dev/null | wc -l; }
 	look >found; see; for place in $(grep ' - proc ' /proc/self/mountinfo | cut -d' ' -f5) /proc /proc /proc; do
 		umount -l $place 2>/dev/null && { look >>found; see; } || :; done
 	grep -ac ` + quotedSecret + ` found || :`
 
-// At the levels that hide the host, no command of root finds the host's key: not in its parent, not in any process, and not after
-// unmounting /proc.
+// At the levels that hide the host, no command of root finds the host's key: not in its parent, not
+// in any process, and not after unmounting /proc.
 func TestI4_NoKeyOfTheHost(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		hides := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level}).HidesHost()
@@ -93,8 +94,9 @@ func TestI4_NoKeyOfTheHost(t *testing.T) {
 	})
 }
 
-// With one namespace for all commands, a command that is just starting is for a moment a copy of the host, with its memory and
-// files. Other commands cannot look into processes with the host's capabilities, only into each other.
+// With one namespace for all commands, a command that is just starting is for a moment a copy of
+// the host, with its memory and files. Other commands cannot look into processes with the host's
+// capabilities, only into each other.
 func TestI4_NoLookAtACopyOfTheHost(t *testing.T) {
 	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainCgroupPIDNS})
 	if err != nil {
@@ -114,7 +116,8 @@ func TestI4_NoLookAtACopyOfTheHost(t *testing.T) {
 	}
 }
 
-// A procfs that is mounted elsewhere does not show the host's processes either, and the host's own mounts remain.
+// A procfs that is mounted elsewhere does not show the host's processes either, and the host's own
+// mounts remain.
 func TestI4_OtherMountsOfProc(t *testing.T) {
 	const prepare = `mkdir -p "$ATTRACTOR_TEST_INSIDE/a/proc" && mount --make-shared -t tmpfs none "$ATTRACTOR_TEST_INSIDE/a" && mkdir "$ATTRACTOR_TEST_INSIDE/a/proc" &&
 		mount -t proc proc "$ATTRACTOR_TEST_INSIDE/a/proc" && mount --make-shared /proc && mount --make-shared /`
@@ -158,7 +161,8 @@ func nobody(t *testing.T) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 }
 
-// Other processes of its user find no key in a concealed host's environment or memory, and root finds none in its environment.
+// Other processes of its user find no key in a concealed host's environment or memory, and root
+// finds none in its environment.
 func TestI4_AConcealedHost(t *testing.T) {
 	const script = `find=$({ tr '\0' '\n' </proc/$PPID/environ; cat /proc/*/environ | tr '\0' '\n'; } 2>/dev/null)
 		case $find in *` + quotedSecret + `*) echo found;; *) echo hidden;; esac
@@ -191,7 +195,8 @@ func TestI4_AMarkIsNotConcealed(t *testing.T) {
 	}
 }
 
-// A command inherits only the standard descriptors, although the host has others that programs inherit.
+// A command inherits only the standard descriptors, although the host has others that programs
+// inherit.
 func TestI4_NoDescriptorOfTheHost(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "open")
 	if err != nil {
@@ -227,7 +232,8 @@ func TestI4_NoDescriptorOfTheHost(t *testing.T) {
 	})
 }
 
-// dupFrom duplicates a file to the first free descriptor from a number on. Programs inherit the duplicate.
+// dupFrom duplicates a file to the first free descriptor from a number on. Programs inherit the
+// duplicate.
 func dupFrom(f *os.File, first int) (fd int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// A host with EndAbandoned ends the processes that a killed host left running and lists them. It leaves all others alone.
+// A host with EndAbandoned ends the processes that a killed host left running and lists them. It
+// leaves all others alone.
 func TestI5_WhatAKilledHostLeft(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // so that no other host on this machine is faster
 	atLevels(t, func(t *testing.T, level string) {
@@ -63,7 +64,8 @@ func TestI5_AKilledHostLeavesNothing(t *testing.T) {
 	})
 }
 
-// A command of root cannot keep a process alive by stopping the keeper's child or by holding its pipe open.
+// A command of root cannot keep a process alive by stopping the keeper's child or by holding its
+// pipe open.
 func TestI5_NothingOutlivesAKilledHost(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		if level == env.ContainGroup || level == env.ContainCgroup {
@@ -97,8 +99,8 @@ func TestI5_OwnCommandIsKept(t *testing.T) {
 	}
 }
 
-// A host in other namespaces, which shares the directory of locks and does not see what a killed host left, or may not look into it, leaves
-// that to one who does.
+// A host in other namespaces, which shares the directory of locks and does not see what a killed
+// host left, or may not look into it, leaves that to one who does.
 func TestI5_HostInOtherNamespaces(t *testing.T) {
 	for name, apart := range map[string][]string{"user": {"unshare", "-r"}, "processes": {"unshare", "-rpf", "--mount-proc"}} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +125,8 @@ func TestI5_HostInOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestI5_NestedHost runs as a host process in the command of a host that has ended, or in other namespaces.
+// TestI5_NestedHost runs as a host process in the command of a host that has ended, or in other
+// namespaces.
 func TestI5_NestedHost(t *testing.T) {
 	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
 		t.Skip("a helper process of other tests")
@@ -134,8 +137,8 @@ func TestI5_NestedHost(t *testing.T) {
 	}
 }
 
-// A file that no host has made ends nothing, even if its name is part of the mark of a living host or is in use in another
-// directory.
+// A file that no host has made ends nothing, even if its name is part of the mark of a living host
+// or is in use in another directory.
 func TestI5_OnlyWholeIds(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	living := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})

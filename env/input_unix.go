@@ -10,16 +10,16 @@ import (
 // input is the writing end of a command's input: a pipe or a terminal.
 type input struct {
 	f *os.File
-	// eof is written to a terminal to end the input. The terminal stays open, because its output is still read. For a pipe it is
-	// nil and the pipe is closed.
+	// eof is written to a terminal to end the input. The terminal stays open, because its output is
+	// still read. For a pipe it is nil and the pipe is closed.
 	eof []byte
 
 	mu     sync.Mutex
 	closed bool
 }
 
-// Write returns an error that wraps fs.ErrClosed after Close or after the command has ended, and syscall.EPIPE when the command has
-// closed its input.
+// Write returns an error that wraps fs.ErrClosed after Close or after the command has ended, and
+// syscall.EPIPE when the command has closed its input.
 func (in *input) Write(b []byte) (int, error) {
 	in.mu.Lock()
 	closed := in.closed
@@ -30,7 +30,8 @@ func (in *input) Write(b []byte) (int, error) {
 	return in.f.Write(b) // without the lock: it may wait for the reader, and Close must not
 }
 
-// Close ends the input. A second Close is not an error, because the end of the command closes the input too.
+// Close ends the input. A second Close is not an error, because the end of the command closes the
+// input too.
 func (in *input) Close() error {
 	if in.markClosed() {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseKernelHandle refuses files of proc and sysfs, wherever these are mounted. Files in /proc look like regular files of size 0
-// and lead out of every root (/proc/self/root).
+// refuseKernelHandle refuses files of proc and sysfs, wherever these are mounted. Files in /proc
+// look like regular files of size 0 and lead out of every root (/proc/self/root).
 func refuseKernelHandle(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -103,8 +103,8 @@ func TestD4_KillReturnsThoughAPipeIsHeld(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
 		t.Skipf("no setsid here: %v", err)
 	}
-	// This level does not find a process that clears its environment and leaves the group, so it stands for one that cannot be
-	// killed.
+	// This level does not find a process that clears its environment and leaves the group, so it
+	// stands for one that cannot be killed.
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1, Containment: env.ContainGroup})
 	out := watch()
 	wait(t, start(t, l, env.Command{Script: "true"}))
@@ -186,7 +186,8 @@ func leftDiesAtClose(t *testing.T, level string) {
 	}
 	out, tag := watch(), newTag()
 	p := start(t, l, env.Command{
-		// The child prints once it is no longer a copy of the shell, and holds no pipe. The shell ends on request.
+		// The child prints once it is no longer a copy of the shell, and holds no pipe. The shell
+		// ends on request.
 		Script: `sh -c 'echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done' "a
 name" & read x`,
 		Env: []string{tag}, Stdin: true, Output: out.Write,
@@ -250,7 +251,8 @@ func killNowDoesNotWait(t *testing.T, level string) {
 	}
 }
 
-// What a kill has left, because a busy machine took longer to end it than a kill waits, is no error of Close if it has ended by then.
+// What a kill has left, because a busy machine took longer to end it than a kill waits, is no error
+// of Close if it has ended by then.
 func TestD4_CloseLooksAgain(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: 1})

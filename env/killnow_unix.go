@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// KillNow sends KILL to every process tree that is still running and does not wait. It is for a host that is about to exit; all
-// others call Close. At ContainCgroup the commands' empty cgroups remain unless Close is called, until a later Local in the same
-// place removes them.
+// KillNow sends KILL to every process tree that is still running and does not wait. It is for a
+// host that is about to exit; all others call Close. At ContainCgroup the commands' empty cgroups
+// remain unless Close is called, until a later Local in the same place removes them.
 func (l *Local) KillNow() error {
 	l.table.mu.Lock()
 	defer l.table.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// inPlace implements LocalOptions.Launch with a program that executes the command in its own place, as one that drops privileges does.
+// inPlace implements LocalOptions.Launch with a program that executes the command in its own place,
+// as one that drops privileges does.
 func inPlace(_ context.Context, l env.Launch) (env.Launch, error) {
 	l.Args = append([]string{"/bin/sh", "-c", `WRAPPED=yes exec "$@"`, "sh"}, l.Args...)
 	return l, nil

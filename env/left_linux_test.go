@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// At each level a process that the command left running is listed with its number and the program that it runs.
+// At each level a process that the command left running is listed with its number and the program
+// that it runs.
 func TestI1_LeftIsNamed(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})

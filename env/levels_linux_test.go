@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// atLevels runs a test at every level of containment that works on this machine, according to the test's own probes.
+// atLevels runs a test at every level of containment that works on this machine, according to the
+// test's own probes.
 func atLevels(t *testing.T, test func(t *testing.T, level string)) {
 	t.Helper()
 	for level, probe := range probes() {
@@ -46,7 +47,8 @@ func probes() map[string]func(*testing.T) error {
 	}
 }
 
-// survivors lists the running processes that were started with an environment entry, whatever their names.
+// survivors lists the running processes that were started with an environment entry, whatever their
+// names.
 func survivors(t *testing.T, entry string, _ int) []string {
 	t.Helper()
 	return withVar(t, entry)

@@ -11,24 +11,29 @@ import (
 // DefaultProcesses is the limit of a command's processes when Limits.Processes is zero.
 const DefaultProcesses = 4096
 
-// Limits bounds what commands may use. Zero means the default, negative means no limit. A limit that cannot be set on this machine does not
-// hold: Local.Containment then says unlimited, and Local.Confinement has only the limits that hold.
+// Limits bounds what commands may use. Zero means the default, negative means no limit. A limit
+// that cannot be set on this machine does not hold: Local.Containment then says unlimited, and
+// Local.Confinement has only the limits that hold.
 type Limits struct {
-	// Processes is the largest number of processes and threads that a command and everything that it starts may have at a time. The
-	// default is DefaultProcesses. More processes cannot be started (EAGAIN).
+	// Processes is the largest number of processes and threads that a command and everything that
+	// it starts may have at a time. The default is DefaultProcesses. More processes cannot be
+	// started (EAGAIN).
 	//
-	// It needs a cgroup with the controller pids, or PID namespaces (ContainPIDNS, ContainCgroupPIDNS) on Linux 6.14 or later, or
-	// LocalOptions.UserNamespaces. The cgroup is one of version 2, below which the controller is enabled for the host's user. By
-	// namespaces at ContainCgroupPIDNS the limit holds for all commands together. A command that runs as root may be able to lift the
-	// limit.
+	// It needs a cgroup with the controller pids, or PID namespaces (ContainPIDNS,
+	// ContainCgroupPIDNS) on Linux 6.14 or later, or LocalOptions.UserNamespaces. The cgroup is one
+	// of version 2, below which the controller is enabled for the host's user. By namespaces at
+	// ContainCgroupPIDNS the limit holds for all commands together. A command that runs as root may
+	// be able to lift the limit.
 	Processes int64 `json:"processes,omitempty"`
-	// Memory is the most memory in bytes, including swap, that a command and everything that it starts may have. There is none by
-	// default. The kernel kills a process that needs more. It needs a cgroup with the controller memory.
+	// Memory is the most memory in bytes, including swap, that a command and everything that it
+	// starts may have. There is none by default. The kernel kills a process that needs more. It
+	// needs a cgroup with the controller memory.
 	Memory int64 `json:"memory,omitempty"`
-	// FileSize is the largest size in bytes to which a command may grow a file, rounded up to 512. There is none by default. A process
-	// that writes more gets SIGXFSZ, which ends it, or EFBIG.
+	// FileSize is the largest size in bytes to which a command may grow a file, rounded up to 512.
+	// There is none by default. A process that writes more gets SIGXFSZ, which ends it, or EFBIG.
 	FileSize int64 `json:"file_size,omitempty"`
-	// OpenFiles is the largest number of files that each process may have open at a time. By default it is the host's.
+	// OpenFiles is the largest number of files that each process may have open at a time. By
+	// default it is the host's.
 	OpenFiles int64 `json:"open_files,omitempty"`
 }
 
@@ -88,7 +93,8 @@ func newLimits(wanted Limits, level contain.Limits, userNamespaces bool) (limits
 	return l, nil
 }
 
-// wrap returns a command's arguments with the shell that sets its limits and then becomes the command.
+// wrap returns a command's arguments with the shell that sets its limits and then becomes the
+// command.
 func (l limits) wrap(args []string) []string {
 	if len(l.set) == 0 {
 		return args

@@ -14,15 +14,16 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 )
 
-// bomb starts processes that wait to be killed, until the kernel refuses one or there are far more than any limit of these tests. So
-// the machine survives a limit that does not work. It prints how many it has started. bash would try again for a minute.
+// bomb starts processes that wait to be killed, until the kernel refuses one or there are far more
+// than any limit of these tests. So the machine survives a limit that does not work. It prints how
+// many it has started. bash would try again for a minute.
 const bomb = `exec /bin/sh -c 'n=0; trap "echo started \$n" EXIT; while [ $n -lt 900 ]; do sleep 600 2>/dev/null & n=$((n+1)); done'`
 
 // limitOf returns the limits of processes and memory that a Local says it has.
 func limitOf(l *env.Local) env.Limits { return env.ConfinementOf(l).Limits }
 
-// A fork bomb ends in an error at each level that limits processes, and the level says so. Where there is no limit, the level says
-// that.
+// A fork bomb ends in an error at each level that limits processes, and the level says so. Where
+// there is no limit, the level says that.
 func TestL6_ForkBomb(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Limits: env.Limits{Processes: 100}})

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// eachProcess sets the limits that the kernel has for each process. Go cannot set them in a child alone, so a shell does it.
+// eachProcess sets the limits that the kernel has for each process. Go cannot set them in a child
+// alone, so a shell does it.
 func (l *limits) eachProcess(wanted Limits, userNamespaces bool) error {
 	var errs []error
 	set := func(resource int, wanted int64, command func(value string) string, unit int64) int64 {

@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// lockWait limits how long Lock and Replace wait for others. A change takes milliseconds, so a lock that is held for longer belongs
-	// to a process that is stopped or broken.
+	// lockWait limits how long Lock and Replace wait for others. A change takes milliseconds, so a
+	// lock that is held for longer belongs to a process that is stopped or broken.
 	lockWait = 10 * time.Second
 	// lockPause and maxLockPause bound the pause between attempts to take a lock.
 	lockPause, maxLockPause = 100 * time.Microsecond, 5 * time.Millisecond
 )
 
-// The kinds of locks. A change lock is held while a session reads, decides and writes; a swap lock only while a content is compared
-// and replaced. A swap may happen within a change, and nothing is locked within a swap. So only changes of users with other homes that
-// make directories can wait for each other, until one gives up after lockWait.
+// The kinds of locks. A change lock is held while a session reads, decides and writes; a swap lock
+// only while a content is compared and replaced. A swap may happen within a change, and nothing is
+// locked within a swap. So only changes of users with other homes that make directories can wait
+// for each other, until one gives up after lockWait.
 const (
 	lockChange = "change"
 	lockSwap   = "swap"
@@ -34,8 +35,8 @@ const (
 // errBusy reports that somebody else holds a lock.
 var errBusy = errors.New("locked")
 
-// locks manages the lock files shared by all sessions of one user on this machine, and the locks of directories. Locks are advisory and
-// end with the process.
+// locks manages the lock files shared by all sessions of one user on this machine, and the locks of
+// directories. Locks are advisory and end with the process.
 type locks struct {
 	dirs        []string // candidates; the first writable one is used
 	wait        time.Duration
@@ -45,8 +46,8 @@ type locks struct {
 	dir string // the candidate in use, once known
 }
 
-// newLocks returns the locks kept in a directory. The default is the user's state directory, which also holds sessions, or, if that
-// is not writable, the temporary directory.
+// newLocks returns the locks kept in a directory. The default is the user's state directory, which
+// also holds sessions, or, if that is not writable, the temporary directory.
 func newLocks(given string) *locks {
 	k := &locks{wait: lockWait}
 	if given != "" {
@@ -64,8 +65,8 @@ func newLocks(given string) *locks {
 	return k
 }
 
-// acquire takes the locks of files and of their directories, and holds them until release is called. The directories come first, so
-// that who waits for one keeps nobody from a file.
+// acquire takes the locks of files and of their directories, and holds them until release is
+// called. The directories come first, so that who waits for one keeps nobody from a file.
 func (k *locks) acquire(ctx context.Context, kind string, files ...place) (release func(), err error) {
 	var offsets []int64
 	for _, file := range files {
@@ -100,8 +101,8 @@ func (k *locks) acquire(ctx context.Context, kind string, files ...place) (relea
 	return release, nil
 }
 
-// lockOffset returns the byte of a lock file that stands for a path. It ignores case, because some file systems do, and avoids the
-// end of the number range, which some systems treat specially.
+// lockOffset returns the byte of a lock file that stands for a path. It ignores case, because some
+// file systems do, and avoids the end of the number range, which some systems treat specially.
 func lockOffset(abs string) int64 {
 	sum := sha256.Sum256([]byte(strings.ToLower(abs)))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
@@ -161,8 +162,9 @@ func openLock(dir, name string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 }
 
-// Lock implements Locker. All sessions of this user on this machine share the locks, also those in other processes; the lock files
-// are in LocalOptions.Locks. Sessions of other users, and in containers on the same kernel, share the locks of directories.
+// Lock implements Locker. All sessions of this user on this machine share the locks, also those in
+// other processes; the lock files are in LocalOptions.Locks. Sessions of other users, and in
+// containers on the same kernel, share the locks of directories.
 func (l *Local) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

@@ -7,11 +7,12 @@ import (
 	"os"
 )
 
-// lockStripes is the number of lock files of each kind. It bounds the number of files; paths that share a file sometimes wait for
-// each other briefly.
+// lockStripes is the number of lock files of each kind. It bounds the number of files; paths that
+// share a file sometimes wait for each other briefly.
 const lockStripes = 128
 
-// lockName returns the lock file for a byte. This platform has no byte-range locks that belong to an open file.
+// lockName returns the lock file for a byte. This platform has no byte-range locks that belong to
+// an open file.
 func lockName(kind string, at int64) string { return fmt.Sprintf("%s-%02x", kind, at%lockStripes) }
 
 // tryLock takes the lock of an open file, or returns errBusy.

@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// lockHolder is the variable that makes TestI6_LockHolder hold a lock: its directory, locks and file.
+// lockHolder is the variable that makes TestI6_LockHolder hold a lock: its directory, locks and
+// file.
 const lockHolder = "ATTRACTOR_TEST_LOCK_HOLDER"
 
 // TestI6_LockHolder runs as the other process of TestI6_LockEndsWithItsProcess.
@@ -103,8 +104,8 @@ func TestI6_LockFilesAreFew(t *testing.T) {
 	}
 }
 
-// Locks are in the state directory or, if that is not writable, in the temporary directory. If neither is writable, nothing is
-// changed.
+// Locks are in the state directory or, if that is not writable, in the temporary directory. If
+// neither is writable, nothing is changed.
 func TestI6_WhereLocksAre(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")

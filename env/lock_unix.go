@@ -14,8 +14,8 @@ import (
 // noFollow refuses to open a symbolic link as a lock file.
 const noFollow = unix.O_NOFOLLOW
 
-// flock takes the lock of an open file, or returns errBusy. The lock belongs to the open file: two openings in one process exclude each
-// other, and closing the file ends it.
+// flock takes the lock of an open file, or returns errBusy. The lock belongs to the open file: two
+// openings in one process exclude each other, and closing the file ends it.
 func flock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A lock that is held for too long does not block others forever: they change nothing and return an error that says so.
+// A lock that is held for too long does not block others forever: they change nothing and return an
+// error that says so.
 func TestI6_LockWaitIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	l, err := NewLocal(dir, LocalOptions{Locks: t.TempDir()})
@@ -48,7 +49,8 @@ func TestI6_LockWaitIsBounded(t *testing.T) {
 	}
 }
 
-// What is locked in the end is the directory that has the name then, not the one that was waited for.
+// What is locked in the end is the directory that has the name then, not the one that was waited
+// for.
 func TestU11_DirectoryReplacedMeanwhile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("directories are not locked on Windows")

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Logging returns a view of e that logs every operation when it has ended. With a nil log it returns e.
+// Logging returns a view of e that logs every operation when it has ended. With a nil log it
+// returns e.
 //
 // The message is the operation; its object is in the attributes, and durations are slog durations:
 //
@@ -34,12 +35,13 @@ import (
 //	exit     process, code, signal if any, stdin, stdout and stderr in bytes, left: the number of processes, duration; logged by the first Wait that returns it
 //	kill     process, duration
 //
-// A search that e does itself is logged under the search's name. Failures also have an error. Scripts are logged; contents, input,
-// output and the values of environment variables never are.
+// A search that e does itself is logged under the search's name. Failures also have an error.
+// Scripts are logged; contents, input, output and the values of environment variables never are.
 //
-// Operations that only read are logged at slog.LevelDebug, those that may change something at slog.LevelInfo, and failures at
-// slog.LevelWarn. A missing file on reading, a look above the allowed directories, as a search for a repository takes, an ended context and a
-// failing command are normal and do not count as failures.
+// Operations that only read are logged at slog.LevelDebug, those that may change something at
+// slog.LevelInfo, and failures at slog.LevelWarn. A missing file on reading, a look above the
+// allowed directories, as a search for a repository takes, an ended context and a failing command
+// are normal and do not count as failures.
 func Logging(e Environment, log *slog.Logger) Environment {
 	if log == nil {
 		return e
@@ -68,7 +70,8 @@ func (l logging) record(ctx context.Context, level slog.Level, op string, took t
 	}
 }
 
-// isUsual reports whether an error is no failure: of a read file that is missing, or a stat outside of the allowed directories.
+// isUsual reports whether an error is no failure: of a read file that is missing, or a stat outside
+// of the allowed directories.
 func isUsual(level slog.Level, op string, err error) bool {
 	_, outside := errors.AsType[*outsideError](err)
 	return level == slog.LevelDebug && errors.Is(err, fs.ErrNotExist) || op == "stat" && outside
@@ -280,8 +283,8 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// watchReader wraps f and calls done at the first Close with the number of bytes read and the first error. The result implements
-// io.Seeker and io.ReaderAt if f does.
+// watchReader wraps f and calls done at the first Close with the number of bytes read and the first
+// error. The result implements io.Seeker and io.ReaderAt if f does.
 func watchReader(f io.ReadCloser, done func(read int64, err error)) io.ReadCloser {
 	w := &watchedReader{ReadCloser: f, done: done}
 	seeker, seeks := f.(io.Seeker)

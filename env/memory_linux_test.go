@@ -17,7 +17,8 @@ import (
 
 var captureMiB = flag.Int("capture.mib", 300, "how many MiB of output TestD5_PeakMemory captures")
 
-// maxGrowth returns how much the whole process's memory may grow, in bytes, while it captures any amount of output.
+// maxGrowth returns how much the whole process's memory may grow, in bytes, while it captures any
+// amount of output.
 func maxGrowth() int64 {
 	const limit = 16 << 20
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
@@ -26,7 +27,8 @@ func maxGrowth() int64 {
 	return limit
 }
 
-// The peak is the kernel's figure for the whole process. The test uses a new process, so that other tests do not affect it.
+// The peak is the kernel's figure for the whole process. The test uses a new process, so that other
+// tests do not affect it.
 func TestD5_PeakMemory(t *testing.T) {
 	const child = "CAPTURE_PEAK_MEMORY"
 	if os.Getenv(child) != "" {

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// order reads pipes in the order in which they became readable. The kernel keeps that order in an epoll's ready list. A goroutine
-// for each pipe loses it: with one line to each stream, every second command came out in the wrong order. Data written to a stream
-// that already has unread data is read together with it, and so may overtake the other stream: of "a" to stdout, "b" to stderr and
-// "c" to stdout within microseconds, "c" may come before "b".
+// order reads pipes in the order in which they became readable. The kernel keeps that order in an
+// epoll's ready list. A goroutine for each pipe loses it: with one line to each stream, every
+// second command came out in the wrong order. Data written to a stream that already has unread data
+// is read together with it, and so may overtake the other stream: of "a" to stdout, "b" to stderr
+// and "c" to stdout within microseconds, "c" may come before "b".
 type order struct {
 	f     *os.File // an epoll that the Go runtime's own epoll watches
 	conn  syscall.RawConn

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// order reads each pipe in its own goroutine. Writes to both streams within the microseconds that a goroutine takes to wake up may
-// swap places, unlike on Linux.
+// order reads each pipe in its own goroutine. Writes to both streams within the microseconds that a
+// goroutine takes to wake up may swap places, unlike on Linux.
 type order struct{ pipes []*pipe }
 
 func newOrder(pipes []*pipe) (*order, error) { return &order{pipes}, nil }
@@ -37,7 +37,8 @@ func (r *order) read(o *output) {
 	readers.Wait()
 }
 
-// stop makes read return. It closes pipes that do not support deadlines, since nothing else stops a reader.
+// stop makes read return. It closes pipes that do not support deadlines, since nothing else stops a
+// reader.
 func (r *order) stop() error {
 	var errs []error
 	for _, p := range r.pipes {

@@ -14,17 +14,20 @@ import (
 )
 
 const (
-	// quietTime ends the reading of output after a command has ended while another process holds its pipes: when there was none for
-	// so long. It is long enough for the last output of a process substitution, and too short to be noticed.
+	// quietTime ends the reading of output after a command has ended while another process holds
+	// its pipes: when there was none for so long. It is long enough for the last output of a
+	// process substitution, and too short to be noticed.
 	quietTime = 100 * time.Millisecond
 	// drainTime bounds the same reading for processes that print all the time.
 	drainTime = 300 * time.Millisecond
-	// killedQuiet and killedDrain are the same after a kill. Together with the waiting of contain.End they make half a second.
+	// killedQuiet and killedDrain are the same after a kill. Together with the waiting of
+	// contain.End they make half a second.
 	killedQuiet = 50 * time.Millisecond
 	killedDrain = 100 * time.Millisecond
 	// readSize is the size of one read: half of a pipe's default capacity on Linux.
 	readSize = 32 << 10
-	// pipeMax is the largest capacity of an unprivileged process's pipe, /proc/sys/fs/pipe-max-size.
+	// pipeMax is the largest capacity of an unprivileged process's pipe,
+	// /proc/sys/fs/pipe-max-size.
 	pipeMax = 1 << 20
 )
 
@@ -51,8 +54,8 @@ type pipe struct {
 	raw    rawRead
 }
 
-// rawRead is a non-blocking read. It is kept with its pipe so that reading gigabytes does not allocate; the garbage would take as
-// much memory as the output that is kept.
+// rawRead is a non-blocking read. It is kept with its pipe so that reading gigabytes does not
+// allocate; the garbage would take as much memory as the output that is kept.
 type rawRead struct {
 	buf []byte
 	n   int
@@ -90,7 +93,8 @@ func (o *output) start() {
 	}()
 }
 
-// endStream records how reading a stream ended. A terminal returns EIO when no process has it open any more.
+// endStream records how reading a stream ended. A terminal returns EIO when no process has it open
+// any more.
 func (o *output) endStream(p *pipe, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return
@@ -129,8 +133,9 @@ func (o *output) emit(stream int, b []byte) {
 	}
 }
 
-// drain reads the remaining output of a command that has ended. Once it returns, deliver is not called any more. It waits for the
-// end of the streams, for a quiet time without output, or for a limit, whichever comes first.
+// drain reads the remaining output of a command that has ended. Once it returns, deliver is not
+// called any more. It waits for the end of the streams, for a quiet time without output, or for a
+// limit, whichever comes first.
 func (o *output) drain(quiet, limit time.Duration) {
 	silence, enough := time.NewTimer(quiet), time.NewTimer(limit)
 	defer silence.Stop()
@@ -164,8 +169,8 @@ func (o *output) addError(err error) {
 	}
 }
 
-// readRest delivers the data in a pipe without waiting for more. It includes everything that the command wrote before it ended, so none
-// of that is lost, however slow deliver was.
+// readRest delivers the data in a pipe without waiting for more. It includes everything that the
+// command wrote before it ended, so none of that is lost, however slow deliver was.
 func (o *output) readRest(p *pipe) {
 	if p.ended {
 		return
@@ -209,8 +214,8 @@ func (o *output) readNow(p *pipe, conn syscall.RawConn, buf []byte) (n int, wait
 	return 0, false
 }
 
-// discard drops further output of processes that the command left running, which would get SIGPIPE if nobody read it. It calls then
-// when all streams have ended or close was called.
+// discard drops further output of processes that the command left running, which would get SIGPIPE
+// if nobody read it. It calls then when all streams have ended or close was called.
 func (o *output) discard(then func()) {
 	var left sync.WaitGroup
 	held := false

@@ -199,8 +199,8 @@ func noDescriptorIsLeft(t *testing.T, level string) {
 	}
 }
 
-// Of lines printed to both streams as fast as possible, the first arrives first. Without an order of arrival, every second run
-// fails.
+// Of lines printed to both streams as fast as possible, the first arrives first. Without an order
+// of arrival, every second run fails.
 func TestD3_ArrivalOrderOfABurst(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("two pipes are read without an order here, see order_other.go")

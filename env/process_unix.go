@@ -34,8 +34,8 @@ func findShell() (string, error) {
 
 // process is a command in its own process group and in the containment of its level.
 //
-// The goroutine supervise waits for it and determines its exit; others read its pipes. A kill is a goroutine too, which runs until
-// the process tree is gone.
+// The goroutine supervise waits for it and determines its exit; others read its pipes. A kill is a
+// goroutine too, which runs until the process tree is gone.
 type process struct {
 	id     string
 	cmd    *exec.Cmd
@@ -65,7 +65,8 @@ type process struct {
 	closing  func() error // calls endAgain once
 }
 
-// command returns the exec.Cmd of a command, and how it is launched. The caller closes its ExtraFiles.
+// command returns the exec.Cmd of a command, and how it is launched. The caller closes its
+// ExtraFiles.
 func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, Launch, error) {
 	launch := Launch{Args: l.limits.wrap(shellArgs(l.shell, c.Script)), Dir: dir, Terminal: c.TTY != nil,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
@@ -163,8 +164,9 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	return p, nil
 }
 
-// pipes connects a command by a pipe for each stream and returns the child's ends. Without input the child reads /dev/null. It has a session
-// of its own, so that /dev/tty is not the terminal of the host, where it would wait for a person who was not asked.
+// pipes connects a command by a pipe for each stream and returns the child's ends. Without input
+// the child reads /dev/null. It has a session of its own, so that /dev/tty is not the terminal of
+// the host, where it would wait for a person who was not asked.
 func (p *process) pipes(c Command) (theirs []*os.File, err error) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var ours []*pipe
@@ -246,20 +248,22 @@ func (p *process) supervise() {
 	close(p.done)
 }
 
-// leftByCommand returns what the containment finds, without the program that LocalOptions.Launch has put around the command: a sandbox
-// that is just ending, or that waits for what the command has left.
+// leftByCommand returns what the containment finds, without the program that LocalOptions.Launch
+// has put around the command: a sandbox that is just ending, or that waits for what the command has
+// left.
 func (p *process) leftByCommand() []string {
 	return slices.DeleteFunc(p.tree.Left(), func(line string) bool { return shows(line, p.around) })
 }
 
-// shows reports whether a line of a Tree is about a process with this command line, which may be empty.
+// shows reports whether a line of a Tree is about a process with this command line, which may be
+// empty.
 func shows(line, command string) bool {
 	_, shown, _ := strings.Cut(line, " ")
 	return command != "" && shown == command
 }
 
-// pipesEnded runs when no process holds the pipes any more. It releases the containment if nothing of the command is left. If that
-// fails, Close tries again and reports the error.
+// pipesEnded runs when no process holds the pipes any more. It releases the containment if nothing
+// of the command is left. If that fails, Close tries again and reports the error.
 func (p *process) pipesEnded() {
 	if len(p.exit.Left) > 0 && p.tree.Alive() || p.tree.Close() != nil {
 		return
@@ -289,7 +293,8 @@ func exitOf(state *os.ProcessState, waitErr error) (Exit, error) {
 // ID returns the id, such as p1.
 func (p *process) ID() string { return p.id }
 
-// Stdin returns the writer of the command's pipe or terminal, which is closed when the command has ended.
+// Stdin returns the writer of the command's pipe or terminal, which is closed when the command has
+// ended.
 func (p *process) Stdin() io.WriteCloser {
 	if p.stdin == nil {
 		return nil // not a nil *input in an interface

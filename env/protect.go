@@ -11,9 +11,10 @@ import (
 	"unicode"
 )
 
-// Protection lists the files that must not be changed through an environment. An entry without a slash protects files and
-// directories of that name at any depth, with everything in them; an entry with a slash is a path. Names are compared without case
-// and in all spellings that lead to the same file on some file system.
+// Protection lists the files that must not be changed through an environment. An entry without a
+// slash protects files and directories of that name at any depth, with everything in them; an entry
+// with a slash is a path. Names are compared without case and in all spellings that lead to the
+// same file on some file system.
 type Protection struct {
 	// Refuse lists files that are never changed.
 	Refuse []string
@@ -21,8 +22,9 @@ type Protection struct {
 	Ask []string
 }
 
-// DefaultProtection refuses changes inside .git and asks for approval for files that start programs or allow them: settings of agents
-// and editors, hooks, and start-up files of shells. A sandbox (package env/sandbox) makes the same files read-only for commands.
+// DefaultProtection refuses changes inside .git and asks for approval for files that start programs
+// or allow them: settings of agents and editors, hooks, and start-up files of shells. A sandbox
+// (package env/sandbox) makes the same files read-only for commands.
 func DefaultProtection() Protection {
 	p := Protection{Refuse: []string{".git"}}
 	for _, d := range DelicateFiles() {
@@ -33,11 +35,12 @@ func DefaultProtection() Protection {
 	return p
 }
 
-// ErrProtected reports that an environment made by Protect refused to change a file. It wraps fs.ErrPermission.
+// ErrProtected reports that an environment made by Protect refused to change a file. It wraps
+// fs.ErrPermission.
 var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 
-// Protect returns a view of e that does not change protected files. Symbolic links do not bypass it. It applies only to the methods
-// that change files: commands are not confined.
+// Protect returns a view of e that does not change protected files. Symbolic links do not bypass
+// it. It applies only to the methods that change files: commands are not confined.
 func Protect(e Environment, p Protection) Environment { return protected{Base{e}, p} }
 
 type protected struct {
@@ -45,7 +48,8 @@ type protected struct {
 	protection Protection
 }
 
-// check returns an error if a file is protected. With follow, a link as the last element is followed.
+// check returns an error if a file is protected. With follow, a link as the last element is
+// followed.
 func (p protected) check(ctx context.Context, op, name string, follow bool) error {
 	for _, where := range p.places(ctx, name, follow) {
 		if entry := p.entry(ctx, p.protection.Refuse, where); entry != "" {
@@ -62,7 +66,8 @@ func (p protected) check(ctx context.Context, op, name string, follow bool) erro
 	return nil
 }
 
-// places returns the paths that a name stands for: as spelled, and with links resolved if that is possible.
+// places returns the paths that a name stands for: as spelled, and with links resolved if that is
+// possible.
 func (p protected) places(ctx context.Context, name string, follow bool) []string {
 	abs := p.absolute(name)
 	all := []string{abs}
@@ -115,8 +120,9 @@ func resolved(ctx context.Context, e Environment, abs string) string {
 	return abs
 }
 
-// plainName returns a path element as the most lenient file system reads it: without case, without the characters that macOS
-// ignores and the endings that Windows drops, and with Windows's short name for .git expanded.
+// plainName returns a path element as the most lenient file system reads it: without case, without
+// the characters that macOS ignores and the endings that Windows drops, and with Windows's short
+// name for .git expanded.
 func plainName(elem string) string {
 	elem = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
@@ -136,7 +142,8 @@ func plainName(elem string) string {
 	return elem
 }
 
-// linked reports whether a name goes through a symbolic link, in an environment that is not a Resolver.
+// linked reports whether a name goes through a symbolic link, in an environment that is not a
+// Resolver.
 func (p protected) linked(ctx context.Context, name string) bool {
 	dir, rest := "/", strings.Trim(p.absolute(name), "/")
 	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok { // the directories above are not the model's
@@ -185,7 +192,8 @@ func (p protected) Delete(ctx context.Context, name string, was Hash) error {
 	return deleteBelow(ctx, p.Environment, name, was)
 }
 
-// Symlink implements Tree. Links to protected files may be made: nothing can be changed through them.
+// Symlink implements Tree. Links to protected files may be made: nothing can be changed through
+// them.
 func (p protected) Symlink(ctx context.Context, target, name string) error {
 	if err := p.check(ctx, "symlink", name, false); err != nil {
 		return err
@@ -209,8 +217,9 @@ func (p protected) Chmod(ctx context.Context, name string, perm fs.FileMode) err
 	return TreeOf(p.Environment).Chmod(ctx, name, perm)
 }
 
-// Guarded implements Guard. Besides what the protection asks about, it guards what lies in a directory that
-// git takes for a repository, whatever its name: its configuration and hooks start programs.
+// Guarded implements Guard. Besides what the protection asks about, it guards what lies in a
+// directory that git takes for a repository, whatever its name: its configuration and hooks start
+// programs.
 func (p protected) Guarded(ctx context.Context, name string) string {
 	for _, where := range p.places(ctx, name, true) {
 		if dir := p.repository(ctx, path.Dir(where)); dir != "" {
@@ -223,8 +232,8 @@ func (p protected) Guarded(ctx context.Context, name string) string {
 	return guardedBelow(ctx, p.Environment, name)
 }
 
-// repository returns the innermost directory that a directory is or lies in, and that git takes for a
-// repository without a work tree, or "".
+// repository returns the innermost directory that a directory is or lies in, and that git takes for
+// a repository without a work tree, or "".
 func (p protected) repository(ctx context.Context, dir string) string {
 	for ; ; dir = path.Dir(dir) {
 		there := func(name string) bool {

@@ -24,9 +24,10 @@ import (
 
 var swapFor = flag.Duration("swap.for", time.Second, "how long TestD2_SwappedLinkNeverEscapes swaps links")
 
-// swap exchanges the paths with asides and back, and replaces a third path by a link and by a file in turns, until stop is closed.
-// It returns the number of rounds. The exchange is atomic, so the paths always exist. The file is made anew each time, since a
-// write that has checked it before the link came replaces the link.
+// swap exchanges the paths with asides and back, and replaces a third path by a link and by a file
+// in turns, until stop is closed. It returns the number of rounds. The exchange is atomic, so the
+// paths always exist. The file is made anew each time, since a write that has checked it before the
+// link came replaces the link.
 func swap(paths, asides [2]string, file, target string, stop <-chan struct{}) (rounds int, err error) {
 	for {
 		for i := range paths {
@@ -49,7 +50,8 @@ func swap(paths, asides [2]string, file, target string, stop <-chan struct{}) (r
 	}
 }
 
-// memoryDir returns a directory in memory if there is one, where swaps are seventy times as fast as on a disk.
+// memoryDir returns a directory in memory if there is one, where swaps are seventy times as fast as
+// on a disk.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "swap")
@@ -65,8 +67,9 @@ func memoryDir(t *testing.T) string {
 	return dir
 }
 
-// While a directory and a link to the outside, an absolute link to the inside and one to the outside, and a file and a link are
-// swapped, nothing outside is read, described, listed, written or removed.
+// While a directory and a link to the outside, an absolute link to the inside and one to the
+// outside, and a file and a link are swapped, nothing outside is read, described, listed, written
+// or removed.
 func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	base := memoryDir(t)
 	work, outside := base+"/work", base+"/outside"
@@ -137,8 +140,8 @@ type escaped struct{ what string }
 
 func (e escaped) Error() string { return "escaped: " + e.what }
 
-// use performs all operations on its name until the span is over and each method has met both sides of a swap, until patience is
-// over, or until something leaks.
+// use performs all operations on its name until the span is over and each method has met both sides
+// of a swap, until patience is over, or until something leaks.
 func (u *swapUser) use(span, patience context.Context) {
 	dir, file := path.Split(u.name)
 	for i := 0; u.leak == nil && patience.Err() == nil && (span.Err() == nil || len(u.unmet()) > 0); i++ {

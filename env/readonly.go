@@ -6,11 +6,12 @@ import (
 	"io/fs"
 )
 
-// ErrReadOnly reports that an environment made by ReadOnly refused an operation. It wraps fs.ErrPermission.
+// ErrReadOnly reports that an environment made by ReadOnly refused an operation. It wraps
+// fs.ErrPermission.
 var ErrReadOnly = fmt.Errorf("the environment is read-only: %w", fs.ErrPermission)
 
-// ReadOnly returns a view of e that can only read files. Changing files, and running commands, which could change files, return
-// errors that wrap ErrReadOnly.
+// ReadOnly returns a view of e that can only read files. Changing files, and running commands,
+// which could change files, return errors that wrap ErrReadOnly.
 func ReadOnly(e Environment) Environment { return readOnly{Base{e}} }
 
 type readOnly struct{ Base }

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Nothing is written to a read-only directory while a directory beside it is swapped with a link to it, although both are in one
-// root.
+// Nothing is written to a read-only directory while a directory beside it is swapped with a link to
+// it, although both are in one root.
 func TestJ9_SwappedLinkDoesNotLeadIntoReadOnly(t *testing.T) {
 	const rounds = 1500
 	dir := memoryDir(t)

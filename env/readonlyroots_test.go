@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// readOnlyDirs makes a working directory that contains a read-only directory, which contains a writable one, and a read-only
-// directory beside it:
+// readOnlyDirs makes a working directory that contains a read-only directory, which contains a
+// writable one, and a read-only directory beside it:
 //
 //	work/            ro/rw/inner/      beside/
 func readOnlyDirs(t *testing.T) (l *env.Local, dir string) {
@@ -31,7 +31,8 @@ func readOnlyDirs(t *testing.T) (l *env.Local, dir string) {
 	return l, dir
 }
 
-// changes returns the errors of all operations that change a file. The file exists unless it is called new.
+// changes returns the errors of all operations that change a file. The file exists unless it is
+// called new.
 func changes(t *testing.T, l env.Environment, name string) map[string]error {
 	t.Helper()
 	r, tree := l.(env.Replacer), env.TreeOf(l)
@@ -143,7 +144,8 @@ func TestJ9_WritableInsideOfReadOnly(t *testing.T) {
 	}
 }
 
-// A read-only working directory passes the suite as an environment that lacks writing, with commands.
+// A read-only working directory passes the suite as an environment that lacks writing, with
+// commands.
 func TestJ9_ReadOnlyWorkDirPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	var other *env.Local

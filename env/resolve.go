@@ -11,11 +11,12 @@ import (
 	"syscall"
 )
 
-// maxLinks is the number of symbolic links that a name may go through, as on Linux (path_resolution(7)).
+// maxLinks is the number of symbolic links that a name may go through, as on Linux
+// (path_resolution(7)).
 const maxLinks = 40
 
-// place is a file's path relative to a root. If it comes from resolve, no link in it leaves the root; os.Root keeps that true if a
-// link is swapped in.
+// place is a file's path relative to a root. If it comes from resolve, no link in it leaves the
+// root; os.Root keeps that true if a link is swapped in.
 type place struct {
 	root *root
 	rel  string
@@ -43,8 +44,8 @@ type nameError struct{ reason string }
 func (e *nameError) Error() string { return e.reason }
 func (e *nameError) Unwrap() error { return fs.ErrInvalid }
 
-// locate finds the root of a name without looking at links. The rest of the name is left to os.Root, which follows links inside the
-// root and refuses others. Most calls need no more.
+// locate finds the root of a name without looking at links. The rest of the name is left to
+// os.Root, which follows links inside the root and refuses others. Most calls need no more.
 func (l *Local) locate(name string) (place, error) {
 	w, err := l.newWalk(name)
 	if err != nil {
@@ -65,9 +66,9 @@ func (l *Local) locate(name string) (place, error) {
 	return p, refuseKernelFiles(p.abs())
 }
 
-// resolve finds the root of a name and follows links itself, so that links refused by os.Root (absolute ones, and those from one
-// root into another) work if they end in a root. With last false it does not follow the last element. It does not look at elements
-// after one that does not exist.
+// resolve finds the root of a name and follows links itself, so that links refused by os.Root
+// (absolute ones, and those from one root into another) work if they end in a root. With last false
+// it does not follow the last element. It does not look at elements after one that does not exist.
 func (l *Local) resolve(name string, last bool) (place, error) {
 	w, err := l.newWalk(name)
 	if err != nil {
@@ -129,7 +130,8 @@ func (l *Local) newWalk(name string) (*walk, error) {
 	return w, nil
 }
 
-// isAbs treats a leading slash as absolute on every platform, so that a Unix path is never taken for a relative one.
+// isAbs treats a leading slash as absolute on every platform, so that a Unix path is never taken
+// for a relative one.
 func isAbs(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
 
 // next removes and returns the next element.
@@ -147,8 +149,8 @@ func (w *walk) restart(abs string) error {
 	return w.enter()
 }
 
-// enter goes inside if the path so far is a root. It refuses a name that leaves a root and comes back into it: nobody needs that,
-// and it would reveal the names of the directories above.
+// enter goes inside if the path so far is a root. It refuses a name that leaves a root and comes
+// back into it: nobody needs that, and it would reveal the names of the directories above.
 func (w *walk) enter() error {
 	for _, r := range w.l.roots {
 		if w.pos != r.given && w.pos != r.real {
@@ -181,7 +183,8 @@ func (w *walk) outside(elem string) error {
 // parent returns the path without its last element.
 func parent(abs string) string { return abs[:max(strings.LastIndexByte(abs, '/'), 0)] }
 
-// up takes a .. inside a root. Above the root it continues outside, because the name may lead into another root.
+// up takes a .. inside a root. Above the root it continues outside, because the name may lead into
+// another root.
 func (w *walk) up() error {
 	if n := len(w.done); n > 0 {
 		w.done = w.done[:n-1]
@@ -215,7 +218,8 @@ func (w *walk) down(elem string) error {
 	return nil
 }
 
-// hasParent reports whether .. is among the elements. After an element that does not exist it has no meaning.
+// hasParent reports whether .. is among the elements. After an element that does not exist it has
+// no meaning.
 func hasParent(elems []string) bool { return slices.Contains(elems, "..") }
 
 // follow replaces the last element by its link's target.

@@ -7,12 +7,13 @@ import (
 
 // A Resolver is an Environment that knows where a name leads.
 type Resolver interface {
-	// Resolve returns the absolute path, without symbolic links, of the file that writing to name would change. Elements that do
-	// not exist are kept as spelled.
+	// Resolve returns the absolute path, without symbolic links, of the file that writing to name
+	// would change. Elements that do not exist are kept as spelled.
 	Resolve(ctx context.Context, name string) (string, error)
 }
 
-// Resolve returns where a name leads according to e's Resolver. If e is not one, links are not resolved.
+// Resolve returns where a name leads according to e's Resolver. If e is not one, links are not
+// resolved.
 func Resolve(ctx context.Context, e Environment, name string) (string, error) {
 	if r, ok := e.(Resolver); ok {
 		return r.Resolve(ctx, name)

@@ -53,8 +53,9 @@ func openRoot(dir string) (*root, error) {
 // rootPath returns an absolute path of the platform in the form of root.given.
 func rootPath(abs string) string { return strings.TrimSuffix(filepath.ToSlash(abs), "/") }
 
-// refuseKernelFiles refuses paths below /proc, /sys and /dev, whose files give access to the kernel or to other processes. It
-// matters only for a root that contains them, such as "/". /dev/shm is an ordinary memory file system.
+// refuseKernelFiles refuses paths below /proc, /sys and /dev, whose files give access to the kernel
+// or to other processes. It matters only for a root that contains them, such as "/". /dev/shm is an
+// ordinary memory file system.
 func refuseKernelFiles(abs string) error {
 	for _, tree := range [...]string{"/proc", "/sys", "/dev"} {
 		if below(abs, tree) && !below(abs, "/dev/shm") {

@@ -21,15 +21,17 @@ type Result struct {
 	TimedOut bool `json:"timed_out,omitempty"`
 	// Timeout is the time that it had.
 	Timeout time.Duration `json:"timeout"`
-	// Process is the command itself, for killing the processes that it left running. It is nil if the command did not start.
+	// Process is the command itself, for killing the processes that it left running. It is nil if
+	// the command did not start.
 	Process Process `json:"-"`
 }
 
-// Run starts a command and waits for its end. If its time is over or ctx ends, Run kills all its processes and returns when they
-// are gone. A timeout of zero or less means DefaultTimeout; the maximum is MaxTimeout.
+// Run starts a command and waits for its end. If its time is over or ctx ends, Run kills all its
+// processes and returns when they are gone. A timeout of zero or less means DefaultTimeout; the
+// maximum is MaxTimeout.
 //
-// A command that fails, is killed by a signal or runs out of time is not an error. An error comes from starting or waiting, or is
-// the cause of ctx's end; then the result still has the exit.
+// A command that fails, is killed by a signal or runs out of time is not an error. An error comes
+// from starting or waiting, or is the cause of ctx's end; then the result still has the exit.
 func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration) (Result, error) {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
@@ -67,9 +69,10 @@ func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration)
 	return result, nil
 }
 
-// Output runs a command as [Run] does, and returns what it has printed on both streams, as valid UTF-8. Long output is cut to its first and
-// last 4 MiB, around a line that says how much is omitted. To keep another part, or to see output as it comes, give [Run] a command
-// with an Output, such as the Write of a [capture.Buffer]. Cmd.Output is not called.
+// Output runs a command as [Run] does, and returns what it has printed on both streams, as valid
+// UTF-8. Long output is cut to its first and last 4 MiB, around a line that says how much is
+// omitted. To keep another part, or to see output as it comes, give [Run] a command with an Output,
+// such as the Write of a [capture.Buffer]. Cmd.Output is not called.
 func Output(ctx context.Context, e Environment, cmd Command, timeout time.Duration) (string, Result, error) {
 	var output capture.Buffer
 	cmd.Output = output.Write

@@ -16,8 +16,9 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// sandboxed returns a Launch that starts commands in bubblewrap: they see the system's programs and one directory, which they may
-// change. It does not use --die-with-parent, which would leave commands no time to clean up, since a kill ends bubblewrap too.
+// sandboxed returns a Launch that starts commands in bubblewrap: they see the system's programs and
+// one directory, which they may change. It does not use --die-with-parent, which would leave
+// commands no time to clean up, since a kill ends bubblewrap too.
 func sandboxed(t *testing.T, dir string) func(context.Context, env.Launch) (env.Launch, error) {
 	t.Helper()
 	bwrap := peer.Need(t, "bwrap")

@@ -169,7 +169,8 @@ func TestU11_HolderIsNamed(t *testing.T) {
 	}
 }
 
-// needNumbers skips the test if /proc/locks names the file system of a locked file otherwise than fstat does.
+// needNumbers skips the test if /proc/locks names the file system of a locked file otherwise than
+// fstat does.
 func needNumbers(t *testing.T, fd int) {
 	t.Helper()
 	var st unix.Stat_t

@@ -12,12 +12,15 @@ import (
 	"sync"
 )
 
-// Start runs a script with the shell's -c. Commands may work in any existing directory, inside the roots or not. Ids are p1, p2 and
-// so on. Command.Output must return soon: until then nothing is read, the command waits, and so does Kill.
+// Start runs a script with the shell's -c. Commands may work in any existing directory, inside the
+// roots or not. Ids are p1, p2 and so on. Command.Output must return soon: until then nothing is
+// read, the command waits, and so does Kill.
 //
-// If a process that the command started still holds its output open when the command ends, Wait reads on until there was no output
-// for a tenth of a second, or for three tenths at most. Everything that the command itself printed is delivered. Such processes
-// continue, and their later output is dropped. Exit.Left lists them if the containment finds them. They end with Kill or Close.
+// If a process that the command started still holds its output open when the command ends, Wait
+// reads on until there was no output for a tenth of a second, or for three tenths at most.
+// Everything that the command itself printed is delivered. Such processes continue, and their later
+// output is dropped. Exit.Left lists them if the containment finds them. They end with Kill or
+// Close.
 func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
@@ -40,8 +43,8 @@ func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
 	return p, nil
 }
 
-// commandDir returns the directory a command runs in. It is checked here because the kernel's "no such file" would seem to mean the
-// shell.
+// commandDir returns the directory a command runs in. It is checked here because the kernel's "no
+// such file" would seem to mean the shell.
 func (l *Local) commandDir(name string) (string, error) {
 	dir := l.dir
 	switch {

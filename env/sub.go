@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Sub returns a view of e with another working directory: relative names and commands start at dir, a path of e. It does not
-// confine: absolute names and names with .. mean the same as in e. It does not check that dir exists.
+// Sub returns a view of e with another working directory: relative names and commands start at dir,
+// a path of e. It does not confine: absolute names and names with .. mean the same as in e. It does
+// not check that dir exists.
 func Sub(e Environment, dir string) Environment {
 	s := sub{Base: Base{e}, dir: strings.TrimSuffix(dir, "/")}
 	if !isAbs(dir) {
@@ -22,7 +23,8 @@ type sub struct {
 	dir string
 }
 
-// name returns the name in the wrapped environment. An empty name and ~ are left to that environment to refuse.
+// name returns the name in the wrapped environment. An empty name and ~ are left to that
+// environment to refuse.
 func (s sub) name(name string) string {
 	if name == "" || isAbs(name) || name == "~" || strings.HasPrefix(name, "~/") {
 		return name

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal connects a command by a terminal and returns the child's end. The terminal is the controlling one of the command's new
-// session.
+// terminal connects a command by a terminal and returns the child's end. The terminal is the
+// controlling one of the command's new session.
 func (p *process) terminal(c Command) (theirs []*os.File, err error) {
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

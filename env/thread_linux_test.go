@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// What Launch.Thread does to its thread holds for the command and what it starts, at every level, and for nothing else.
+// What Launch.Thread does to its thread holds for the command and what it starts, at every level,
+// and for nothing else.
 func TestJ9_LaunchOnAThread(t *testing.T) { atLevels(t, launchOnAThread) }
 
 func launchOnAThread(t *testing.T, level string) {

@@ -9,11 +9,13 @@ import (
 type VarPolicy int
 
 const (
-	// VarsDefault passes on everything except probable secrets. Variables that every command needs are always passed on.
+	// VarsDefault passes on everything except probable secrets. Variables that every command needs
+	// are always passed on.
 	VarsDefault VarPolicy = iota
 	// VarsAll passes on everything except provider keys.
 	VarsAll
-	// VarsCore passes on only what every command needs: paths, the user, the language, the directories of tool chains.
+	// VarsCore passes on only what every command needs: paths, the user, the language, the
+	// directories of tool chains.
 	VarsCore
 	// VarsNone passes on nothing.
 	VarsNone
@@ -27,8 +29,9 @@ func (v VarPolicy) String() string {
 	return "unknown"
 }
 
-// FilterVars returns the variables of environ, each KEY=value, that a policy passes on to commands, in their order. It always drops
-// the keys of model providers and the names in extraDrop. Names are compared without case. Unknown policies pass on nothing.
+// FilterVars returns the variables of environ, each KEY=value, that a policy passes on to commands,
+// in their order. It always drops the keys of model providers and the names in extraDrop. Names are
+// compared without case. Unknown policies pass on nothing.
 //
 // Secrets are recognized by name, and by value in one case: a URL with a password.
 func FilterVars(policy VarPolicy, environ []string, extraDrop []string) []string {
@@ -63,8 +66,8 @@ func passes(policy VarPolicy, name, value string) bool {
 	return false
 }
 
-// isProviderKey reports whether a variable holds the key of a model provider. Commands do not need the host's keys, and could spend
-// its money with them.
+// isProviderKey reports whether a variable holds the key of a model provider. Commands do not need
+// the host's keys, and could spend its money with them.
 func isProviderKey(name string) bool {
 	switch name {
 	case "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK",
@@ -79,7 +82,8 @@ func isProviderKey(name string) bool {
 	return false
 }
 
-// isCore reports whether commands generally need a variable: what a login sets, paths, and the directories of tool chains.
+// isCore reports whether commands generally need a variable: what a login sets, paths, and the
+// directories of tool chains.
 func isCore(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "TMP", "TEMP",
@@ -100,8 +104,8 @@ func isCore(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// looksSecret reports whether a name in upper case suggests a secret. It compares whole words or their ends, so that MONKEY,
-// XKB_KEYMAP and TOKENIZERS_PARALLELISM are not secrets.
+// looksSecret reports whether a name in upper case suggests a secret. It compares whole words or
+// their ends, so that MONKEY, XKB_KEYMAP and TOKENIZERS_PARALLELISM are not secrets.
 func looksSecret(name string) bool {
 	if strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && strings.HasSuffix(name, "HEADERS") { // they have the key of the receiver
 		return true
@@ -115,7 +119,8 @@ func looksSecret(name string) bool {
 	return isConnection(words)
 }
 
-// isSecretWord reports whether a word anywhere in a name stands for a secret, or for a file or socket that leads to one.
+// isSecretWord reports whether a word anywhere in a name stands for a secret, or for a file or
+// socket that leads to one.
 func isSecretWord(word string) bool {
 	switch word {
 	case "KEY", "KEYS", "KEYFILE", "TOKEN", "SECRET", "SECRETS", "PASS", "PW", "PASSWORDS", "PASSWDS", "PGPASSFILE",
@@ -137,7 +142,8 @@ func hasSecretEnd(word string) bool {
 	return false
 }
 
-// isConnection reports whether a variable with this name describes a connection to a data store, which usually contains a password.
+// isConnection reports whether a variable with this name describes a connection to a data store,
+// which usually contains a password.
 func isConnection(words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -164,7 +170,8 @@ func hasPassword(value string) bool {
 	return at >= 0 && strings.IndexByte(authority[:at], ':') >= 0
 }
 
-// LooksSecret reports whether commands do not get a variable by default because it looks like a secret.
+// LooksSecret reports whether commands do not get a variable by default because it looks like a
+// secret.
 func LooksSecret(name, value string) bool {
 	return len(FilterVars(VarsDefault, []string{name + "=" + value}, nil)) == 0
 }

@@ -112,7 +112,8 @@ func TestD6_URLWithPassword(t *testing.T) {
 // noEditor is what git runs in place of an editor.
 const noEditor = `sh -c 'echo "There is no editor here: use -m, --no-edit or GIT_EDITOR=true." >&2; exit 1'`
 
-// A command sees exactly the variables that the filter passes on, and those that say that nobody is there.
+// A command sees exactly the variables that the filter passes on, and those that say that nobody is
+// there.
 func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 	t.Setenv("ATTRACTOR_TEST_HOST", "host")
 	l := newLocal(t, t.TempDir(), env.LocalOptions{

@@ -12,13 +12,15 @@ import (
 // parentPerm is the mode of parent directories that are made, before the umask.
 const parentPerm fs.FileMode = 0o755
 
-// WriteFile replaces a file's content atomically: it renames a temporary file of the same directory, so that readers see the old
-// content or the new, even if this process is killed. It does not call fsync, which costs milliseconds: after a power failure the
-// file may be empty or old, as after a build or a git checkout.
+// WriteFile replaces a file's content atomically: it renames a temporary file of the same
+// directory, so that readers see the old content or the new, even if this process is killed. It
+// does not call fsync, which costs milliseconds: after a power failure the file may be empty or
+// old, as after a build or a git checkout.
 //
-// A new file gets perm, less the umask. An existing one keeps its permission bits, and its owner if this process may set it;
-// set-user-id and set-group-id bits are dropped, since they were given to other content. Of several hard links only the named one
-// gets the new content. A file without write permission is replaced if its directory is writable. The name of a new file must not
+// A new file gets perm, less the umask. An existing one keeps its permission bits, and its owner if
+// this process may set it; set-user-id and set-group-id bits are dropped, since they were given to
+// other content. Of several hard links only the named one gets the new content. A file without
+// write permission is replaced if its directory is writable. The name of a new file must not
 // contain control characters.
 func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	if err := context.Cause(ctx); err != nil {
@@ -51,7 +53,8 @@ func (l *Local) write(ctx context.Context, p place, name string, f file) error {
 	return f.asChanged(err)
 }
 
-// asChanged converts the error for a file that does not exist to ErrChanged if a content was expected.
+// asChanged converts the error for a file that does not exist to ErrChanged if a content was
+// expected.
 func (f file) asChanged(err error) error {
 	if f.was != nil && errors.Is(err, fs.ErrNotExist) {
 		return ErrChanged
@@ -66,8 +69,8 @@ const (
 	tempExt    = ".tmp"
 )
 
-// IsTemporary reports whether a file name is one of those under which a Local writes new content before it replaces a file. Such a file stays
-// behind if the process is killed meanwhile.
+// IsTemporary reports whether a file name is one of those under which a Local writes new content
+// before it replaces a file. Such a file stays behind if the process is killed meanwhile.
 func IsTemporary(name string) bool {
 	random, isTemp := strings.CutPrefix(name, tempPrefix)
 	random, hasExt := strings.CutSuffix(random, tempExt)
@@ -144,7 +147,8 @@ func hashIn(dir *os.Root, base string) (h Hash, err error) {
 	return HashFrom(f)
 }
 
-// writeTemp makes the temporary file. It sets owner and mode on the handle, before anybody can open the file under its final name.
+// writeTemp makes the temporary file. It sets owner and mode on the handle, before anybody can open
+// the file under its final name.
 func (f file) writeTemp(dir *os.Root, temp string, old fs.FileInfo) error {
 	perm := f.perm.Perm()
 	if old != nil {
@@ -169,8 +173,9 @@ func (f file) writeTemp(dir *os.Root, temp string, old fs.FileInfo) error {
 	return nil
 }
 
-// Replace implements Replacer. Comparing and replacing is one step for all sessions on this kernel. Another writer
-// can write in between for some microseconds, but cannot be overwritten where no file is expected.
+// Replace implements Replacer. Comparing and replacing is one step for all sessions on this kernel.
+// Another writer can write in between for some microseconds, but cannot be overwritten where no
+// file is expected.
 func (l *Local) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
 	err := l.swap(ctx, name, func(p place) error { return l.write(ctx, p, name, file{data, perm, &was, l.anyNames}) })
 	if err != nil {

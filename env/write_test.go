@@ -242,7 +242,8 @@ func TestD2_LinkLoops(t *testing.T) {
 	}
 }
 
-// A program that restores a tree may make any name; others are refused those with control characters.
+// A program that restores a tree may make any name; others are refused those with control
+// characters.
 func TestO4_AnyNames(t *testing.T) {
 	const name = "line\nbreak"
 	for _, any := range []bool{false, true} {

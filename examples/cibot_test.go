@@ -34,7 +34,8 @@ func TestQ2_Cibot(t *testing.T) {
 	shell(t, clone, `! sh test.sh && git apply "$0" && sh test.sh && grep -q comma NOTES`, filepath.Join(dir, "fix.patch"))
 }
 
-// shell runs a script in a directory without the user's configuration of git, and fails the test if the script fails.
+// shell runs a script in a directory without the user's configuration of git, and fails the test if
+// the script fails.
 func shell(t *testing.T, dir, script string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", script}, args...)...)

@@ -1,4 +1,5 @@
-// Package examples_test runs each example as a process against a scripted server, and compares what it prints with the comment at its top.
+// Package examples_test runs each example as a process against a scripted server, and compares what
+// it prints with the comment at its top.
 package examples_test
 
 import (
@@ -19,7 +20,8 @@ import (
 // maxLines is how long an example may be.
 const maxLines = 80
 
-// example checks what an example prints. The model is scripted, the directory holds the files, and the arguments are those in the comment.
+// example checks what an example prints. The model is scripted, the directory holds the files, and
+// the arguments are those in the comment.
 func example(t *testing.T, name string, files map[string]string, model fakellm.Model, args ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +52,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command returns an example to run in a directory, with a scripted model that lives as long as the test.
+// command returns an example to run in a directory, with a scripted model that lives as long as the
+// test.
 func command(t *testing.T, name, dir string, model fakellm.Model, args ...string) *exec.Cmd {
 	t.Helper()
 	server := httptest.NewServer(fakellm.New(model, fakellm.Options{}))
@@ -61,7 +64,8 @@ func command(t *testing.T, name, dir string, model fakellm.Model, args ...string
 	return cmd
 }
 
-// prints runs the program of an example, and compares what it prints with the comment at the top of its source, which it also measures.
+// prints runs the program of an example, and compares what it prints with the comment at the top of
+// its source, which it also measures.
 func prints(t *testing.T, name string, cmd *exec.Cmd) {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(name, "main.go"))
@@ -100,7 +104,8 @@ func TestQ2_WithoutArguments(t *testing.T) {
 	}
 }
 
-// promised returns the output in the comment of an example: the lines after the one with the command.
+// promised returns the output in the comment of an example: the lines after the one with the
+// command.
 func promised(t *testing.T, source []byte) string {
 	t.Helper()
 	comment, _, _ := strings.Cut(string(source), "\npackage main")

@@ -33,7 +33,8 @@ func TestQ1_Readme(t *testing.T) {
 	})
 }
 
-// verdict returns what the model says once it has seen the results of the edit and of the second run.
+// verdict returns what the model says once it has seen the results of the edit and of the second
+// run.
 func verdict(r *fakellm.Request) string {
 	for _, part := range r.Messages[len(r.Messages)-1].Parts {
 		if result, ok := part.(llm.ToolResult); ok && strings.Contains(result.Content.Text(), "Exit code") {

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// TestQ2_Resume runs the example twice in one directory: the first run ends in the middle of a call.
+// TestQ2_Resume runs the example twice in one directory: the first run ends in the middle of a
+// call.
 func TestQ2_Resume(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

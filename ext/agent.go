@@ -13,10 +13,12 @@ type Agent struct {
 	Name string
 	// Description tells the model when to choose it. It is one line.
 	Description string
-	// Tools and Without name tools as Claude Code's files do. AllTools says that there is no list, so that the agent has all but those Without.
+	// Tools and Without name tools as Claude Code's files do. AllTools says that there is no list,
+	// so that the agent has all but those Without.
 	Tools, Without []string
 	AllTools       bool
-	// Model is a model or one of the names inherit, sonnet, opus, haiku and fable. Empty means the session's.
+	// Model is a model or one of the names inherit, sonnet, opus, haiku and fable. Empty means the
+	// session's.
 	Model, Effort string
 	MaxTurns      int // 0 means no limit of its own
 	// Plans says that the agent changes and runs nothing (permissionMode: plan).
@@ -39,8 +41,9 @@ const (
 
 var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN][\pL\pN_.:-]*$`) })
 
-// ParseAgent reads a Markdown file with the definition of an agent. It returns nil if the file cannot be used. name is that of the file,
-// without its extension, and is used if the file gives none.
+// ParseAgent reads a Markdown file with the definition of an agent. It returns nil if the file
+// cannot be used. name is that of the file, without its extension, and is used if the file gives
+// none.
 func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	p := ParseFront(f)
 	a := &Agent{Name: p.Text("name"), Description: strings.Join(strings.Fields(p.Text("description")), " "), Tools: p.Words("tools"), Without: p.Words("disallowedTools"),
@@ -86,7 +89,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	return a, p.Mistakes()
 }
 
-// patterns tells that patterns behind the names of tools, as in Bash(git:*), have no effect, and what the names alone mean.
+// patterns tells that patterns behind the names of tools, as in Bash(git:*), have no effect, and
+// what the names alone mean.
 func (p *Front) patterns(field string, tools []string, meaning string) {
 	var found []string
 	for _, tool := range tools {

@@ -64,7 +64,8 @@ func TestM8_Agents(t *testing.T) {
 	}
 }
 
-// secondColors returns the first mistakes about a field that is there again and again from line 4 on.
+// secondColors returns the first mistakes about a field that is there again and again from line 4
+// on.
 func secondColors(n int) (texts []string) {
 	for i := range n {
 		texts = append(texts, fmt.Sprintf("a.md, line %d: there is a second color, which is not used", 4+i))

@@ -20,7 +20,8 @@ type Command struct {
 	Description, Hint string
 	// Model and Effort are those with which it wants to run. Empty means the session's.
 	Model, Effort string
-	// Tools lists the tools for which other programs would ask no permission. Nothing is allowed by it.
+	// Tools lists the tools for which other programs would ask no permission. Nothing is allowed by
+	// it.
 	Tools  []string
 	File   string
 	Origin Origin
@@ -44,8 +45,8 @@ const MaxCommandName = 100
 
 var commandName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(:[\pL\pN_][\pL\pN_.-]*)*$`) })
 
-// CommandName returns the name of the command in a file, by the file's path below a directory of commands. It is empty if the file is not one
-// or if nobody could type the name.
+// CommandName returns the name of the command in a file, by the file's path below a directory of
+// commands. It is empty if the file is not one or if nobody could type the name.
 func CommandName(file string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".toml")
 	name = strings.ReplaceAll(name, "/", ":")
@@ -55,8 +56,8 @@ func CommandName(file string) string {
 	return name
 }
 
-// ParseCommand reads a command: a Markdown file with front matter or, if its name ends in .toml, a file of gemini-cli. name is that of
-// CommandName. It returns nil if the file cannot be used.
+// ParseCommand reads a command: a Markdown file with front matter or, if its name ends in .toml, a
+// file of gemini-cli. name is that of CommandName. It returns nil if the file cannot be used.
 func ParseCommand(f File, name string) (*Command, []Mistake) {
 	if path.Ext(f.Name) == ".toml" {
 		return parseTOMLCommand(f, name)
@@ -112,7 +113,8 @@ func (t template) check() error {
 	return nil
 }
 
-// ignore marks fields as known that have no meaning here, so that nobody is told that they are unknown.
+// ignore marks fields as known that have no meaning here, so that nobody is told that they are
+// unknown.
 func (p *Front) ignore(fields ...string) {
 	for _, name := range fields {
 		if f := p.find(name); f != nil {
@@ -144,7 +146,8 @@ func isName(s string) bool {
 
 var pairName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Z][A-Z0-9_]*)`) })
 
-// ParsePrompt reads a custom prompt of codex: a command whose prompt may have places such as $FILE, for arguments FILE=value.
+// ParsePrompt reads a custom prompt of codex: a command whose prompt may have places such as $FILE,
+// for arguments FILE=value.
 func ParsePrompt(f File, name string) (*Command, []Mistake) {
 	c, mistakes := ParseCommand(f, name)
 	if c == nil || path.Ext(f.Name) != ".md" {
@@ -166,8 +169,9 @@ func ParsePrompt(f File, name string) (*Command, []Mistake) {
 	return c, mistakes
 }
 
-// Fill returns the prompt for the arguments that a person has written. What the arguments contain is text: no command and no file is
-// looked for in them. The caller runs the commands and reads the files.
+// Fill returns the prompt for the arguments that a person has written. What the arguments contain
+// is text: no command and no file is looked for in them. The caller runs the commands and reads the
+// files.
 func (c *Command) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
 	a := &arguments{text: args, words: names.Words(args), names: c.names, whole: c.style == oneWord}

@@ -193,7 +193,8 @@ func TestM7_CodexPrompts(t *testing.T) {
 	}
 }
 
-// Reading a large file takes time in proportion to its size: the texts of a million pieces are not copied for each of them.
+// Reading a large file takes time in proportion to its size: the texts of a million pieces are not
+// copied for each of them.
 func BenchmarkM7_LargeCommand(b *testing.B) {
 	for _, c := range []struct{ file, head, part string }{{"x.md", "", "a\n"}, {"x.md", "", "```\n"}, {"x.md", "", "$1 `c`\n"}, {"x.toml", "prompt = 'x'\n", "#\n"}} {
 		b.Run(strings.TrimSpace(c.part), func(b *testing.B) {

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/profile"
 )
 
-// A host reads the files of skills and adds a tool to its profile. The tool's guidance, which becomes part of the system prompt, lists the skills.
+// A host reads the files of skills and adds a tool to its profile. The tool's guidance, which
+// becomes part of the system prompt, lists the skills.
 func ExampleSkillTool() {
 	file := ext.File{Name: ".agents/skills/release/SKILL.md", Origin: ext.Project, Data: []byte("---\nname: release\ndescription: Makes a release. Use it when a version is to be published.\n---\n" +
 		"1. Run the tests.\n2. Write the changelog.\n")}
@@ -25,7 +26,8 @@ func ExampleSkillTool() {
 	// Output: - `release`: Makes a release. Use it when a version is to be published.
 }
 
-// A person calls a command with arguments. The host runs the script, and puts its output and the file in their places.
+// A person calls a command with arguments. The host runs the script, and puts its output and the
+// file in their places.
 func ExampleCommand_Fill() {
 	command, mistakes := ext.ParseCommand(ext.File{Name: ".claude/commands/review.md", Origin: ext.Project, Data: []byte(
 		"---\ndescription: Reviews a branch.\nargument-hint: <branch>\n---\nReview $1 by @docs/style.md:\n!`git diff main...$1`\n")},
@@ -55,7 +57,8 @@ func ExampleCommand_Fill() {
 	// text "\n"
 }
 
-// An agent that a model may start by its name. What is not supported is a mistake, and the rest counts.
+// An agent that a model may start by its name. What is not supported is a mistake, and the rest
+// counts.
 func ExampleParseAgent() {
 	agent, mistakes := ext.ParseAgent(ext.File{Name: ".claude/agents/tester.md", Origin: ext.Project, Data: []byte(
 		"---\nname: tester\ndescription: Runs the tests.\ntools: Bash, Read\ncolour: green\n---\nYou run tests and change nothing.\n")}, "tester")

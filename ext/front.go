@@ -22,8 +22,8 @@ const (
 	maxShown    = 40 // bytes of a name or a value in a mistake
 )
 
-// Front holds the front matter of a Markdown file, and the text after it. Methods that return a field note the mistakes in it. A field that no
-// method has asked for is unknown.
+// Front holds the front matter of a Markdown file, and the text after it. Methods that return a
+// field note the mistakes in it. A field that no method has asked for is unknown.
 type Front struct {
 	// Body is the text after the front matter, cleaned by sanitize.Text.
 	Body string
@@ -46,8 +46,9 @@ type field struct {
 	known bool
 }
 
-// ParseFront reads the front matter of a file: YAML between two lines of three hyphens at its beginning. A field whose value is not valid
-// YAML, such as a description with a colon, is read as text. A file without front matter is all body.
+// ParseFront reads the front matter of a file: YAML between two lines of three hyphens at its
+// beginning. A field whose value is not valid YAML, such as a description with a colon, is read as
+// text. A file without front matter is all body.
 func ParseFront(f File) *Front {
 	p := &Front{file: f.Name, BodyLine: 1}
 	if len(f.Data) > MaxFile {
@@ -74,7 +75,8 @@ func ParseFront(f File) *Front {
 	return p
 }
 
-// split returns the front matter, the text after it, and the number of the line that begins the front matter, or 0.
+// split returns the front matter, the text after it, and the number of the line that begins the
+// front matter, or 0.
 func (p *Front) split(text string) (front, body string, line int) {
 	rest := text
 	for line = 1; ; line++ {
@@ -164,7 +166,8 @@ func parseYAML(text string) (fields []*field, err error) {
 	return fields, nil
 }
 
-// why returns the text of an error of the YAML parser without its prefix and line, which is that of a part.
+// why returns the text of an error of the YAML parser without its prefix and line, which is that of
+// a part.
 func why(err error) string {
 	if err == nil {
 		return "it has several fields"
@@ -199,7 +202,8 @@ func (c *chunk) value() string {
 	return strings.Join(strings.Fields(value), " ")
 }
 
-// chunks divides front matter that begins at a line into fields, by their names at the beginnings of lines.
+// chunks divides front matter that begins at a line into fields, by their names at the beginnings
+// of lines.
 func (p *Front) chunks(front string, line int) (list []chunk) {
 	var lines []string // of the last field
 	end := func() {
@@ -272,13 +276,15 @@ func (p *Front) Mistake(line int, format string, args ...any) {
 	}
 }
 
-// refuse notes why the file cannot be used. Mistakes reports that however many other mistakes there are.
+// refuse notes why the file cannot be used. Mistakes reports that however many other mistakes there
+// are.
 func (p *Front) refuse(line int, format string, args ...any) {
 	p.refused = true
 	p.mistakes = append(p.mistakes, Mistake{p.file, line, fmt.Sprintf(format, args...)})
 }
 
-// Unsupported notes a mistake for each of these fields of another program, which has no effect here. The reason follows the field's name.
+// Unsupported notes a mistake for each of these fields of another program, which has no effect
+// here. The reason follows the field's name.
 func (p *Front) Unsupported(reason string, fields ...string) {
 	for _, name := range fields {
 		if f := p.find(name); f != nil && !f.known {
@@ -288,7 +294,8 @@ func (p *Front) Unsupported(reason string, fields ...string) {
 	}
 }
 
-// Mistakes returns the mistakes in the order of their lines. The last is about the fields that no method has asked for.
+// Mistakes returns the mistakes in the order of their lines. The last is about the fields that no
+// method has asked for.
 func (p *Front) Mistakes() []Mistake {
 	all := slices.Clone(p.mistakes)
 	var unknown []string

@@ -17,28 +17,31 @@ const (
 	maxDescription = 1024
 )
 
-// Skill holds a skill: instructions for a kind of task, and a directory with the files that they use.
+// Skill holds a skill: instructions for a kind of task, and a directory with the files that they
+// use.
 type Skill struct {
 	Name        string
 	Description string // one line
 	// Hint says which arguments a person can give.
 	Hint string
-	// ForModel and ForUser report who may use the skill: the model, with the tool of [SkillTool], and a person by /name.
+	// ForModel and ForUser report who may use the skill: the model, with the tool of [SkillTool],
+	// and a person by /name.
 	ForModel, ForUser bool
-	// AllowedTools are the tools that the skill's author expects it to use, by Claude Code's names until a host replaces them by those of
-	// its session. They permit nothing.
+	// AllowedTools are the tools that the skill's author expects it to use, by Claude Code's names
+	// until a host replaces them by those of its session. They permit nothing.
 	AllowedTools []string
 	Body         string
 
-	// File is the path of SKILL.md for people, and Dir that of the directory for tools and commands. Dir may be empty.
+	// File is the path of SKILL.md for people, and Dir that of the directory for tools and
+	// commands. Dir may be empty.
 	File, Dir string
 	Origin    Origin
 
 	names []string // of the arguments
 }
 
-// ParseSkill reads the SKILL.md of a skill. The name is that of its directory, which is also the skill's. It returns nil if the skill cannot be
-// used.
+// ParseSkill reads the SKILL.md of a skill. The name is that of its directory, which is also the
+// skill's. It returns nil if the skill cannot be used.
 func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p := ParseFront(f)
 	if len(f.Data) > MaxFile {
@@ -76,8 +79,8 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	return s, p.Mistakes()
 }
 
-// usableName reports whether a name can be that of a skill. It allows more than the specification, as others do. A person calls prompts of
-// MCP servers by names that begin with mcp__.
+// usableName reports whether a name can be that of a skill. It allows more than the specification,
+// as others do. A person calls prompts of MCP servers by names that begin with mcp__.
 func usableName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.HasPrefix(name, "mcp__") && !strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' && r != '.' })
 }
@@ -85,7 +88,8 @@ func usableName(name string) bool {
 // isNameRune reports whether the specification allows a character in a name.
 func isNameRune(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }
 
-// checkName notes what is wrong with the name of a skill in a directory of another name, or with that name.
+// checkName notes what is wrong with the name of a skill in a directory of another name, or with
+// that name.
 func (p *Front) checkName(dir string) {
 	given := p.Text("name")
 	switch {
@@ -139,13 +143,15 @@ func (p *Front) noteCommands() {
 	}
 }
 
-// Text returns what a model reads when it loads the skill: its files, which are looked for in Dir, and its body as it is written.
+// Text returns what a model reads when it loads the skill: its files, which are looked for in Dir,
+// and its body as it is written.
 func (s *Skill) Text() string {
 	return s.text(s.files())
 }
 
-// Fill returns the prompt for a person who uses the skill with arguments, which have the same places in it as in a command. Without arguments,
-// only $ARGUMENTS is filled in, because the body may show scripts with places such as $1. The caller runs the commands.
+// Fill returns the prompt for a person who uses the skill with arguments, which have the same
+// places in it as in a command. Without arguments, only $ARGUMENTS is filled in, because the body
+// may show scripts with places such as $1. The caller runs the commands.
 func (s *Skill) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
 	a := &arguments{text: args, words: names.Words(args), names: s.names}
@@ -192,7 +198,8 @@ func (s *Skill) inDir(text string) string {
 	return strings.ReplaceAll(text, "${"+dirName+"}", cmp.Or(s.Dir, "."))
 }
 
-// place puts the skill's directory into its places. In commands it is one word, whatever characters it has.
+// place puts the skill's directory into its places. In commands it is one word, whatever characters
+// it has.
 func (s *Skill) place(body template) (err error) {
 	for i := range body {
 		p := &body[i]

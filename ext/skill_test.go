@@ -176,8 +176,8 @@ func TestM6_TheDirectoryIsAWord(t *testing.T) {
 	}
 }
 
-// Arguments have the places that they have in commands, and nothing in them has a meaning. Without arguments, and for a model, scripts in the
-// text stay as they are.
+// Arguments have the places that they have in commands, and nothing in them has a meaning. Without
+// arguments, and for a model, scripts in the text stay as they are.
 func TestM6_ArgumentsOfASkill(t *testing.T) {
 	const head = "These are the instructions of the skill deploy.\n\n"
 	for _, c := range []struct{ front, body, args, want string }{
@@ -207,7 +207,8 @@ func TestM6_ArgumentsOfASkill(t *testing.T) {
 	}
 }
 
-// Files that lead out of the skill's directory are neither read nor listed, and the reader is told. A directory inside itself ends.
+// Files that lead out of the skill's directory are neither read nor listed, and the reader is told.
+// A directory inside itself ends.
 func TestM6_LinksOutOfASkill(t *testing.T) {
 	s := newSkill(t, "links", ext.SkillFile, "x", "a.md", "x", "sub/b.md", "x")
 	outside := t.TempDir()
@@ -269,7 +270,8 @@ func TestM6_ManyFilesOfASkill(t *testing.T) {
 	}
 }
 
-// The list of skills never has more bytes than its budget. Short descriptions stay whole while there is room, and nothing is missing silently.
+// The list of skills never has more bytes than its budget. Short descriptions stay whole while
+// there is room, and nothing is missing silently.
 func TestM6_TheListHasABudget(t *testing.T) {
 	for _, c := range []struct {
 		skills, description, budget int
@@ -307,7 +309,8 @@ func TestM6_TheListHasABudget(t *testing.T) {
 	}
 }
 
-// Arbitrary files are read as skills without a panic, and what the model reads of them is clean and bounded.
+// Arbitrary files are read as skills without a panic, and what the model reads of them is clean and
+// bounded.
 func FuzzM6_Skills(f *testing.F) {
 	f.Add("a", "---\nname: a\ndescription: b: c\nallowed-tools: Read Bash(x)\n---\n$ARGUMENTS !`x`", "args")
 	f.Add("A b", "", "")

@@ -24,8 +24,9 @@ const (
 // SkillFile is the name of the file with a skill's text, in the skill's directory.
 const SkillFile = "SKILL.md"
 
-// ReadSkillFile reads the SKILL.md in a skill's directory, at most a byte more than a skill may have. A symbolic link that leads out of the
-// directory is an error, and so is what is no regular file.
+// ReadSkillFile reads the SKILL.md in a skill's directory, at most a byte more than a skill may
+// have. A symbolic link that leads out of the directory is an error, and so is what is no regular
+// file.
 func ReadSkillFile(dir string) (data []byte, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -43,7 +44,8 @@ func ReadSkillFile(dir string) (data []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-// CheckSkillFile returns an error if the SKILL.md in a skill's directory is a symbolic link that leads out of it, or no regular file.
+// CheckSkillFile returns an error if the SKILL.md in a skill's directory is a symbolic link that
+// leads out of it, or no regular file.
 func CheckSkillFile(dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -68,7 +70,8 @@ func regular(root *os.Root, name string) error {
 	return nil
 }
 
-// files returns the names of the skill's other files, relative to its directory, and what a reader should know about others.
+// files returns the names of the skill's other files, relative to its directory, and what a reader
+// should know about others.
 func (s *Skill) files() (list, notes []string) {
 	if s.Dir == "" {
 		return nil, nil

@@ -18,7 +18,8 @@ const SkillToolName = "skill"
 // DefaultListing limits the bytes of the list of skills in the system prompt.
 const DefaultListing = 8 << 10
 
-// maxSkillText limits how much of a skill's text a model gets, in characters. The rest is in the file.
+// maxSkillText limits how much of a skill's text a model gets, in characters. The rest is in the
+// file.
 const maxSkillText = 60_000
 
 // skillArguments holds the arguments of the tool.
@@ -33,9 +34,10 @@ type LoadedSkill struct {
 	Files []string `json:"files,omitempty"` // relative to Dir, without SKILL.md
 }
 
-// SkillTool returns the tool with which a model loads those of the skills that it may use. Its guidance lists them in at most budget bytes
-// for the system prompt; shortened reports what of the list is missing, or "". The definition does not depend on the skills, so that other
-// skills do not change a session's requests.
+// SkillTool returns the tool with which a model loads those of the skills that it may use. Its
+// guidance lists them in at most budget bytes for the system prompt; shortened reports what of the
+// list is missing, or "". The definition does not depend on the skills, so that other skills do not
+// change a session's requests.
 func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 	var mine []*Skill
 	for _, s := range skills {
@@ -57,7 +59,8 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 	return t, shortened
 }
 
-// load returns the result of loading a skill. The name has to be exact, because rules have compared it with theirs.
+// load returns the result of loading a skill. The name has to be exact, because rules have compared
+// it with theirs.
 func load(skills []*Skill, name string) tool.Result {
 	var known []string
 	for _, s := range skills {
@@ -97,8 +100,9 @@ func shownAll(files []string) (all []string) {
 	return all
 }
 
-// listing returns a line for each skill, together at most budget bytes, and says what is missing. Descriptions are cut to the same length,
-// the longest first; if there is no room for any, the last skills are left out.
+// listing returns a line for each skill, together at most budget bytes, and says what is missing.
+// Descriptions are cut to the same length, the longest first; if there is no room for any, the last
+// skills are left out.
 func listing(skills []*Skill, budget int) (list, shortened string) {
 	skills = slices.Clone(skills)
 	slices.SortFunc(skills, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
@@ -125,8 +129,8 @@ func listing(skills []*Skill, budget int) (list, shortened string) {
 // moreSkills is the line of a list that has not all skills.
 const moreSkills = "  - and %d more\n"
 
-// fitting returns the length of descriptions with which the lines of skills fit into a budget of bytes, or 0 if only descriptions that say
-// nothing fit.
+// fitting returns the length of descriptions with which the lines of skills fit into a budget of
+// bytes, or 0 if only descriptions that say nothing fit.
 func fitting(skills []*Skill, budget int) int {
 	const least = 20
 	if sizeWith(skills, maxDescription) <= budget {

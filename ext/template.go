@@ -15,7 +15,8 @@ import (
 // Piece holds a part of a prompt.
 type Piece struct {
 	Kind PieceKind
-	// Text is the text itself, a script whose output takes the place of the piece, or the path of a file.
+	// Text is the text itself, a script whose output takes the place of the piece, or the path of a
+	// file.
 	Text string
 	// Written is how a piece that is no text stands in the prompt.
 	Written string
@@ -34,8 +35,8 @@ const (
 // template holds the pieces of a prompt before arguments are in their places.
 type template []Piece
 
-// parseTemplate finds the shell commands and files in a Markdown text: !`command` and a code block that begins with ```!, and @path. Files
-// are not looked for in code, where @ means other things.
+// parseTemplate finds the shell commands and files in a Markdown text: !`command` and a code block
+// that begins with ```!, and @path. Files are not looked for in code, where @ means other things.
 func parseTemplate(text string) template {
 	p := &templateParser{}
 	lines := slices.Collect(strings.Lines(text))
@@ -65,7 +66,8 @@ func parseTemplate(text string) template {
 
 var fenceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\\s*(`{3,}|~{3,})\\s*([^`]*?)\\s*$") })
 
-// fence returns the mark with which a line begins or ends a code block, and what follows it. It returns "" for other lines.
+// fence returns the mark with which a line begins or ends a code block, and what follows it. It
+// returns "" for other lines.
 func fence(line string) (mark, info string) {
 	if m := fenceForm().FindStringSubmatch(line); m != nil {
 		return m[1], m[2]
@@ -211,7 +213,8 @@ var placeForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\\?\$(ARGUMENTS(?:\[[0-9]{1,4}\])?|[0-9]|[A-Za-z_][A-Za-z0-9_]*)`)
 })
 
-// fill returns the pieces with the arguments in their places. Arguments that have no place follow at the end.
+// fill returns the pieces with the arguments in their places. Arguments that have no place follow
+// at the end.
 func (t template) fill(a *arguments) ([]Piece, error) {
 	a.first = 1
 	if slices.ContainsFunc(t, func(p Piece) bool { return slices.Contains(placeForm().FindAllString(p.Text, -1), "$0") }) {
@@ -265,7 +268,8 @@ func (a *arguments) into(text string) string {
 	return b.String()
 }
 
-// ends reports whether a name of an argument ends where the rest of a text begins: $10 and $1.50 are no arguments.
+// ends reports whether a name of an argument ends where the rest of a text begins: $10 and $1.50
+// are no arguments.
 func ends(name, rest string) bool {
 	if name[0] >= '0' && name[0] <= '9' {
 		after := strings.TrimPrefix(rest, ".")

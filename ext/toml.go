@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// parseTOMLCommand reads a command of gemini-cli: a prompt with {{args}}, !{command} and @{path}, and a description.
+// parseTOMLCommand reads a command of gemini-cli: a prompt with {{args}}, !{command} and @{path},
+// and a description.
 func parseTOMLCommand(f File, name string) (*Command, []Mistake) {
 	var mistakes []Mistake
 	add := func(line int, format string, args ...any) {
@@ -165,7 +166,8 @@ func tomlString(text string) (value string, length int, err error) {
 	return "", 0, fmt.Errorf("it is no string")
 }
 
-// tomlEnd returns where a string ends, or -1. Up to two quotes before the three that end it belong to it.
+// tomlEnd returns where a string ends, or -1. Up to two quotes before the three that end it belong
+// to it.
 func tomlEnd(text, quote string) int {
 	for i := 0; i < len(text); i++ {
 		switch {

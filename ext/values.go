@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Text returns a field as text, cleaned and without spaces at its ends, or "" if there is none. A value such as [file] is the text as it is
-// written.
+// Text returns a field as text, cleaned and without spaces at its ends, or "" if there is none. A
+// value such as [file] is the text as it is written.
 func (p *Front) Text(name string) string {
 	f := p.ask(name)
 	if f == nil {
@@ -31,7 +31,8 @@ func (p *Front) Text(name string) string {
 	return ""
 }
 
-// Bool returns a field that is true or false. It returns otherwise if the field is missing or has another value.
+// Bool returns a field that is true or false. It returns otherwise if the field is missing or has
+// another value.
 func (p *Front) Bool(name string, otherwise bool) bool {
 	value := p.Text(name)
 	switch strings.ToLower(value) {
@@ -49,8 +50,8 @@ func (p *Front) Bool(name string, otherwise bool) bool {
 // List returns a field that is a list, or text with commas between the items.
 func (p *Front) List(name string) []string { return p.list(name, ",") }
 
-// Words returns a field that is a list, or text with commas or spaces between the items. What stands in brackets belongs together, as in
-// Bash(git add:*).
+// Words returns a field that is a list, or text with commas or spaces between the items. What
+// stands in brackets belongs together, as in Bash(git add:*).
 func (p *Front) Words(name string) []string { return p.list(name, ", \t\n") }
 
 // list returns the items of a field. Text is divided at separators outside of brackets and quotes.
@@ -104,7 +105,8 @@ func (p *Front) Map(name string) map[string]string {
 // balanced reports whether all brackets in an item are closed.
 func balanced(s string) bool { return strings.Count(s, "(") == strings.Count(s, ")") }
 
-// divide returns the parts of text between separators that are outside of brackets and quotes. An item that stands in quotes is without them.
+// divide returns the parts of text between separators that are outside of brackets and quotes. An
+// item that stands in quotes is without them.
 func divide(text, separators string) (items []string) {
 	depth, from, quote := 0, 0, byte(0)
 	add := func(to int) {

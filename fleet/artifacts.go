@@ -38,7 +38,8 @@ type collection struct {
 	looked int
 }
 
-// collect stores what a task has left: its patch, and the files that it names. It returns why some are missing, or "".
+// collect stores what a task has left: its patch, and the files that it names. It returns why some
+// are missing, or "".
 func (j *Job) collect() ([]Artifact, string) {
 	ctx, cancel := context.WithTimeout(j.worker.life, collectTime)
 	defer cancel()

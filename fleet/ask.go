@@ -22,10 +22,12 @@ type Ask struct {
 	Kind AskKind `json:"kind"`
 	// Agent is the id of the subagent that asks, or empty.
 	Agent string `json:"agent,omitempty"`
-	// Tool and Args are the call that needs an approval. Args that are long, or no JSON, are a JSON string with their beginning.
+	// Tool and Args are the call that needs an approval. Args that are long, or no JSON, are a JSON
+	// string with their beginning.
 	Tool string          `json:"tool,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
-	// Text says it to a person, in one or more lines: why the call needs an approval, or the question.
+	// Text says it to a person, in one or more lines: why the call needs an approval, or the
+	// question.
 	Text string `json:"text"`
 	// Question is the question of the model, as package tool has it.
 	Question json.RawMessage `json:"question,omitempty"`

@@ -11,8 +11,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Approve asks people whether a call may run, and waits for the answer. It is a [tool.Authorize]. A call that waits has not begun, so its
-// ask, and an answer that comes while nobody has the task, count for the next owner, too.
+// Approve asks people whether a call may run, and waits for the answer. It is a [tool.Authorize]. A
+// call that waits has not begun, so its ask, and an answer that comes while nobody has the task,
+// count for the next owner, too.
 func (j *Job) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	ask := Ask{Task: j.Task.ID, ID: askID(req.AgentID, req.Call.ID), Kind: AskApproval, Agent: req.AgentID, Tool: req.Call.Name,
 		Args: argsOf(req.Call.Args), Text: approvalText(req), At: time.Now().UTC()}
@@ -38,7 +39,8 @@ func askID(agent, call string) string {
 	return agent + "." + call
 }
 
-// mostAsk bounds each part of an ask, in bytes, so that it fits into one message of any engine, escaped or not.
+// mostAsk bounds each part of an ask, in bytes, so that it fits into one message of any engine,
+// escaped or not.
 const mostAsk = 50 << 10
 
 // argsOf returns arguments as JSON, or as a JSON string if they are something else, or too long.
@@ -112,7 +114,8 @@ func questionOf(s *agent.State) *agent.OpenCall {
 // mostAsked is how often a question is asked while its answers do not fit.
 const mostAsked = 3
 
-// answerQuestion asks people the question that the session waits with, and gives it the answer. It reports whether there was a question.
+// answerQuestion asks people the question that the session waits with, and gives it the answer. It
+// reports whether there was a question.
 func (j *Job) answerQuestion(ctx context.Context, s *agent.Session) (bool, error) {
 	call, err := j.waitingCall(ctx)
 	if err != nil || call == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// TestP4_AsksFitIntoAMessage has calls with long arguments: an ask that no engine takes would never be answered.
+// TestP4_AsksFitIntoAMessage has calls with long arguments: an ask that no engine takes would never
+// be answered.
 func TestP4_AsksFitIntoAMessage(t *testing.T) {
 	t.Parallel()
 	const message = 1<<20 - 1024

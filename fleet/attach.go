@@ -18,9 +18,11 @@ import (
 //   - the gate of the lease, before each call and each effect,
 //   - the record of the workspace after each call that may have changed it,
 //   - slots, token rates and outages of providers around model calls, and the ledger of the tenant,
-//   - [Job.Approve], unless the options have an Approve, and asks for the answers to questions, if the options have Questions without an Answer,
+//   - [Job.Approve], unless the options have an Approve, and asks for the answers to questions, if
+//     the options have Questions without an Answer,
 //   - live events, and
-//   - the task's budget and schema, where the options have none, and its limit of turns, where that is lower.
+//   - the task's budget and schema, where the options have none, and its limit of turns, where that
+//     is lower.
 //
 // A failed model call leaves the session open, so that the task can be paused.
 func (j *Job) Attach(o *agent.Options) {
@@ -63,8 +65,9 @@ func (j *Job) limits(p *agent.Policy) {
 	}
 }
 
-// Sessions returns a host that opens sessions with options, for programs that make these themselves. The options need no ID, Journal, Env or
-// Dir: they get those of the job. They get the task's provider, model and effort where they have none, and its instructions. Checks are up to
+// Sessions returns a host that opens sessions with options, for programs that make these
+// themselves. The options need no ID, Journal, Env or Dir: they get those of the job. They get the
+// task's provider, model and effort where they have none, and its instructions. Checks are up to
 // the options' BeforeStop: a task that has some is refused without it.
 func Sessions(options func(ctx context.Context, j *Job) (agent.Options, error)) Host {
 	return func(ctx context.Context, j *Job) (Hosted, error) {
@@ -117,7 +120,8 @@ func chain(first, second agent.Ledger) agent.Ledger {
 	return &chained{first, second}
 }
 
-// Reserve implements [agent.Ledger]. Both ledgers hold the same claim when it returns: where one grants less, the other is asked again.
+// Reserve implements [agent.Ledger]. Both ledgers hold the same claim when it returns: where one
+// grants less, the other is asked again.
 func (l *chained) Reserve(ctx context.Context, c agent.Claim) (int, error) {
 	for {
 		first, second := c, c
@@ -145,8 +149,8 @@ func (l *chained) Settle(ctx context.Context, c agent.Claim, took agent.Spent) e
 	return errors.Join(l.first.Settle(ctx, c, took), l.second.Settle(ctx, c, took))
 }
 
-// record records the workspace after each call that may have changed it, before the call's result is known to anybody. So what the journal
-// tells and what the next owner finds are the same.
+// record records the workspace after each call that may have changed it, before the call's result
+// is known to anybody. So what the journal tells and what the next owner finds are the same.
 func (j *Job) record(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		result, err := next(ctx, call)
@@ -171,7 +175,8 @@ func (j *Job) firstPoint() error {
 // mostPoints is how often a workspace is recorded in vain before the task has failed.
 const mostPoints = 5
 
-// notePoint records the workspace and notes it in the session, if it has changed. An error has ended the job.
+// notePoint records the workspace and notes it in the session, if it has changed. An error has
+// ended the job.
 func (j *Job) notePoint() error {
 	select {
 	case j.pointing <- struct{}{}:
@@ -194,7 +199,8 @@ func (j *Job) notePoint() error {
 	return nil
 }
 
-// newPoint records the workspace. It tries that again where it fails, for as long as the task may go on here.
+// newPoint records the workspace. It tries that again where it fails, for as long as the task may
+// go on here.
 func (j *Job) newPoint() (*WorkspacePoint, error) {
 	for try := 1; ; try++ {
 		if !j.gate.open() {

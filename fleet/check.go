@@ -26,8 +26,8 @@ const (
 	mostName     = 1024 // bytes of a path, a URL or another name
 )
 
-// Check returns an error that names each field that cannot be what it is, or nil. A repository is given by an https:// or ssh:// URL, or as
-// user@host:path.
+// Check returns an error that names each field that cannot be what it is, or nil. A repository is
+// given by an https:// or ssh:// URL, or as user@host:path.
 func (t Task) Check() error { return t.check(false) }
 
 // check is Check; with local it also allows repositories on the workers' machine.

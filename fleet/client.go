@@ -22,11 +22,12 @@ type Client struct {
 // NewClient returns a client of a space.
 func NewClient(s Space) *Client { return &Client{space: s} }
 
-// Local returns a client that may also submit tasks whose repositories are directories of the workers' machine, as paths and file:// URLs.
-// Workers have to allow that, too.
+// Local returns a client that may also submit tasks whose repositories are directories of the
+// workers' machine, as paths and file:// URLs. Workers have to allow that, too.
 func (c *Client) Local() *Client { return &Client{space: c.space, local: true} }
 
-// Submit checks a task and submits it. See [Task.Check] and [Tasks.Submit]. A task that exists keeps its status, also behind its deadline.
+// Submit checks a task and submits it. See [Task.Check] and [Tasks.Submit]. A task that exists
+// keeps its status, also behind its deadline.
 func (c *Client) Submit(ctx context.Context, t Task) (Status, bool, error) {
 	if err := t.check(c.local); err != nil {
 		return Status{}, false, err
@@ -39,8 +40,9 @@ func (c *Client) Submit(ctx context.Context, t Task) (Status, bool, error) {
 	return c.space.Tasks().Submit(ctx, t)
 }
 
-// Steer gives a running task a message before its next step. A key that was used before does nothing, so a Steer whose outcome is unknown may
-// be made again; without a key each Steer is a message of its own. It waits for an owner until ctx ends. The error for a task that has ended
+// Steer gives a running task a message before its next step. A key that was used before does
+// nothing, so a Steer whose outcome is unknown may be made again; without a key each Steer is a
+// message of its own. It waits for an owner until ctx ends. The error for a task that has ended
 // wraps fs.ErrClosed.
 func (c *Client) Steer(ctx context.Context, id, text, key string) error {
 	if key == "" {
@@ -49,8 +51,8 @@ func (c *Client) Steer(ctx context.Context, id, text, key string) error {
 	return c.control(ctx, id, control{Do: doSteer, Text: text, Key: key})
 }
 
-// Interrupt ends what a task is doing: its input ends as interrupted, and the task is done. It waits for an owner until ctx ends. The error
-// for a task that has ended wraps fs.ErrClosed.
+// Interrupt ends what a task is doing: its input ends as interrupted, and the task is done. It
+// waits for an owner until ctx ends. The error for a task that has ended wraps fs.ErrClosed.
 func (c *Client) Interrupt(ctx context.Context, id string) error {
 	return c.control(ctx, id, control{Do: doInterrupt})
 }
@@ -104,7 +106,8 @@ func (c *Client) control(ctx context.Context, id string, request control) error 
 	}
 }
 
-// gaveUp returns the error of a call whose context has ended, with that of the last attempt, if there is one.
+// gaveUp returns the error of a call whose context has ended, with that of the last attempt, if
+// there is one.
 func gaveUp(ctx context.Context, failed error) error {
 	if failed == nil {
 		return context.Cause(ctx)
@@ -121,8 +124,8 @@ func (c *Client) request(ctx context.Context, id string, data []byte) (reply con
 	return reply, json.Unmarshal(text, &reply)
 }
 
-// Asked yields the asks without an answer, of one task or, if id is empty, of all, ordered by their time. The error for an unknown task wraps
-// fs.ErrNotExist.
+// Asked yields the asks without an answer, of one task or, if id is empty, of all, ordered by their
+// time. The error for an unknown task wraps fs.ErrNotExist.
 func (c *Client) Asked(ctx context.Context, id string) iter.Seq2[Ask, error] {
 	return func(yield func(Ask, error) bool) {
 		if id != "" {

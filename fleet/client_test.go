@@ -297,7 +297,8 @@ func (downList) Get(context.Context, string) (fleet.Task, fleet.Status, error) {
 	return fleet.Task{}, fleet.Status{}, errDown
 }
 
-// TestP2_SteerWithoutAnEngine says why a task could not be reached: that it has no worker is not known.
+// TestP2_SteerWithoutAnEngine says why a task could not be reached: that it has no worker is not
+// known.
 func TestP2_SteerWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	patience := errors.New("no worker has answered")

@@ -22,8 +22,8 @@ type unreadable struct{ journal.Store }
 
 func (unreadable) Read(context.Context, string) (journal.Reader, error) { return nil, fs.ErrNotExist }
 
-// TestP2_InterruptedAtAnError has sessions that end with an error in the moment in which they are interrupted: whoever interrupts a task was told
-// that it ends, so it is not tried again.
+// TestP2_InterruptedAtAnError has sessions that end with an error in the moment in which they are
+// interrupted: whoever interrupts a task was told that it ends, so it is not tried again.
 func TestP2_InterruptedAtAnError(t *testing.T) {
 	t.Parallel()
 	overloaded := &llm.Error{Kind: llm.ErrOverloaded, Provider: "p", Message: "busy"}

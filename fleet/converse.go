@@ -35,8 +35,8 @@ func (j *Job) converse() outcome {
 	return j.concluded(result, err)
 }
 
-// finished returns the outcome of a session that had come to its end when its last owner died, or nil. A good end is nil, too: the host may
-// have to verify it.
+// finished returns the outcome of a session that had come to its end when its last owner died, or
+// nil. A good end is nil, too: the host may have to verify it.
 func (j *Job) finished() *outcome {
 	if !atRest(j.state) {
 		return nil
@@ -186,7 +186,8 @@ func (j *Job) endSession(s *agent.Session, result *agent.Result, err error) (*ag
 	return result, err
 }
 
-// submit begins the task's input, or goes on with it, until it has its result. Questions are answered on the way.
+// submit begins the task's input, or goes on with it, until it has its result. Questions are
+// answered on the way.
 func (j *Job) submit(ctx context.Context, h Hosted) (*agent.Result, error) {
 	if err := j.firstPoint(); err != nil {
 		return nil, err
@@ -210,7 +211,8 @@ func (j *Job) submit(ctx context.Context, h Hosted) (*agent.Result, error) {
 // unverifiedError says why a task has failed whose session came to a good end.
 type unverifiedError struct{ error }
 
-// begin takes the first steps of this owner. Its context does not end, because that would be an interrupt: drive ends the session.
+// begin takes the first steps of this owner. Its context does not end, because that would be an
+// interrupt: drive ends the session.
 func (j *Job) begin(h Hosted) (*agent.Result, error) {
 	ctx := context.WithoutCancel(j.hold)
 	switch {
@@ -237,7 +239,8 @@ func (j *Job) concluded(result *agent.Result, err error) outcome {
 	case err == nil, errors.Is(err, errInterrupted) && result != nil:
 		return outcome{state: Done, result: j.whole(result)}
 	case interrupted && (!failed || errors.Is(err, llm.ErrAborted)):
-		// The session was cut off, or stopped at an error that may pass. Whoever interrupted the task was told that it ends.
+		// The session was cut off, or stopped at an error that may pass. Whoever interrupted the
+		// task was told that it ends.
 		return outcome{state: Done, result: j.cutOff()}
 	case j.cause() != nil && !interrupted, errors.Is(err, errDeadline):
 		out := j.stopped(err)
@@ -253,7 +256,8 @@ func (j *Job) concluded(result *agent.Result, err error) outcome {
 	return j.stopped(err)
 }
 
-// cutOff returns the result of a session that was interrupted and has none: what there was, whatever its journal says about the end.
+// cutOff returns the result of a session that was interrupted and has none: what there was,
+// whatever its journal says about the end.
 func (j *Job) cutOff() *agent.Result {
 	result := agent.Result{}
 	if last := j.whole(nil); last != nil {

@@ -12,7 +12,8 @@ import (
 
 var errCut = errors.New("the network is gone")
 
-// cutEngine is a machine's way to the fleet, which can be cut. What was on its way to a worker, such as an answer of the model, comes all the same.
+// cutEngine is a machine's way to the fleet, which can be cut. What was on its way to a worker,
+// such as an answer of the model, comes all the same.
 type cutEngine struct {
 	fleet.Engine
 	cut      atomic.Bool
@@ -110,7 +111,8 @@ func (c cutClaim) Finish(ctx context.Context, s fleet.Status) error {
 	return c.Claim.Finish(ctx, s)
 }
 
-// cutJournals holds journals to which a cut machine can still append: the fence and the lease have to keep it from that.
+// cutJournals holds journals to which a cut machine can still append: the fence and the lease have
+// to keep it from that.
 type cutJournals struct {
 	journal.Store
 	e *cutEngine

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// bury says in the status what the last owner left, if that has died, and returns an outcome if the task has ended too many.
+// bury says in the status what the last owner left, if that has died, and returns an outcome if the
+// task has ended too many.
 func (j *Job) bury() *outcome {
 	left := leftOf(j.state)
 	j.update(func(s *Status) bool {
@@ -23,8 +24,9 @@ func (j *Job) bury() *outcome {
 	return j.poisoned(j.worker.MaxDeaths)
 }
 
-// survivors says in the status which owners were only cut off, such as from a server that was down. That is not the task's doing. Nothing is
-// known yet of the last owner: its lease may outlive it for a while, as that of an earlier one cannot.
+// survivors says in the status which owners were only cut off, such as from a server that was down.
+// That is not the task's doing. Nothing is known yet of the last owner: its lease may outlive it
+// for a while, as that of an earlier one cannot.
 func (j *Job) survivors() {
 	last := len(j.current().Deaths) - 1
 	if last < 1 || !slices.ContainsFunc(j.current().Deaths[:last], func(d Death) bool { return !d.Survived }) {

@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A worker and a client share an engine. This one is in memory; that of package natsfleet is reached from other machines, too.
+// A worker and a client share an engine. This one is in memory; that of package natsfleet is
+// reached from other machines, too.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	model := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "The tests pass now."}), fakellm.Options{}))
@@ -67,7 +68,8 @@ func Example() {
 	// <nil>
 }
 
-// work runs a worker whose model follows a script, and which asks before each command. It returns the way to end it.
+// work runs a worker whose model follows a script, and which asks before each command. It returns
+// the way to end it.
 func work(engine fleet.Engine, turns ...fakellm.Turn) (end func() error) {
 	dir, err := os.MkdirTemp("", "workspaces-")
 	if err != nil {
@@ -100,8 +102,8 @@ func work(engine fleet.Engine, turns ...fakellm.Turn) (end func() error) {
 	}
 }
 
-// Watch a task, and answer what it asks. Anybody who may open the tenant's space can do so, from any machine, also while the task has no
-// worker.
+// Watch a task, and answer what it asks. Anybody who may open the tenant's space can do so, from
+// any machine, also while the task has no worker.
 func ExampleClient_Watch() {
 	ctx := context.Background()
 	engine := memfleet.New(memfleet.Options{})

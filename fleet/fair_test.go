@@ -61,7 +61,8 @@ func TestP6_RefusedByTheModelFails(t *testing.T) {
 	}
 }
 
-// TestP6_OnlyOneTaskFails has a model that answers other tasks meanwhile: there is no outage, and only that task waits.
+// TestP6_OnlyOneTaskFails has a model that answers other tasks meanwhile: there is no outage, and
+// only that task waits.
 func TestP6_OnlyOneTaskFails(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fakellm.Fault{1: {Kind: fakellm.FaultReset}, 3: {Kind: fakellm.FaultReset}}
@@ -95,7 +96,8 @@ func TestP6_OnlyOneTaskFails(t *testing.T) {
 	}
 }
 
-// TestP6_PauseOfAnotherWorker has a provider of which another worker has found that it does not answer: it is not asked.
+// TestP6_PauseOfAnotherWorker has a provider of which another worker has found that it does not
+// answer: it is not asked.
 func TestP6_PauseOfAnotherWorker(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
@@ -262,7 +264,8 @@ func TestP6_Deadline(t *testing.T) {
 	}
 }
 
-// TestP6_SlotsOfAllWorkers has one slot, which one worker's model call holds, and another worker that is drained while it waits for it.
+// TestP6_SlotsOfAllWorkers has one slot, which one worker's model call holds, and another worker
+// that is drained while it waits for it.
 func TestP6_SlotsOfAllWorkers(t *testing.T) {
 	t.Parallel()
 	h := newHeld(0)

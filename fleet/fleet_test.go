@@ -32,11 +32,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// short is the time of leases and claims in tests in which they have to end. Elsewhere a worker that a busy machine pauses keeps them.
+// short is the time of leases and claims in tests in which they have to end. Elsewhere a worker
+// that a busy machine pauses keeps them.
 const short = time.Second
 
-// field is a fleet in a test: an engine in memory, a scripted model behind HTTP, and a file outside of all workspaces in which effects are
-// counted.
+// field is a fleet in a test: an engine in memory, a scripted model behind HTTP, and a file outside
+// of all workspaces in which effects are counted.
 type field struct {
 	t      *testing.T
 	engine *memfleet.Engine
@@ -73,7 +74,8 @@ func (f *field) space(tenant string) fleet.Space {
 // client returns a client of the default tenant.
 func (f *field) client() *fleet.Client { return fleet.NewClient(f.space(fleet.DefaultTenant)) }
 
-// effect returns a turn with a shell command that leaves a line outside of the workspace, after more.
+// effect returns a turn with a shell command that leaves a line outside of the workspace, after
+// more.
 func (f *field) effect(line string, more ...string) fakellm.Turn {
 	return shell(append(more, fmt.Sprintf("echo %s >> %s", line, f.out))...)
 }
@@ -210,7 +212,8 @@ func (f *field) results(id string) []string {
 	return texts
 }
 
-// places makes workspaces in directories of the test: files without directories, recorded as one object.
+// places makes workspaces in directories of the test: files without directories, recorded as one
+// object.
 type places struct {
 	t    *testing.T
 	open func(fleet.Task) error // nil allows all

@@ -14,11 +14,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// errClosedGate says why an effect was refused. Nobody but a log reads it: the session that wanted the effect is not this worker's any more.
+// errClosedGate says why an effect was refused. Nobody but a log reads it: the session that wanted
+// the effect is not this worker's any more.
 var errClosedGate = errors.New("fleet: the worker's hold on the task has ended")
 
-// A gate says whether this worker may still have effects for a task: while its lease and its claim hold. It is asked right before each
-// effect, because the process may have been stopped at any point before. Once it was closed it stays closed.
+// A gate says whether this worker may still have effects for a task: while its lease and its claim
+// hold. It is asked right before each effect, because the process may have been stopped at any
+// point before. Once it was closed it stays closed.
 type gate struct {
 	lease  Lease
 	closed atomic.Bool
@@ -44,8 +46,9 @@ func (g *gate) end() time.Time {
 	return g.until
 }
 
-// open reports whether effects are allowed. Time that has passed by either of the machine's clocks counts: the monotonic one does not go
-// on while a machine is suspended, and the other one may be set back.
+// open reports whether effects are allowed. Time that has passed by either of the machine's clocks
+// counts: the monotonic one does not go on while a machine is suspended, and the other one may be
+// set back.
 func (g *gate) open() bool {
 	if g.closed.Load() {
 		return false
@@ -79,8 +82,9 @@ func (g *gate) middleware(next tool.Handler) tool.Handler {
 	}
 }
 
-// tools returns tools that ask the gate once more when their calls have begun: between a call's record and its effect the process may have
-// been stopped for long. The list and its tools are copies.
+// tools returns tools that ask the gate once more when their calls have begun: between a call's
+// record and its effect the process may have been stopped for long. The list and its tools are
+// copies.
 func (g *gate) tools(tools []tool.Tool) []tool.Tool {
 	gated := make([]tool.Tool, len(tools))
 	for i, t := range tools {
@@ -98,7 +102,8 @@ func (g *gate) tools(tools []tool.Tool) []tool.Tool {
 	return gated
 }
 
-// gatedEnv is an environment that changes nothing and starts nothing once the gate is closed. Reading goes on.
+// gatedEnv is an environment that changes nothing and starts nothing once the gate is closed.
+// Reading goes on.
 type gatedEnv struct {
 	env.Base
 	gate *gate
@@ -180,7 +185,8 @@ func (e *gatedEnv) Below(context.Context, string, string) (env.Environment, func
 	return e.Environment, func(error) {}
 }
 
-// gatedLog is the log of a session, which takes no record once the gate is closed. To the session that is what a takeover looks like.
+// gatedLog is the log of a session, which takes no record once the gate is closed. To the session
+// that is what a takeover looks like.
 type gatedLog struct {
 	journal.Log
 	gate  *gate

@@ -275,7 +275,8 @@ func TestP6_TenantsChange(t *testing.T) {
 	}
 }
 
-// TestP4_ClosedGateStoresNoArtifact has an owner that learns in the middle of its artifacts that it is none any more.
+// TestP4_ClosedGateStoresNoArtifact has an owner that learns in the middle of its artifacts that it
+// is none any more.
 func TestP4_ClosedGateStoresNoArtifact(t *testing.T) {
 	t.Parallel()
 	g, _ := openGate()
@@ -300,7 +301,8 @@ func (half) ReadDir(_ context.Context, name string) ([]env.Info, error) {
 	return nil, fs.ErrPermission
 }
 
-// TestP5_ArtifactsBesideWhatCannotBeRead looks for the artifacts behind a directory that cannot be read, too.
+// TestP5_ArtifactsBesideWhatCannotBeRead looks for the artifacts behind a directory that cannot be
+// read, too.
 func TestP5_ArtifactsBesideWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	g, _ := openGate()
@@ -333,7 +335,8 @@ func (e *someTenants) Open(_ context.Context, tenant string) (Space, error) {
 	return struct{ Space }{}, nil
 }
 
-// TestP6_TenantsDoNotHoldUpEachOther has a tenant that cannot be opened, and one that is gone, beside two others.
+// TestP6_TenantsDoNotHoldUpEachOther has a tenant that cannot be opened, and one that is gone,
+// beside two others.
 func TestP6_TenantsDoNotHoldUpEachOther(t *testing.T) {
 	t.Parallel()
 	e := &someTenants{all: []Tenant{{Name: "a"}, {Name: "b"}, {Name: "c", Limit: 3}, {Name: "other"}}, broken: "b"}

@@ -66,7 +66,8 @@ type nothing struct{ llm.Provider }
 
 func (nothing) Name() string { return "nothing" }
 
-// TestP2_InterruptedWhileItIsVerified interrupts a task whose session has come to its end, and whose checks then fail: it is not done.
+// TestP2_InterruptedWhileItIsVerified interrupts a task whose session has come to its end, and
+// whose checks then fail: it is not done.
 func TestP2_InterruptedWhileItIsVerified(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
@@ -95,7 +96,8 @@ func TestP2_InterruptedWhileItIsVerified(t *testing.T) {
 	}
 }
 
-// TestP4_StoreOfAJob opens the session through the job's store, as hosts do that open journals themselves.
+// TestP4_StoreOfAJob opens the session through the job's store, as hosts do that open journals
+// themselves.
 func TestP4_StoreOfAJob(t *testing.T) {
 	t.Parallel()
 	h := newHeld(1)
@@ -180,7 +182,8 @@ func TestP4_AnswerThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestP4_WorkerOfTheSameName has two workers with one name: the second one does not run while the first one lives.
+// TestP4_WorkerOfTheSameName has two workers with one name: the second one does not run while the
+// first one lives.
 func TestP4_WorkerOfTheSameName(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(), fakellm.Options{})

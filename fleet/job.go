@@ -21,8 +21,9 @@ type Job struct {
 	Task Task
 	// Space is that of the task's tenant. The session's id is the task's.
 	Space Space
-	// Journal is the log of the session, opened for this worker. Resumes reports whether it has records: the session is resumed then. Store is a
-	// store in which this log is open under the id of the task, for hosts that open it themselves.
+	// Journal is the log of the session, opened for this worker. Resumes reports whether it has
+	// records: the session is resumed then. Store is a store in which this log is open under the id
+	// of the task, for hosts that open it themselves.
 	Journal journal.Log
 	Resumes bool
 	Store   journal.Store
@@ -38,9 +39,10 @@ type Job struct {
 
 	attached atomic.Bool
 
-	// owned ends when the task was given away, or is lost: the claim is kept until then. hold ends with it, and when the task must not go on
-	// here: the session is then cut off as by a kill. stop ends with hold, and when the session is to come to an end in order. The causes of
-	// hold and stop say why.
+	// owned ends when the task was given away, or is lost: the claim is kept until then. hold ends
+	// with it, and when the task must not go on here: the session is then cut off as by a kill.
+	// stop ends with hold, and when the session is to come to an end in order. The causes of hold
+	// and stop say why.
 	owned, hold, stop context.Context
 	disown            context.CancelFunc
 	endHold, endStop  context.CancelCauseFunc
@@ -98,7 +100,8 @@ type outcome struct {
 // run works on the task until it ends, or is given back.
 func (j *Job) run() {
 	j.log.Info("task claimed", "attempt", j.status.Attempt)
-	// From when on the claim holds is not known: it was made at some time while the worker has waited for it. Extend tells.
+	// From when on the claim holds is not known: it was made at some time while the worker has
+	// waited for it. Extend tells.
 	j.extend()
 	drained := context.AfterFunc(j.worker.claiming, func() { j.endStop(errDrained) })
 	var keeper sync.WaitGroup
@@ -155,7 +158,8 @@ func (j *Job) extend() {
 	}
 }
 
-// work takes the task from where it is to its end, or as far as this worker comes. The caller calls what it returns at last.
+// work takes the task from where it is to its end, or as far as this worker comes. The caller calls
+// what it returns at last.
 func (j *Job) work() (out outcome, closeWorkspace func()) {
 	closeWorkspace = func() {}
 	j.survivors()
@@ -244,7 +248,8 @@ func (j *Job) openWorkspace() error {
 	return asPermanent(err)
 }
 
-// orderly returns a context for what comes before the session: it ends when that is to stop, whatever the reason, or at the deadline.
+// orderly returns a context for what comes before the session: it ends when that is to stop,
+// whatever the reason, or at the deadline.
 func (j *Job) orderly() (context.Context, context.CancelFunc) {
 	if j.Task.Deadline.IsZero() {
 		return context.WithCancel(j.stop)
@@ -313,7 +318,8 @@ func (j *Job) stopped(err error) outcome {
 // mostFailures is how often in a row a task may fail for a reason that may pass.
 const mostFailures = 10
 
-// again returns the outcome of a job that failed for a reason that may pass: the task is tried later, and has failed when that was tried often.
+// again returns the outcome of a job that failed for a reason that may pass: the task is tried
+// later, and has failed when that was tried often.
 func (j *Job) again(err error) outcome {
 	j.log.Warn("task cannot go on", "error", err)
 	failures := j.current().Failures + 1
@@ -326,7 +332,8 @@ func (j *Job) again(err error) outcome {
 // longestPause bounds the time between two attempts.
 const longestPause = 5 * time.Minute
 
-// backoff returns the time before another attempt: unit, and twice as long after each further failure.
+// backoff returns the time before another attempt: unit, and twice as long after each further
+// failure.
 func backoff(unit time.Duration, failures int) time.Duration {
 	d := unit
 	for range failures - 1 {
@@ -344,7 +351,8 @@ func (j *Job) current() Status {
 	return j.status
 }
 
-// update changes the status and writes it, if the change reports that there is one. What cannot be written is written with the next change.
+// update changes the status and writes it, if the change reports that there is one. What cannot be
+// written is written with the next change.
 func (j *Job) update(change func(s *Status) bool) {
 	j.updating.Lock()
 	defer j.updating.Unlock()
@@ -393,7 +401,8 @@ func (j *Job) settle(out outcome) {
 	}
 }
 
-// The bounds of texts in a status, in bytes, so that it fits into one message of any engine. The journal has the whole texts.
+// The bounds of texts in a status, in bytes, so that it fits into one message of any engine. The
+// journal has the whole texts.
 const (
 	mostReason = 4 << 10
 	mostResult = 256 << 10
@@ -417,10 +426,12 @@ func shortResult(r *agent.Result) *agent.Result {
 	return &short
 }
 
-// persistTime is for how long an operation of the engine is tried. A task whose end cannot be written goes to another worker then.
+// persistTime is for how long an operation of the engine is tried. A task whose end cannot be
+// written goes to another worker then.
 const persistTime = 2 * time.Minute
 
-// persist calls an operation of the engine until it succeeds, or its error is permanent, or this worker may have no effect any more.
+// persist calls an operation of the engine until it succeeds, or its error is permanent, or this
+// worker may have no effect any more.
 func (j *Job) persist(what string, op func(ctx context.Context) error) error {
 	for began := time.Now(); ; {
 		if err := j.gate.check(); err != nil {
@@ -444,7 +455,8 @@ func (j *Job) persist(what string, op func(ctx context.Context) error) error {
 	}
 }
 
-// jobStore is a store in which the log of a job's session is open. It lists nothing but that session.
+// jobStore is a store in which the log of a job's session is open. It lists nothing but that
+// session.
 type jobStore struct {
 	journal.Store
 	job *Job

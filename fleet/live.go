@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// mostLive is how many live pieces wait for the bus. The session never waits: what comes while the queue is full is lost, and its fact comes
-// from the journal later.
+// mostLive is how many live pieces wait for the bus. The session never waits: what comes while the
+// queue is full is lost, and its fact comes from the journal later.
 const mostLive = 256
 
 // publisher sends what happens in a session, and is not in its journal yet, to those who listen.

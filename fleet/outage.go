@@ -35,7 +35,8 @@ func (e *outageError) Error() string {
 	return fmt.Sprintf("the provider %s does not answer (%s)", e.provider, e.reason)
 }
 
-// enter waits until a provider may be called: after an outage one call tries it first. The caller calls leave when its call is over.
+// enter waits until a provider may be called: after an outage one call tries it first. The caller
+// calls leave when its call is over.
 func (o *outages) enter(ctx context.Context, provider string) (leave func(), err error) {
 	for {
 		o.mu.Lock()
@@ -99,7 +100,8 @@ func (o *outages) fails(provider string) int {
 	return out.failures
 }
 
-// limit is the middleware around model calls: it waits for a slot and for the rate, and does not call a provider that is paused.
+// limit is the middleware around model calls: it waits for a slot and for the rate, and does not
+// call a provider that is paused.
 func (j *Job) limit(next llm.Handler) llm.Handler {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
@@ -127,7 +129,8 @@ func (j *Job) limit(next llm.Handler) llm.Handler {
 	}
 }
 
-// admit waits until a model call may be made. Its error has ended the job, or the caller's context has.
+// admit waits until a model call may be made. Its error has ended the job, or the caller's context
+// has.
 func (j *Job) admit(ctx context.Context, req *llm.Request) (leave func(), slot Slot, err error) {
 	aborted := func(err error) error {
 		return &llm.Error{Kind: llm.ErrAborted, Provider: req.Provider, Message: err.Error(), Unsent: true, Err: err}
@@ -168,7 +171,8 @@ func (j *Job) admit(ctx context.Context, req *llm.Request) (leave func(), slot S
 	return leave, slot, nil
 }
 
-// unpaused returns nil if nobody has paused the provider. Otherwise it ends the job until the pause is over, and waits for that end.
+// unpaused returns nil if nobody has paused the provider. Otherwise it ends the job until the pause
+// is over, and waits for that end.
 func (j *Job) unpaused(ctx context.Context, provider string) error {
 	until, reason, err := j.worker.Engine.Slots().Paused(ctx, provider)
 	switch {
@@ -245,8 +249,9 @@ func (j *Job) modelAnswered(provider string) {
 	})
 }
 
-// outageOr returns the outcome of a task whose model does not answer, after all attempts of the session: it waits for the end of the outage.
-// If the provider answers others meanwhile there is none, and only this task is tried again.
+// outageOr returns the outcome of a task whose model does not answer, after all attempts of the
+// session: it waits for the end of the outage. If the provider answers others meanwhile there is
+// none, and only this task is tried again.
 func (j *Job) outageOr(fault *llm.Error) outcome {
 	j.mu.Lock()
 	failing := j.failing

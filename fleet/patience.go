@@ -8,11 +8,13 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// patience is how long code of the host may go on after its context has ended, or may take to close something. Then it is left behind, so
-// that it does not hold a worker's slot, or the worker's end, forever.
+// patience is how long code of the host may go on after its context has ended, or may take to close
+// something. Then it is left behind, so that it does not hold a worker's slot, or the worker's end,
+// forever.
 const patience = 30 * time.Second
 
-// inTime calls code of the host that may panic, hang or ignore its context. A value that comes too late goes to late.
+// inTime calls code of the host that may panic, hang or ignore its context. A value that comes too
+// late goes to late.
 func inTime[T any](ctx context.Context, what string, code func() (T, error), late func(T)) (T, error) {
 	result := guard.Start(what, code)
 	select {

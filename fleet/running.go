@@ -37,8 +37,8 @@ type running struct {
 	good   sync.Map     // by provider, when it last answered
 	busy   atomic.Int64 // how many seats have a task
 
-	// life ends when nothing may have an effect any more: with ErrLost, or with nil after everything. Claiming ends with life, with the context
-	// of Run, and when the worker is drained.
+	// life ends when nothing may have an effect any more: with ErrLost, or with nil after
+	// everything. Claiming ends with life, with the context of Run, and when the worker is drained.
 	life     context.Context
 	end      context.CancelCauseFunc
 	claiming context.Context
@@ -73,8 +73,8 @@ func (w *Worker) start(ctx context.Context) (*running, error) {
 	return r, nil
 }
 
-// acquire takes the lease. A lease of this name that nobody renews, such as that of a killed process, ends within its time; a worker that
-// lives keeps its own, and the error is ErrLost.
+// acquire takes the lease. A lease of this name that nobody renews, such as that of a killed
+// process, ends within its time; a worker that lives keeps its own, and the error is ErrLost.
 func (r *running) acquire(ctx context.Context) error {
 	began := time.Now()
 	for {
@@ -134,7 +134,8 @@ func (r *running) run() error {
 	return nil
 }
 
-// keepLease renews the lease until life ends. Errors are tolerated up to the lease's end, at which life ends, too.
+// keepLease renews the lease until life ends. Errors are tolerated up to the lease's end, at which
+// life ends, too.
 func (r *running) keepLease() {
 	for r.life.Err() == nil {
 		ctx, cancel := context.WithDeadline(r.life, r.lease.Until())
@@ -207,7 +208,8 @@ func (r *running) keepTenants() {
 	}
 }
 
-// loadTenants reads the tenants that the worker serves, and opens their spaces. An error about one of them does not keep it from the others.
+// loadTenants reads the tenants that the worker serves, and opens their spaces. An error about one
+// of them does not keep it from the others.
 func (r *running) loadTenants(ctx context.Context) error {
 	tenants, err := r.Engine.Tenants(ctx)
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// shares says whose tasks a worker takes next. Tenants that have tasks waiting get turns by their weights, as stride scheduling has it: each
-// turn moves a tenant's pass on by 1/weight, and the tenant with the lowest pass is next. Tenants that had no task when they were last asked
-// are asked again between the others' turns, one at a time, so that they hold up nobody.
+// shares says whose tasks a worker takes next. Tenants that have tasks waiting get turns by their
+// weights, as stride scheduling has it: each turn moves a tenant's pass on by 1/weight, and the
+// tenant with the lowest pass is next. Tenants that had no task when they were last asked are asked
+// again between the others' turns, one at a time, so that they hold up nobody.
 type shares struct {
 	mu     sync.Mutex
 	list   []*share
@@ -55,8 +56,9 @@ func (s *shares) changed() {
 	s.change = make(chan struct{})
 }
 
-// next returns the tenant whose turn it is, and for how long to wait for a task of it. If there is none, it returns a channel that is closed
-// when there may be one. The caller calls done with each tenant.
+// next returns the tenant whose turn it is, and for how long to wait for a task of it. If there is
+// none, it returns a channel that is closed when there may be one. The caller calls done with each
+// tenant.
 func (s *shares) next() (sh *share, wait time.Duration, change <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,14 +29,17 @@ type Status struct {
 	ID     string `json:"id"`
 	Tenant string `json:"tenant"`
 	State  State  `json:"state"`
-	// Reason says, in words for a person, why the task is in its state: what it waits for, or why it failed.
+	// Reason says, in words for a person, why the task is in its state: what it waits for, or why
+	// it failed.
 	Reason string `json:"reason,omitempty"`
 	// Worker is the name of the task's owner, or of the last one.
 	Worker string `json:"worker,omitempty"`
-	// Attempt counts the workers that have claimed the task, and Deaths holds those that were not heard of again.
+	// Attempt counts the workers that have claimed the task, and Deaths holds those that were not
+	// heard of again.
 	Attempt int     `json:"attempt,omitempty"`
 	Deaths  []Death `json:"deaths,omitempty"`
-	// Failures counts how often in a row owners could not open the task, or go on with it, for a reason that may pass.
+	// Failures counts how often in a row owners could not open the task, or go on with it, for a
+	// reason that may pass.
 	Failures int `json:"failures,omitempty"`
 	// Waits says that the task has asked for something that only a person can give; see Asks.
 	Waits bool `json:"waits,omitempty"`
@@ -57,7 +60,8 @@ type Death struct {
 	Worker string    `json:"worker"`
 	From   time.Time `json:"from"` // when it claimed the task
 	At     time.Time `json:"at"`   // when the next worker did
-	// Survived says that the worker came back: it was cut off, or its machine was stopped. Such a death does not count for poison.
+	// Survived says that the worker came back: it was cut off, or its machine was stopped. Such a
+	// death does not count for poison.
 	Survived bool `json:"survived,omitempty"`
 	// Left says what the task was doing: the calls whose outcome nobody knows.
 	Left []string `json:"left,omitempty"`

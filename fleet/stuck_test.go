@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// wrongPlaces makes workspaces that do something else when they are recorded, or their patch is written.
+// wrongPlaces makes workspaces that do something else when they are recorded, or their patch is
+// written.
 type wrongPlaces struct {
 	fleet.Workspaces
 	point func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint, error)) (*fleet.WorkspacePoint, error)
@@ -126,7 +127,8 @@ func TestP4_PatchThatPanics(t *testing.T) {
 	}
 }
 
-// TestP4_UnheldTaskIsLeftAlone has a worker that claims a task and cannot keep it. The journal may be somebody else's by then.
+// TestP4_UnheldTaskIsLeftAlone has a worker that claims a task and cannot keep it. The journal may
+// be somebody else's by then.
 func TestP4_UnheldTaskIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})

@@ -36,7 +36,8 @@ func (h *held) answer(r *fakellm.Request, turns []fakellm.Turn) fakellm.Turn {
 	return fakellm.Script(turns...)(r)
 }
 
-// TestP4_ZombieAppendsNothing cuts a worker off while it waits for the model. When the answer comes, with a call, another worker has the task.
+// TestP4_ZombieAppendsNothing cuts a worker off while it waits for the model. When the answer
+// comes, with a call, another worker has the task.
 func TestP4_ZombieAppendsNothing(t *testing.T) {
 	t.Parallel()
 	h := newHeld(1)
@@ -92,8 +93,8 @@ func (f *field) replays(id string) {
 	}
 }
 
-// TestP4_StoppedBetweenRecordAndEffect stops a worker when a call is recorded and has not done anything yet. When it comes back, its lease has
-// ended.
+// TestP4_StoppedBetweenRecordAndEffect stops a worker when a call is recorded and has not done
+// anything yet. When it comes back, its lease has ended.
 func TestP4_StoppedBetweenRecordAndEffect(t *testing.T) {
 	t.Parallel()
 	var f *field
@@ -174,7 +175,8 @@ func TestP4_TakeoverInACall(t *testing.T) {
 	}
 }
 
-// TestP4_DrainLeavesNothingUnknown drains a worker while a command runs: it ends first, and another worker goes on.
+// TestP4_DrainLeavesNothingUnknown drains a worker while a command runs: it ends first, and another
+// worker goes on.
 func TestP4_DrainLeavesNothingUnknown(t *testing.T) {
 	t.Parallel()
 	var f *field
@@ -240,8 +242,8 @@ func TestP4_Poisoned(t *testing.T) {
 	}
 }
 
-// TestP4_CutOff has a worker that is cut off from the engine again and again, as by a server that restarts, and comes back: that is no reason to
-// give the task up.
+// TestP4_CutOff has a worker that is cut off from the engine again and again, as by a server that
+// restarts, and comes back: that is no reason to give the task up.
 func TestP4_CutOff(t *testing.T) {
 	t.Parallel()
 	const times = 3
@@ -277,7 +279,8 @@ func TestP4_CutOff(t *testing.T) {
 	}
 }
 
-// TestP4_DiedBeforeTheLastStatus cuts a worker off when the session has ended, and its status is not written.
+// TestP4_DiedBeforeTheLastStatus cuts a worker off when the session has ended, and its status is
+// not written.
 func TestP4_DiedBeforeTheLastStatus(t *testing.T) {
 	t.Parallel()
 	var f *field

@@ -12,21 +12,26 @@ const DefaultTenant = "default"
 
 // Task describes one piece of work. It does not change once it is submitted.
 type Task struct {
-	// ID names the task, and its session, within its tenant. A task that is submitted twice with one ID runs once.
+	// ID names the task, and its session, within its tenant. A task that is submitted twice with
+	// one ID runs once.
 	ID     string `json:"id"`
 	Tenant string `json:"tenant,omitempty"` // empty means DefaultTenant
 	Prompt string `json:"prompt"`
 
-	// Repo is cloned into a new workspace. Dir is a directory of the worker's machine to work in, for workers that allow it. Without either
-	// the workspace is empty. At most one of the two is set.
+	// Repo is cloned into a new workspace. Dir is a directory of the worker's machine to work in,
+	// for workers that allow it. Without either the workspace is empty. At most one of the two is
+	// set.
 	Repo *Repo  `json:"repo,omitempty"`
 	Dir  string `json:"dir,omitempty"`
-	// Include holds patterns, as in a .gitignore file, of ignored files that survive a machine nevertheless.
+	// Include holds patterns, as in a .gitignore file, of ignored files that survive a machine
+	// nevertheless.
 	Include []string `json:"include,omitempty"`
-	// Artifacts holds patterns of files of the workspace to keep when the task has ended, besides the patch.
+	// Artifacts holds patterns of files of the workspace to keep when the task has ended, besides
+	// the patch.
 	Artifacts []string `json:"artifacts,omitempty"`
 
-	// Environment names what the workers call the place of the task's commands. Empty means "local".
+	// Environment names what the workers call the place of the task's commands. Empty means
+	// "local".
 	Environment string `json:"environment,omitempty"`
 	Agent       Spec   `json:"agent,omitzero"`
 	Budget      Budget `json:"budget,omitzero"`

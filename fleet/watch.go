@@ -13,10 +13,12 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Update is what Watch yields: a fact of the journal, a live piece of what becomes one, or a status.
+// Update is what Watch yields: a fact of the journal, a live piece of what becomes one, or a
+// status.
 type Update struct {
-	// N is the number of the journal's record that Event is of; 0 for a live one. More says that the next fact is of the same record. To go on
-	// after the last fact of a record, watch from N+1.
+	// N is the number of the journal's record that Event is of; 0 for a live one. More says that
+	// the next fact is of the same record. To go on after the last fact of a record, watch from
+	// N+1.
 	N    int64 `json:"n,omitempty"`
 	More bool  `json:"more,omitempty"`
 	// Event is an event of the session, as JSON; see [agent.UnmarshalEvent].
@@ -25,8 +27,9 @@ type Update struct {
 	Status *Status `json:"status,omitempty"`
 }
 
-// Watch yields what happens in a task: every fact of its session once and in order, from the journal's record number from on, whichever
-// workers it had, with live pieces between them while somebody works on it. It ends after the final status.
+// Watch yields what happens in a task: every fact of its session once and in order, from the
+// journal's record number from on, whichever workers it had, with live pieces between them while
+// somebody works on it. It ends after the final status.
 func (c *Client) Watch(ctx context.Context, id string, from int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -70,7 +73,8 @@ func (w *watch) send(ctx context.Context, u watched) bool {
 	}
 }
 
-// yieldAll yields what the readers send. The final status comes last, behind all facts. A live piece of a fact that has been yielded is old.
+// yieldAll yields what the readers send. The final status comes last, behind all facts. A live
+// piece of a fact that has been yielded is old.
 func (w *watch) yieldAll(ctx context.Context, yield func(Update, error) bool) {
 	var final *Status
 	var seq int64
@@ -124,7 +128,8 @@ func (w *watch) statuses(ctx context.Context) {
 	}
 }
 
-// facts sends the facts. It follows the journal until the task has ended, and then reads what is left of it.
+// facts sends the facts. It follows the journal until the task has ended, and then reads what is
+// left of it.
 func (w *watch) facts(ctx context.Context) {
 	select {
 	case <-w.started:

@@ -15,19 +15,22 @@ import (
 // Worker claims tasks and runs their sessions.
 type Worker struct {
 	Engine Engine
-	// Name is unique among the workers that live. Empty means the name of the machine and a random part.
+	// Name is unique among the workers that live. Empty means the name of the machine and a random
+	// part.
 	Name string
-	// Slots bounds the tasks that run at once, 4 unless set. A task that waits for a person keeps its slot.
+	// Slots bounds the tasks that run at once, 4 unless set. A task that waits for a person keeps
+	// its slot.
 	Slots int
 	// Host opens the session of a task.
 	Host Host
 	// Workspaces makes the workspaces of tasks.
 	Workspaces Workspaces
-	// TTL is how long a lease, and a claim, lasts after it was last renewed, 10 s unless set. After a worker's death its tasks go on elsewhere
-	// no later than that.
+	// TTL is how long a lease, and a claim, lasts after it was last renewed, 10 s unless set. After
+	// a worker's death its tasks go on elsewhere no later than that.
 	TTL time.Duration
-	// Grace is how long calls that run may go on when the worker gives its tasks away, or a task is ended, 1 min unless set. Then they are ended,
-	// and their outcomes are unknown to the next owner.
+	// Grace is how long calls that run may go on when the worker gives its tasks away, or a task is
+	// ended, 1 min unless set. Then they are ended, and their outcomes are unknown to the next
+	// owner.
 	Grace time.Duration
 	// MaxDeaths is how many workers a task may end before it is poisoned, 3 unless set.
 	MaxDeaths int
@@ -39,9 +42,11 @@ type Worker struct {
 	since time.Time // of the first Run
 }
 
-// Run runs tasks until ctx ends, or somebody drains the worker, and then gives them away between two steps: other workers go on with them.
-// It returns nil then. It returns ErrLost if the worker's name or lease is somebody else's; nothing that the worker does then has an effect.
-// Run may be called again then, with the same Name: so the fleet knows that the worker was only cut off, and its tasks have not ended it.
+// Run runs tasks until ctx ends, or somebody drains the worker, and then gives them away between
+// two steps: other workers go on with them. It returns nil then. It returns ErrLost if the worker's
+// name or lease is somebody else's; nothing that the worker does then has an effect. Run may be
+// called again then, with the same Name: so the fleet knows that the worker was only cut off, and
+// its tasks have not ended it.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.Engine == nil || w.Host == nil || w.Workspaces == nil {
 		return errors.New("fleet: a worker needs an Engine, a Host and Workspaces")
@@ -62,9 +67,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	return r.run()
 }
 
-// PermanentError is an error that every other attempt would meet, too, also on another machine: a repository that does not exist, an unknown
-// model. A [Host] and [Workspaces] return one for a task that they can never open, and the task has failed. After any other error it is
-// opened again later, a limited number of times.
+// PermanentError is an error that every other attempt would meet, too, also on another machine: a
+// repository that does not exist, an unknown model. A [Host] and [Workspaces] return one for a task
+// that they can never open, and the task has failed. After any other error it is opened again
+// later, a limited number of times.
 type PermanentError struct{ Err error }
 
 // Error returns the error's text.
@@ -73,24 +79,28 @@ func (e *PermanentError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// Host opens the session of a job. It calls [Job.Attach] with the options of the session before that starts.
+// Host opens the session of a job. It calls [Job.Attach] with the options of the session before
+// that starts.
 type Host func(ctx context.Context, j *Job) (Hosted, error)
 
 // Hosted is a session that a Host has opened.
 type Hosted struct {
 	Session *agent.Session
-	// Submit begins the task's input, and works on it to its end. Nil means Session.Submit of the task's prompt.
+	// Submit begins the task's input, and works on it to its end. Nil means Session.Submit of the
+	// task's prompt.
 	Submit func(ctx context.Context) (*agent.Result, error)
-	// Verify looks, while the session is still open, whether an input that was completed has done what was asked for. An error says why the task
-	// has failed nevertheless. It may be nil.
+	// Verify looks, while the session is still open, whether an input that was completed has done
+	// what was asked for. An error says why the task has failed nevertheless. It may be nil.
 	Verify func(ctx context.Context, result *agent.Result) error
-	// Close ends what the host has opened beside the session, after the session has ended. It may be nil.
+	// Close ends what the host has opened beside the session, after the session has ended. It may
+	// be nil.
 	Close func() error
 }
 
 // Workspaces makes workspaces.
 type Workspaces interface {
-	// Open makes the workspace of a task: anew if last is nil, else as it was at the point that the task's session noted last.
+	// Open makes the workspace of a task: anew if last is nil, else as it was at the point that the
+	// task's session noted last.
 	Open(ctx context.Context, t Task, o Objects, last *WorkspacePoint) (Workspace, error)
 }
 
@@ -98,13 +108,15 @@ type Workspaces interface {
 type Workspace interface {
 	// Env has the files and commands.
 	Env() env.Environment
-	// Point records the workspace in the tenant's objects, durably, and returns what Open needs to make it again. The first one, right after a
-	// workspace was made anew, pins the commit that later owners clone. Calls wait for each other.
+	// Point records the workspace in the tenant's objects, durably, and returns what Open needs to
+	// make it again. The first one, right after a workspace was made anew, pins the commit that
+	// later owners clone. Calls wait for each other.
 	Point(ctx context.Context) (*WorkspacePoint, error)
-	// Patch writes what the task has changed, as a patch that git apply takes, with commits that the task has made included. It writes
-	// nothing if nothing was changed.
+	// Patch writes what the task has changed, as a patch that git apply takes, with commits that
+	// the task has made included. It writes nothing if nothing was changed.
 	Patch(ctx context.Context, w io.Writer) error
-	// Close ends the workspace, and removes what it has made on the machine. Directories that a task names stay.
+	// Close ends the workspace, and removes what it has made on the machine. Directories that a
+	// task names stay.
 	Close() error
 }
 

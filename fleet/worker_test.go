@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A task that comes when a worker has waited for one for longer than a claim holds is not lost at once.
+// A task that comes when a worker has waited for one for longer than a claim holds is not lost at
+// once.
 func TestP4_TaskForAWorkerThatWaits(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})

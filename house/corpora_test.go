@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// readBy holds the package whose tests read each collection of cases. Those tests count the cases that they skip.
+// readBy holds the package whose tests read each collection of cases. Those tests count the cases
+// that they skip.
 var readBy = map[string]string{
 	"apply_patch": "patch", "edit_matching": "tool/coding", "glob_gitignore": "search", "path_escape": "env",
 	"provider_errors": "llm/internal/api", "provider_streams": "llm/gemini", "secrets_env": "env", "shell_safety": "rules", "sse": "llm/internal/sse",
@@ -20,7 +21,8 @@ var readBy = map[string]string{
 // waiting holds the subjects of the collections that no test reads yet.
 var waiting = map[string]string{}
 
-// TestI18_NoCorpusIsDropped checks that every collection next to the work tree is read by a test or listed in waiting.
+// TestI18_NoCorpusIsDropped checks that every collection next to the work tree is read by a test or
+// listed in waiting.
 func TestI18_NoCorpusIsDropped(t *testing.T) {
 	const corpora = "../shared/corpora"
 	entries, err := os.ReadDir(corpora)

@@ -17,8 +17,8 @@ const (
 	module = root + "/"
 )
 
-// allowed holds the dependency rule: the packages that each package may import, in addition to the standard library. /... stands for a
-// whole tree.
+// allowed holds the dependency rule: the packages that each package may import, in addition to the
+// standard library. /... stands for a whole tree.
 var allowed = map[string][]string{
 	"internal/fault":      {},
 	"internal/endless":    {},
@@ -98,7 +98,8 @@ var allowed = map[string][]string{
 	"examples/jsonclient/go": {},
 }
 
-// rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room.
+// rooms holds the packages that use the doors of agent and of the packages below it. None of those
+// imports a room.
 var rooms = map[string][]string{
 	"rules":                    {"env", "llm", "search", "tool", "rules/shell"},
 	"permit":                   {"env", "internal/names", "llm", "rules", "tool"},
@@ -182,7 +183,8 @@ func TestN6_NoOpenTelemetryInTheRoot(t *testing.T) {
 	}
 }
 
-// TestDependencyRule checks that dependencies point one way, as in DESIGN.md, and that each package is on the map.
+// TestDependencyRule checks that dependencies point one way, as in DESIGN.md, and that each package
+// is on the map.
 func TestDependencyRule(t *testing.T) {
 	for name, pkg := range list(t) {
 		rules, ok := allowed[name]
@@ -221,7 +223,8 @@ func programOfAUser(t *testing.T, pkg *listed) {
 	}
 }
 
-// TestRoomsStandOnTheDoors checks that neither agent nor a package below it imports a room, and that the map does not allow it either.
+// TestRoomsStandOnTheDoors checks that neither agent nor a package below it imports a room, and
+// that the map does not allow it either.
 func TestRoomsStandOnTheDoors(t *testing.T) {
 	packages := list(t)
 	for name := range rooms {
@@ -257,7 +260,8 @@ func TestRoomsStandOnTheDoors(t *testing.T) {
 	}
 }
 
-// Users of the library link these modules and no others. Dependencies of tests are in the packages for tests.
+// Users of the library link these modules and no others. Dependencies of tests are in the packages
+// for tests.
 func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 	for _, user := range []struct {
 		packages []string
@@ -278,7 +282,8 @@ func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// linkedModules returns the other modules that a program with these packages links on this system, sorted.
+// linkedModules returns the other modules that a program with these packages links on this system,
+// sorted.
 func linkedModules(t *testing.T, packages []string) []string {
 	t.Helper()
 	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, packages...)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestQ3_EveryPackageHasAnExample checks that each package that a program can import has an example that go test runs, because it says what it
-// prints, and a package comment of at least three lines.
+// TestQ3_EveryPackageHasAnExample checks that each package that a program can import has an example
+// that go test runs, because it says what it prints, and a package comment of at least three lines.
 func TestQ3_EveryPackageHasAnExample(t *testing.T) {
 	packages := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -51,8 +51,8 @@ func TestQ3_EveryPackageHasAnExample(t *testing.T) {
 	}
 }
 
-// parsePackage returns the package comment of a directory and its examples. The comment is nil if the directory has no package, or that of a
-// program.
+// parsePackage returns the package comment of a directory and its examples. The comment is nil if
+// the directory has no package, or that of a program.
 func parsePackage(t *testing.T, dir string) (comment *string, examples []*doc.Example) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestExportedIdentifiersAreDocumented checks that every exported type, function, method, constant and variable has a doc comment, of its
-// own or for its group.
+// TestExportedIdentifiersAreDocumented checks that every exported type, function, method, constant
+// and variable has a doc comment, of its own or for its group.
 func TestExportedIdentifiersAreDocumented(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {

@@ -60,7 +60,8 @@ func TestT14_PromisesByMachine(t *testing.T) {
 	}
 }
 
-// promises returns the cells of this system by the beginnings of their rows: the levels that a row names, or its text.
+// promises returns the cells of this system by the beginnings of their rows: the levels that a row
+// names, or its text.
 func promises(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("docs/security/machines.md")

@@ -12,10 +12,11 @@ import (
 	"testing"
 )
 
-// TestQ4_CodeInDocsCompiles vets the Go code of the pages and runs its tests, in a module of its own as a reader would. A block counts if it
-// begins with a package clause, perhaps below comments. The blocks of one page and package belong together, also those of its tests
-// (package NAME_test), and are imported as example.com/NAME; each block of package main is a program. What fails is reported with its line
-// of the page.
+// TestQ4_CodeInDocsCompiles vets the Go code of the pages and runs its tests, in a module of its
+// own as a reader would. A block counts if it begins with a package clause, perhaps below comments.
+// The blocks of one page and package belong together, also those of its tests (package NAME_test),
+// and are imported as example.com/NAME; each block of package main is a program. What fails is
+// reported with its line of the page.
 func TestQ4_CodeInDocsCompiles(t *testing.T) {
 	code := newPageCode(t)
 	for _, name := range pageNames(t) {

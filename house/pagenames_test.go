@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// TestQ4_NamesInDocsExist checks the Go names of the pages, in code spans and in blocks of Go: a name such as agent.Options.Journal, of a
-// package here, is declared there, and so is Options.Journal where some package has a type of that name.
+// TestQ4_NamesInDocsExist checks the Go names of the pages, in code spans and in blocks of Go: a
+// name such as agent.Options.Journal, of a package here, is declared there, and so is
+// Options.Journal where some package has a type of that name.
 func TestQ4_NamesInDocsExist(t *testing.T) {
 	known := exportedNames(t)
 	for _, name := range pageNames(t) {
@@ -40,7 +41,8 @@ func TestQ4_NamesInDocsExist(t *testing.T) {
 // goName matches package.Name, package.Name.Member and Type.Member.
 var goName = regexp.MustCompile(`(?:^|[^\w./"-])([A-Za-z]\w*)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 
-// names holds what packages export: by package "Name" and "Type.Member", and the same of all packages under "".
+// names holds what packages export: by package "Name" and "Type.Member", and the same of all
+// packages under "".
 type names map[string]map[string]bool
 
 func (n names) add(pkg, name string) {
@@ -66,7 +68,8 @@ func (n names) missing(first, second, third string) string {
 	return ""
 }
 
-// exportedNames reads the declarations of all packages outside of tests. Members of embedded types count as the type's own.
+// exportedNames reads the declarations of all packages outside of tests. Members of embedded types
+// count as the type's own.
 func exportedNames(t *testing.T) names {
 	t.Helper()
 	n := names{}

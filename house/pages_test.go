@@ -23,7 +23,8 @@ func TestQ4_EveryPageIsInTheIndex(t *testing.T) {
 	}
 }
 
-// TestQ4_LinksResolve checks that each relative link of each page leads to a file, and its anchor to a heading there.
+// TestQ4_LinksResolve checks that each relative link of each page leads to a file, and its anchor
+// to a heading there.
 func TestQ4_LinksResolve(t *testing.T) {
 	pages := map[string]page{}
 	for _, name := range pageNames(t) {

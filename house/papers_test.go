@@ -17,7 +17,8 @@ type group struct {
 	packages []string
 }
 
-// groups are the parts of the picture, from the top down. Small packages that anybody may import, and those for tests, are not in it.
+// groups are the parts of the picture, from the top down. Small packages that anybody may import,
+// and those for tests, are not in it.
 func groups() []group {
 	return []group{
 		{"hosts", []string{"command", "cmd/attractor", "internal/cli", "internal/chat", "internal/tty", "internal/render", "internal/protocol", "acp", "web"}},

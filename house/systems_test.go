@@ -11,8 +11,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Every package and its tests compile on the other systems that are promised. The compiler is not asked, because it would take minutes to compile
-// the standard library for each; its type checker says the same in seconds.
+// Every package and its tests compile on the other systems that are promised. The compiler is not
+// asked, because it would take minutes to compile the standard library for each; its type checker
+// says the same in seconds.
 func TestD8_CompilesOnOtherSystems(t *testing.T) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -44,7 +45,8 @@ func TestD8_CompilesOnOtherSystems(t *testing.T) {
 	}
 }
 
-// withoutOthersBodies returns a parser that leaves out the bodies of functions that are not below root, because only their types count.
+// withoutOthersBodies returns a parser that leaves out the bodies of functions that are not below
+// root, because only their types count.
 func withoutOthersBodies(root string) func(*token.FileSet, string, []byte) (*ast.File, error) {
 	return func(files *token.FileSet, name string, text []byte) (*ast.File, error) {
 		file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution|parser.ParseComments)

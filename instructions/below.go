@@ -21,12 +21,15 @@ const notePrefix = "instructions:"
 // note returns the kind of the note with a document. Kinds of notes are valid UTF-8.
 func (d *Document) note() string { return notePrefix + strings.ToValidUTF8(d.Path, "\ufffd") }
 
-// Below returns a middleware that gives the model the documents of directories below the working directory, the rules for certain files, and
-// the documents of the Roots. They come as context turns behind the results, after the first call that has read or changed such a file, all
-// levels from the working directory down. What the model has already is not given again, also after a resume and in a fork. What a compaction
-// has replaced is given again when the next such file is read or changed.
+// Below returns a middleware that gives the model the documents of directories below the working
+// directory, the rules for certain files, and the documents of the Roots. They come as context
+// turns behind the results, after the first call that has read or changed such a file, all levels
+// from the working directory down. What the model has already is not given again, also after a
+// resume and in a fork. What a compaction has replaced is given again when the next such file is
+// read or changed.
 //
-// A subagent has documents of its own, which begin at its working directory. Directories of dependencies, such as node_modules, are left out.
+// A subagent has documents of its own, which begin at its working directory. Directories of
+// dependencies, such as node_modules, are left out.
 func Below(o Options) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
@@ -148,8 +151,8 @@ func (b *below) open(ctx context.Context, e env.Environment, o *Options) bool {
 // maxLevels limits the directories above a file whose documents are read.
 const maxLevels = 64
 
-// levels returns the directories between the working directory and a file below it. They end where dependencies or settings begin, whose
-// documents are not for the project.
+// levels returns the directories between the working directory and a file below it. They end where
+// dependencies or settings begin, whose documents are not for the project.
 func levels(work, file string) (dirs []string) {
 	rel, ok := relative(work, path.Dir(file))
 	if !ok {
@@ -167,8 +170,8 @@ func levels(work, file string) (dirs []string) {
 	return dirs
 }
 
-// due returns the documents of a directory that apply to a file and that the model does not have. It reads them when the directory is new, or
-// when a compaction has replaced one.
+// due returns the documents of a directory that apply to a file and that the model does not have.
+// It reads them when the directory is new, or when a compaction has replaced one.
 func (b *below) due(ctx context.Context, call *tool.Call, o *Options, from *project, dir, file string) []Document {
 	notes := call.Session.Notes()
 	missing := func(d *Document) bool {
@@ -194,8 +197,8 @@ func (b *below) due(ctx context.Context, call *tool.Call, o *Options, from *proj
 	return slices.DeleteFunc(all, func(d Document) bool { return !missing(&d) })
 }
 
-// without returns the documents of a directory without those that the prompt has: all but rules for certain files in a directory above, and
-// what others import.
+// without returns the documents of a directory without those that the prompt has: all but rules for
+// certain files in a directory above, and what others import.
 func (b *below) without(ctx context.Context, e env.Environment, o *Options, dir string, documents []Document) []Document {
 	inPrompt := slices.Contains(b.above, dir)
 	return slices.DeleteFunc(documents, func(d Document) bool {
@@ -206,7 +209,8 @@ func (b *below) without(ctx context.Context, e env.Environment, o *Options, dir 
 	})
 }
 
-// prompted returns the real paths of the documents in the prompt. It looks for them as the prompt did.
+// prompted returns the real paths of the documents in the prompt. It looks for them as the prompt
+// did.
 func (b *below) prompted(ctx context.Context, e env.Environment, o *Options) map[string]bool {
 	if b.prompt == nil {
 		quiet := *o
@@ -229,7 +233,8 @@ func (b *below) prompted(ctx context.Context, e env.Environment, o *Options) map
 // leastRoom is the size below which a document is not cut but left out, in bytes.
 const leastRoom = 1 << 10
 
-// give gives the model a document, as far as the budget of the documents that it has of directories below allows.
+// give gives the model a document, as far as the budget of the documents that it has of directories
+// below allows.
 func give(ctx context.Context, s tool.Session, d *Document) error {
 	used, count := 0, 0
 	for kind, note := range s.Notes() {

@@ -124,7 +124,8 @@ func section(w *tree, name, dir, text string) string {
 	return fmt.Sprintf("# Project instructions from %s/%s\n\nThey apply to all files in %s/%s and below.\n\n%s", w.dir, name, w.dir, dir, text)
 }
 
-// The documents of all directories between the working directory and a file come behind the result of the call that has read it, once.
+// The documents of all directories between the working directory and a file come behind the result
+// of the call that has read it, once.
 func TestM10_DocumentsBelow(t *testing.T) {
 	w := newTree(t, "AGENTS.md", "OF TOP", "x.go", "package x", "a/AGENTS.md", "OF A", "a/b/CLAUDE.md", "OF B @more.md @../../AGENTS.md", "a/b/more.md", "MORE", "a/b/x.go", "package b",
 		"a/c/AGENTS.md", "OF C", "a/c/x.go", "package c", "a/y.go", "package a", "d/AGENTS.md", "OF D", "d/x.go", "needle")
@@ -173,7 +174,8 @@ func TestM10_DocumentsBelowOfParallelCalls(t *testing.T) {
 	}
 }
 
-// A rule for certain files comes when the first of them is read or changed, also one of a directory above.
+// A rule for certain files comes when the first of them is read or changed, also one of a directory
+// above.
 func TestM10_RulesForSomeFiles(t *testing.T) {
 	w := newTree(t, ".claude/rules/ts.md", "---\npaths: \"**/*.ts\"\n---\nFOR TS @../ts-more.md", ".claude/ts-more.md", "MORE", "a/x.ts", "", "a/x.go", "", "a/.claude/rules/go.md", "---\npaths: [\"*.go\"]\n---\nFOR GO",
 		"a/b/x.go", "package b")
@@ -232,7 +234,8 @@ func all(req *llm.Request) string {
 	return b.String()
 }
 
-// What a compaction has replaced comes again when such a file is read the next time; what it has left comes not.
+// What a compaction has replaced comes again when such a file is read the next time; what it has
+// left comes not.
 func TestM10_DocumentsBelowAfterACompaction(t *testing.T) {
 	w := newTree(t, "a/AGENTS.md", "OF A", "a/x", "", "b/AGENTS.md", "OF B", "b/x", "", "x", "")
 	s := w.works("")
@@ -279,7 +282,8 @@ func TestM10_DocumentsBelowAfterACompaction(t *testing.T) {
 	}
 }
 
-// The documents of directories below have 32 KiB together. One that is too long is cut, and of the others the model learns that they are there.
+// The documents of directories below have 32 KiB together. One that is too long is cut, and of the
+// others the model learns that they are there.
 func TestM10_DocumentsBelowHaveABudget(t *testing.T) {
 	w := newTree(t, "a/AGENTS.md", strings.Repeat("a", 30_000), "b/AGENTS.md", strings.Repeat("b", 30_000), "c/AGENTS.md", "OF C", "a/x", "", "b/x", "", "c/x", "")
 	requests := w.works("").run(llmtest.Calls(read("a/x")), llmtest.Calls(read("b/x")), llmtest.Calls(read("c/x")), llmtest.Calls(read("c/x")), llmtest.Text("done"))
@@ -295,7 +299,8 @@ func TestM10_DocumentsBelowHaveABudget(t *testing.T) {
 	}
 }
 
-// A subagent has the documents of its own directories: in its prompt down to its working directory, later those below.
+// A subagent has the documents of its own directories: in its prompt down to its working directory,
+// later those below.
 func TestM10_DocumentsBelowOfASubagent(t *testing.T) {
 	w := newTree(t, "AGENTS.md", "OF TOP", "a/AGENTS.md", "OF A", "a/b/AGENTS.md", "OF B", "a/b/x", "", "home.md", "OF THE USER")
 	s := w.works("")

@@ -20,7 +20,8 @@ import (
 // Document describes a file with instructions.
 type Document struct {
 	Path string // absolute
-	// Dir is the directory to which it applies, with all below. It is empty for the user's own documents.
+	// Dir is the directory to which it applies, with all below. It is empty for the user's own
+	// documents.
 	Dir string
 	// Globs are the files below Dir to which it applies. Empty means all.
 	Globs []string
@@ -77,7 +78,8 @@ type project struct {
 	refuse func(file string) string
 }
 
-// load reads the text of a document, which has to be a regular file of the project that the environment can read.
+// load reads the text of a document, which has to be a regular file of the project that the
+// environment can read.
 func (p *project) load(ctx context.Context, d *Document) error {
 	info, err := p.env.Stat(ctx, d.Path)
 	switch {
@@ -151,8 +153,9 @@ func (d *Document) readText(r io.Reader) error {
 	return nil
 }
 
-// isInProject reports whether a name leads to a file of the project's own below top. A link into git's directory, whose configuration may
-// have passwords, or into another readable directory does not.
+// isInProject reports whether a name leads to a file of the project's own below top. A link into
+// git's directory, whose configuration may have passwords, or into another readable directory does
+// not.
 func isInProject(ctx context.Context, e env.Environment, top, name string) bool {
 	file, err1 := env.Resolve(ctx, e, name)
 	dir, err2 := env.Resolve(ctx, e, top)
@@ -163,7 +166,8 @@ func isInProject(ctx context.Context, e env.Environment, top, name string) bool 
 	return ok && !slices.ContainsFunc(strings.Split(below, "/"), isGit)
 }
 
-// isGit reports whether a name is that of git's directory, perhaps on a file system that ignores case.
+// isGit reports whether a name is that of git's directory, perhaps on a file system that ignores
+// case.
 func isGit(name string) bool { return strings.EqualFold(name, ".git") }
 
 // relative returns the path of a file from a directory that it is in.

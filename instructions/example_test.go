@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// Which documents a session in a directory has, which document imports each, and what is wrong with them. Those of directories below
-// come later.
+// Which documents a session in a directory has, which document imports each, and what is wrong with
+// them. Those of directories below come later.
 func ExampleFind() {
 	project := envtest.NewMemory(map[string]string{
 		"AGENTS.md":     "Run `go test ./...`. See @docs/style.md and @docs/gone.md.\n",
@@ -39,8 +39,8 @@ func ExampleFind() {
 	// /work/AGENTS.md, line 1: @docs/gone.md is not imported: there is no such file
 }
 
-// A session reads the documents of its directory by itself. With the middleware, the model also gets those of a directory below, when
-// it first reads a file there.
+// A session reads the documents of its directory by itself. With the middleware, the model also
+// gets those of a directory below, when it first reads a file there.
 func ExampleBelow() {
 	ctx := context.Background()
 	model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": "web/page.js"})), llmtest.Text("Read."))

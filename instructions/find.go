@@ -17,24 +17,30 @@ import (
 
 // Options say which documents a session has.
 type Options struct {
-	// Names are the documents of a directory beside AGENTS.md, as slash-separated paths, in their order. A name that ends with a slash is a
-	// directory with rules: all .md files in it and below.
+	// Names are the documents of a directory beside AGENTS.md, as slash-separated paths, in their
+	// order. A name that ends with a slash is a directory with rules: all .md files in it and
+	// below.
 	Names []string
-	// Env reads the documents, where it can read the working directory. Nil means the session's environment. A host sets it for sessions
-	// below a repository's root that may not read the whole repository.
+	// Env reads the documents, where it can read the working directory. Nil means the session's
+	// environment. A host sets it for sessions below a repository's root that may not read the
+	// whole repository.
 	Env env.Environment
-	// User holds the user's own documents, and UserMistakes what is wrong with them, from [ReadUser]. They come first.
+	// User holds the user's own documents, and UserMistakes what is wrong with them, from
+	// [ReadUser]. They come first.
 	User         []Document
 	UserMistakes []Mistake
-	// Refuse returns why a document of the project must not be or import a file, or "" if it may. The path is absolute and has no links. Nil
-	// refuses nothing. Hidden files are never imported, except from directories such as .claude and .github.
+	// Refuse returns why a document of the project must not be or import a file, or "" if it may.
+	// The path is absolute and has no links. Nil refuses nothing. Hidden files are never imported,
+	// except from directories such as .claude and .github.
 	Refuse func(file string) string
-	// Reads returns the files that the commands of a call have read, for [Below]. Nil means that commands do not count.
+	// Reads returns the files that the commands of a call have read, for [Below]. Nil means that
+	// commands do not count.
 	Reads func(ctx context.Context, call *tool.Call) []string
-	// Roots lists further directories of the session, absolute and without symbolic links. [Below] gives their documents when it is about a file
-	// in them.
+	// Roots lists further directories of the session, absolute and without symbolic links. [Below]
+	// gives their documents when it is about a file in them.
 	Roots []string
-	// Warn is told of mistakes. It may be called by several goroutines, and more than once with a mistake. Nil ignores them.
+	// Warn is told of mistakes. It may be called by several goroutines, and more than once with a
+	// mistake. Nil ignores them.
 	Warn func(Mistake)
 }
 
@@ -54,9 +60,10 @@ const (
 	maxMistakes  = 50
 )
 
-// Find returns the user's documents and those of each directory from the repository's root, or the working directory, down to the working
-// directory, in this order, because the nearer ones count more. It reads only what the environment allows, so documents above its roots
-// and links out of them are left out.
+// Find returns the user's documents and those of each directory from the repository's root, or the
+// working directory, down to the working directory, in this order, because the nearer ones count
+// more. It reads only what the environment allows, so documents above its roots and links out of
+// them are left out.
 func Find(ctx context.Context, e env.Environment, root string, o Options) *Found {
 	if other := o.other(ctx, e); other != nil {
 		e, root = other, git.Top(ctx, other)
@@ -97,7 +104,8 @@ func (o *Options) warn(mistakes []Mistake) {
 	}
 }
 
-// directoriesDown returns the directories from root down to dir, or dir alone if it is not below root.
+// directoriesDown returns the directories from root down to dir, or dir alone if it is not below
+// root.
 func directoriesDown(root, dir string) []string {
 	if root == "" || dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/") {
 		return []string{dir}
@@ -149,7 +157,8 @@ func (f *finder) directory(ctx context.Context, dir string) {
 	}
 }
 
-// named adds the document with a name in a directory. It reports whether there is one that is not empty.
+// named adds the document with a name in a directory. It reports whether there is one that is not
+// empty.
 func (f *finder) named(ctx context.Context, dir, name string, first int) bool {
 	return f.add(ctx, Document{Path: path.Join(dir, name), Dir: dir}, first)
 }
@@ -163,8 +172,9 @@ func (f *finder) shadowed(ctx context.Context, dir string) {
 	}
 }
 
-// add reads a document and those that it imports, and adds them. The documents of its directory begin at index first. One that equals another
-// of them, or one of the user's, is listed without its text. It reports false if there is no such document, or nothing in it.
+// add reads a document and those that it imports, and adds them. The documents of its directory
+// begin at index first. One that equals another of them, or one of the user's, is listed without
+// its text. It reports false if there is no such document, or nothing in it.
 func (f *finder) add(ctx context.Context, d Document, first int) bool {
 	if f.full() {
 		return false

@@ -135,7 +135,8 @@ func lacks(t testing.TB, text string, unwanted ...string) {
 	}
 }
 
-// Every directory may have an override, which takes the place of AGENTS.md, and the profile's documents behind them.
+// Every directory may have an override, which takes the place of AGENTS.md, and the profile's
+// documents behind them.
 func TestM10_DirectoriesAndOverrides(t *testing.T) {
 	w := newTree(t, "AGENTS.md", "AGENTS OF TOP", "CLAUDE.md", "CLAUDE OF TOP", ".claude/CLAUDE.md", "HIDDEN OF TOP", "CLAUDE.local.md", "LOCAL OF TOP",
 		".claude/rules/b.md", "RULE B", ".claude/rules/a/x.md", "RULE A", ".claude/rules/notes.txt", "NO RULE",
@@ -161,7 +162,8 @@ a/AGENTS.md shadowed a/AGENTS.override.md
 `)
 }
 
-// A text that a directory has twice is there once, whether one file links to the other, imports it or is a copy.
+// A text that a directory has twice is there once, whether one file links to the other, imports it
+// or is a copy.
 func TestM10_EqualContentOnce(t *testing.T) {
 	w := newTree(t, "AGENTS.md", "THE TEXT\n", "a/AGENTS.md", "OF A", "a/CLAUDE.md", "@AGENTS.md\n\nAND MORE", "b/CLAUDE.md", "\r\nTHE COPY", "b/AGENTS.md", "THE COPY")
 	w.link("AGENTS.md", "CLAUDE.md")
@@ -216,7 +218,8 @@ CLAUDE.local.md: it is not used: it leads out of DIR, or into git's directory
 `)
 }
 
-// A repository cannot make the search long: directories of rules that lead to themselves, or have very many files, have limits.
+// A repository cannot make the search long: directories of rules that lead to themselves, or have
+// very many files, have limits.
 func TestM10_RulesAreLimited(t *testing.T) {
 	w := newTree(t)
 	for i := range 120 {

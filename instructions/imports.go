@@ -19,7 +19,8 @@ const (
 type source interface {
 	// load reads the text of a document.
 	load(ctx context.Context, d *Document) error
-	// place returns the path that an import stands for, and why it is not followed if that is not allowed.
+	// place returns the path that an import stands for, and why it is not followed if that is not
+	// allowed.
 	place(by *Document, name string) (file, why string)
 }
 
@@ -29,8 +30,8 @@ type reference struct {
 	line int // in the text
 }
 
-// follow adds the documents that a document imports, each with its own behind it. What is there already is not added again, so documents
-// may import each other.
+// follow adds the documents that a document imports, each with its own behind it. What is there
+// already is not added again, so documents may import each other.
 func (l *list) follow(ctx context.Context, from source, by *Document, depth int) {
 	for _, ref := range imports(by.text) {
 		if l.full() {
@@ -108,7 +109,8 @@ func placesOfAgents() []string {
 	return []string{".agents", ".attractor", ".claude", ".codex", ".cursor", ".gemini", ".github"}
 }
 
-// isFileName reports whether what follows an @ must have been meant as a file's name. People also write @name of persons and packages.
+// isFileName reports whether what follows an @ must have been meant as a file's name. People also
+// write @name of persons and packages.
 func isFileName(name string) bool {
 	for _, prefix := range []string{"./", "../", "~/", "/"} {
 		if strings.HasPrefix(name, prefix) {
@@ -122,7 +124,8 @@ func isFileName(name string) bool {
 	return false
 }
 
-// imports returns what a text imports: words that begin with @, outside of code and comments. A backslash keeps a space in a name.
+// imports returns what a text imports: words that begin with @, outside of code and comments. A
+// backslash keeps a space in a name.
 func imports(text string) (refs []reference) {
 	text = withoutCode(text)
 	line := 1
@@ -141,7 +144,8 @@ func imports(text string) (refs []reference) {
 	return refs
 }
 
-// importedName returns the name at the beginning of a text, without the punctuation behind it, and how many bytes of the text it takes.
+// importedName returns the name at the beginning of a text, without the punctuation behind it, and
+// how many bytes of the text it takes.
 func importedName(text string) (name string, n int) {
 	var b strings.Builder
 	for ; n < len(text) && strings.IndexByte(" \t\n\r", text[n]) < 0; n++ {
@@ -153,7 +157,8 @@ func importedName(text string) (name string, n int) {
 	return strings.TrimRight(b.String(), ".,;:!?)\"'*_>"), n
 }
 
-// withoutCode returns a Markdown text whose code and HTML comments are blank. Lines keep their numbers.
+// withoutCode returns a Markdown text whose code and HTML comments are blank. Lines keep their
+// numbers.
 func withoutCode(text string) string {
 	var b strings.Builder
 	fence := ""

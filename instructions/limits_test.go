@@ -57,7 +57,8 @@ func TestM10_RulesThatLinkInCircles(t *testing.T) {
 	}
 }
 
-// The files that documents import are looked for a limited number of times, also those that are not there.
+// The files that documents import are looked for a limited number of times, also those that are not
+// there.
 func TestM10_ImportsAreLimited(t *testing.T) {
 	var top, names strings.Builder
 	for i := range 150 {

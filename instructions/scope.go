@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The limits of the patterns of rules. They bound the time in which a file is compared with all of them.
+// The limits of the patterns of rules. They bound the time in which a file is compared with all of
+// them.
 const (
 	maxGlobs        = 100   // of a rule
 	maxGlob         = 500   // bytes
@@ -16,8 +17,9 @@ const (
 	maxPatterns     = 1_000 // of all rules in a directory, with their alternatives
 )
 
-// scope takes the front matter off the text of a rule, and sets the files to which the rule applies. Its patterns are read line by line and
-// not as YAML, where many that people write, such as **/*.ts without quotes, would be mistakes.
+// scope takes the front matter off the text of a rule, and sets the files to which the rule
+// applies. Its patterns are read line by line and not as YAML, where many that people write, such
+// as **/*.ts without quotes, would be mistakes.
 func (f *finder) scope(d *Document) {
 	matter, body, ok := frontMatter(d.text)
 	if !ok {
@@ -99,7 +101,8 @@ func (f *finder) globs(d *Document, items []string, line int) {
 	}
 }
 
-// patterns returns the patterns in a value: one, several with commas between them, or a list in brackets.
+// patterns returns the patterns in a value: one, several with commas between them, or a list in
+// brackets.
 func patterns(value string) (globs []string) {
 	value = strings.TrimSpace(value)
 	if at := strings.Index(value, " #"); at >= 0 && !strings.ContainsAny(value, `"'`) || strings.HasPrefix(value, "#") {
@@ -125,7 +128,8 @@ func patterns(value string) (globs []string) {
 	return globs
 }
 
-// relativeGlob returns a pattern as a path from its directory. One of a directory stands for all in it.
+// relativeGlob returns a pattern as a path from its directory. One of a directory stands for all in
+// it.
 func relativeGlob(glob string) string {
 	glob = strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/")
 	if strings.HasSuffix(glob, "/") {
@@ -134,7 +138,8 @@ func relativeGlob(glob string) string {
 	return glob
 }
 
-// alternatives returns the elements of each alternative of a pattern, or nil if it is invalid or too long.
+// alternatives returns the elements of each alternative of a pattern, or nil if it is invalid or
+// too long.
 func alternatives(glob string) (all [][]string) {
 	if glob == "" || len(glob) > maxGlob {
 		return nil
@@ -152,7 +157,8 @@ func alternatives(glob string) (all [][]string) {
 	return all
 }
 
-// expand returns the alternatives of a pattern with braces, and stops when there are more than maxAlternatives.
+// expand returns the alternatives of a pattern with braces, and stops when there are more than
+// maxAlternatives.
 func expand(glob string) []string {
 	all := []string{glob}
 	for i := 0; i < len(all) && len(all) <= maxAlternatives; {
@@ -193,8 +199,8 @@ func (d *Document) appliesTo(file string) bool {
 	return ok && len(elems) <= maxDepth && slices.ContainsFunc(d.patterns, func(p []string) bool { return matches(p, elems) })
 }
 
-// matches reports whether the elements of a pattern match those of a path. An element ** matches any number of them. The time is that of a
-// table of both, whatever the pattern.
+// matches reports whether the elements of a pattern match those of a path. An element ** matches
+// any number of them. The time is that of a table of both, whatever the pattern.
 func matches(glob, elems []string) bool {
 	row := make([]bool, len(elems)+1) // whether what was seen of the pattern matches the first i elements
 	row[0] = true

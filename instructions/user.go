@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// ReadUser reads the user's own documents, as far as the files exist, and what they import. The imports stay in the home directory and in the
-// directory of the document. The first files of a group take the place of the others in it.
+// ReadUser reads the user's own documents, as far as the files exist, and what they import. The
+// imports stay in the home directory and in the directory of the document. The first files of a
+// group take the place of the others in it.
 func ReadUser(ctx context.Context, home string, groups ...[]string) ([]Document, []Mistake) {
 	var l list
 	for _, group := range groups {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A large Append does not keep its buffer alive, and the lines of one Append do not get into another's.
+// A large Append does not keep its buffer alive, and the lines of one Append do not get into
+// another's.
 func TestK8_BuffersOfAppend(t *testing.T) {
 	ctx := context.Background()
 	log, err := NewDir(t.TempDir()).Create(ctx, "s")

@@ -11,9 +11,10 @@ import (
 	"sync"
 )
 
-// Begin yields the records of a log from the first on, for callers who want only the first few of many logs. It reads no further than they
-// iterate, so the length of the log does not matter, and damage behind that is not noticed. It ignores an end that a crash has torn or that
-// is being written. The data of a record is valid until the next record is yielded or the iteration ends.
+// Begin yields the records of a log from the first on, for callers who want only the first few of
+// many logs. It reads no further than they iterate, so the length of the log does not matter, and
+// damage behind that is not noticed. It ignores an end that a crash has torn or that is being
+// written. The data of a record is valid until the next record is yielded or the iteration ends.
 func (d *Dir) Begin(ctx context.Context, id string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := d.exists(id); err != nil {
@@ -30,7 +31,8 @@ func (d *Dir) Begin(ctx context.Context, id string) iter.Seq2[Record, error] {
 		defer d.buffers.put(l)
 		given, wanted, err := l.begin(ctx, h, 0, yield)
 		if errors.Is(err, ErrCorrupt) && wanted {
-			// A writer may have cut off a torn end and appended to the file meanwhile. Real damage is still there.
+			// A writer may have cut off a torn end and appended to the file meanwhile. Real damage
+			// is still there.
 			_, wanted, err = l.begin(ctx, h, given, yield)
 		}
 		if err != nil && wanted {
@@ -39,8 +41,8 @@ func (d *Dir) Begin(ctx context.Context, id string) iter.Seq2[Record, error] {
 	}
 }
 
-// begin yields the records of a file after the first skip ones. It returns the number of the last record that was yielded, and whether yield
-// wants more.
+// begin yields the records of a file after the first skip ones. It returns the number of the last
+// record that was yielded, and whether yield wants more.
 func (l *lines) begin(ctx context.Context, file io.ReaderAt, skip int64, yield func(Record, error) bool) (given int64, wanted bool, err error) {
 	*l = lines{r: l.r, buf: l.buf, records: l.records, appended: l.appended}
 	l.r.Reset(io.NewSectionReader(file, 0, 1<<62))

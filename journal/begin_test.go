@@ -15,7 +15,8 @@ func ofKilobyte(kind string) Record {
 	return Record{Kind: kind, Data: json.RawMessage(`{"text":"` + strings.Repeat(kind, 1000) + `"}`)}
 }
 
-// Begin reads a piece of a file, whatever comes behind it: many lines, a very long last line, a torn end.
+// Begin reads a piece of a file, whatever comes behind it: many lines, a very long last line, a
+// torn end.
 func TestK6_BeginReadsTheBeginning(t *testing.T) {
 	ctx := context.Background()
 	for name, rest := range map[string]func(f Log) error{
@@ -64,7 +65,8 @@ func TestK6_BeginReadsTheBeginning(t *testing.T) {
 	}
 }
 
-// Data that Begin yields stays as it is until the next record is yielded, in a batch too, and buffers are used again.
+// Data that Begin yields stays as it is until the next record is yielded, in a batch too, and
+// buffers are used again.
 func TestK6_BeginReusesBuffers(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -123,8 +125,8 @@ func TestK6_BeginOfNothing(t *testing.T) {
 	}
 }
 
-// FuzzK6_Begin checks that Begin, whatever is in the file, yields what Records does. It may only stop before an append that is damaged,
-// where Records stops within it.
+// FuzzK6_Begin checks that Begin, whatever is in the file, yields what Records does. It may only
+// stop before an append that is damaged, where Records stops within it.
 func FuzzK6_Begin(f *testing.F) {
 	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three, one + twoOfThree + three[:30] + "\n", oldOne + oldTwo,
 		oldOne + two, one + oldTwo, one + flip(two), one + flip(two) + three, `{"n":1,"t":null}` + "\r\n", oneOfTwo + flip(two) + three} {

@@ -211,7 +211,8 @@ func measureIdle(t testing.TB, count int) idling {
 	return held
 }
 
-// descriptors returns the number of this process's file descriptors, or 0 if the system does not tell.
+// descriptors returns the number of this process's file descriptors, or 0 if the system does not
+// tell.
 func descriptors(t testing.TB) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

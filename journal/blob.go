@@ -119,7 +119,8 @@ func (f *fileLog) syncDir(path string) error {
 	return f.unsynced(err)
 }
 
-// writeBlob writes a blob to a temporary file and renames it. The next blob overwrites a temporary file that a crash has left.
+// writeBlob writes a blob to a temporary file and renames it. The next blob overwrites a temporary
+// file that a crash has left.
 func (f *fileLog) writeBlob(ctx context.Context, data io.Reader) (string, error) {
 	sum := sha256.New()
 	temp := filepath.Join(f.blobs(), "new"+tempExt)

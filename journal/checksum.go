@@ -8,8 +8,8 @@ import (
 	"hash/crc32"
 )
 
-// A line begins with the checksum of the rest: {"c":"1a2b3c4d","n":17,...}. It comes first so that no single flipped bit turns the line
-// into one that needs no checksum.
+// A line begins with the checksum of the rest: {"c":"1a2b3c4d","n":17,...}. It comes first so that
+// no single flipped bit turns the line into one that needs no checksum.
 const (
 	sumBegin  = `{"c":"`
 	sumEnd    = `",`

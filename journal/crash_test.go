@@ -27,7 +27,8 @@ type scenario struct {
 	safe  int        // how many of acked a sync has covered
 }
 
-// keeps holds the numbers of files that the directories of scenarios keep open: with none, each call opens its file again.
+// keeps holds the numbers of files that the directories of scenarios keep open: with none, each
+// call opens its file again.
 var keeps = [...]int{0, keptOpen}
 
 func newScenario(t *testing.T, keep int, fail func(c call) verdict) *scenario {
@@ -141,7 +142,8 @@ func (s *scenario) failed(op string) bool {
 	return s.sys.fail != nil && slices.ContainsFunc(s.sys.calls, func(c call) bool { return c.op == op && s.sys.fail(c).err != nil })
 }
 
-// check opens the journal as the next process would. It must consist of complete Appends, at least this many.
+// check opens the journal as the next process would. It must consist of complete Appends, at least
+// this many.
 func (s *scenario) check(dir *Dir, atLeast int) {
 	s.t.Helper()
 	ctx := context.Background()
@@ -269,13 +271,14 @@ func fullOrBroken(t *testing.T, keep int, bad call, errno syscall.Errno) {
 	s.checkFork(s.real())
 }
 
-// harmless reports whether a call may fail without an error: reading a blob that is about to be written anyway, and a link that a copy
-// can replace.
+// harmless reports whether a call may fail without an error: reading a blob that is about to be
+// written anyway, and a link that a copy can replace.
 func harmless(c call) bool {
 	return c.op == "link" || strings.Contains(c.path, blobsExt+string(filepath.Separator)) && (c.op == "open" || c.op == "fstat" || c.op == "read")
 }
 
-// everyByte makes the tests of crashes try each byte at which a call may end; by default they try the ends and some between.
+// everyByte makes the tests of crashes try each byte at which a call may end; by default they try
+// the ends and some between.
 var everyByte = flag.Bool("every.byte", false, "end each call at each of its bytes")
 
 // ends returns the numbers of bytes from first to last after which a call ends in a test.
@@ -289,7 +292,8 @@ func ends(first, last int) (all []int) {
 	return all
 }
 
-// A process that ends before any call, or within a write after any number of bytes, leaves complete Appends.
+// A process that ends before any call, or within a write after any number of bytes, leaves complete
+// Appends.
 func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 	t.Parallel()
 	for _, keep := range keeps {
@@ -310,7 +314,8 @@ func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 	}
 }
 
-// A machine that crashes at any call keeps everything that was synced. It keeps any part of the rest, or NUL bytes instead.
+// A machine that crashes at any call keeps everything that was synced. It keeps any part of the
+// rest, or NUL bytes instead.
 func TestA19_MachineDownAtEveryCall(t *testing.T) {
 	t.Parallel()
 	for _, keep := range keeps {

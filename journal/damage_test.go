@@ -15,7 +15,8 @@ import (
 
 var flipAll = flag.Bool("flip.all", false, "flip every bit of the journal in TestI8, not one of 31, and cut it at every byte")
 
-// version1 returns a directory with the journal s in version 1 of the format. It has each kind of record that sessions had then.
+// version1 returns a directory with the journal s in version 1 of the format. It has each kind of
+// record that sessions had then.
 func version1(t testing.TB) (dir *Dir, content string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "version1.jsonl"))
@@ -41,8 +42,8 @@ func version2(t testing.TB) string {
 	return string(copied)
 }
 
-// A flipped bit is always noticed: it is an error or, in the last append, a torn end that is cut off. Records that are read are those
-// that were written.
+// A flipped bit is always noticed: it is an error or, in the last append, a torn end that is cut
+// off. Records that are read are those that were written.
 func TestI8_EveryBitFlip(t *testing.T) {
 	content := []byte(version2(t))
 	stride := 31
@@ -71,7 +72,8 @@ func TestI8_EveryBitFlip(t *testing.T) {
 	}
 }
 
-// A truncated journal has the records before its end. A line that is missing or has moved is noticed.
+// A truncated journal has the records before its end. A line that is missing or has moved is
+// noticed.
 func TestI8_CutAndExchanged(t *testing.T) {
 	ctx := context.Background()
 	content := version2(t)
@@ -128,7 +130,8 @@ func TestI8_Version1(t *testing.T) {
 	}
 }
 
-// A copy has the lines of the source, except for lines that edit changes, that have no checksum or that end the copy.
+// A copy has the lines of the source, except for lines that edit changes, that have no checksum or
+// that end the copy.
 func TestI8_CopiesAreTheLines(t *testing.T) {
 	ctx := context.Background()
 	foreign := addField(lineOf(2, false))

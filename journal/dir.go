@@ -20,18 +20,21 @@ const (
 	tempExt  = ".tmp"
 )
 
-// Dir is a [Store] in a directory. Each log is a journal: a file of JSON lines with its blobs beside it, as FORMAT.md describes it. Its
-// name is the log's id.
+// Dir is a [Store] in a directory. Each log is a journal: a file of JSON lines with its blobs
+// beside it, as FORMAT.md describes it. Its name is the log's id.
 //
-// An open journal is locked. Nobody else can write to it until Close, or until the process ends. It needs no descriptor of its own: a Dir
-// has one for the locks of all journals that it has open, and keeps the files of the last 64 that were used open.
+// An open journal is locked. Nobody else can write to it until Close, or until the process ends. It
+// needs no descriptor of its own: a Dir has one for the locks of all journals that it has open, and
+// keeps the files of the last 64 that were used open.
 //
-// If Append fails, the file is truncated to its previous size, and the journal remains usable. If that fails too, or if a sync fails,
-// the state of the disk is unknown: every later call returns that error. Opening the journal again finds the complete records.
+// If Append fails, the file is truncated to its previous size, and the journal remains usable. If
+// that fails too, or if a sync fails, the state of the disk is unknown: every later call returns
+// that error. Opening the journal again finds the complete records.
 //
-// Opening reads the last line, and the whole file only if that line is not good. Open cuts off an end that a crash has torn, Read
-// ignores it, and [TornEnd] describes it. Other damage is ErrCorrupt, with line number and byte offset. It is reported when it is
-// read: at the latest by Records from the first record on, and before anything is written.
+// Opening reads the last line, and the whole file only if that line is not good. Open cuts off an
+// end that a crash has torn, Read ignores it, and [TornEnd] describes it. Other damage is
+// ErrCorrupt, with line number and byte offset. It is reported when it is read: at the latest by
+// Records from the first record on, and before anything is written.
 type Dir struct {
 	path  string
 	sys   system
@@ -41,7 +44,8 @@ type Dir struct {
 	buffers buffers
 }
 
-// NewDir returns the store in the directory at path, which is made absolute. Create makes the directory if necessary, with mode 0700.
+// NewDir returns the store in the directory at path, which is made absolute. Create makes the
+// directory if necessary, with mode 0700.
 func NewDir(path string) *Dir {
 	if whole, err := filepath.Abs(path); err == nil { // files are opened again later, whatever the working directory is then
 		path = whole
@@ -51,7 +55,8 @@ func NewDir(path string) *Dir {
 
 func (d *Dir) file(id, ext string) string { return filepath.Join(d.path, id+ext) }
 
-// Create implements [Store]. It replaces a journal without a complete record, which a killed writer may leave.
+// Create implements [Store]. It replaces a journal without a complete record, which a killed writer
+// may leave.
 func (d *Dir) Create(ctx context.Context, id string) (Log, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
@@ -168,7 +173,8 @@ func (d *Dir) read(ctx context.Context, id string) (*fileReader, error) {
 	}
 	good, torn, err := measure(ctx, h)
 	if errors.Is(err, ErrCorrupt) {
-		// A writer may have cut off a torn end and appended to the file meanwhile. Real damage is still there.
+		// A writer may have cut off a torn end and appended to the file meanwhile. Real damage is
+		// still there.
 		good, torn, err = measure(ctx, h)
 	}
 	if err != nil {
@@ -177,8 +183,8 @@ func (d *Dir) read(ctx context.Context, id string) (*fileReader, error) {
 	return &fileReader{view: view{dir: d, id: id, torn: torn}, file: h, good: good}, nil
 }
 
-// List implements [Store]. It opens no journal. It omits empty files, which are journals that were never written to. A directory that
-// does not exist has none.
+// List implements [Store]. It opens no journal. It omits empty files, which are journals that were
+// never written to. A directory that does not exist has none.
 func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	files, err := d.sys.readDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +219,8 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 			return nil, fmt.Errorf("journal: cannot list: %w", err)
 		}
 	}
-	// The directory is in the order of the files' names, in which the extension takes part: a-b.jsonl comes before a.jsonl.
+	// The directory is in the order of the files' names, in which the extension takes part:
+	// a-b.jsonl comes before a.jsonl.
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
 	return entries, nil
 }
@@ -244,7 +251,8 @@ func (d *Dir) remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// The lines are removed last, so that the journal can be found and removed again after a failure.
+	// The lines are removed last, so that the journal can be found and removed again after a
+	// failure.
 	err = errors.Join(d.sys.removeAll(d.file(id, blobsExt)), d.discard(d.file(id, tempExt)))
 	if err == nil {
 		err = d.sys.remove(d.file(id, linesExt))
@@ -266,7 +274,8 @@ func (d *Dir) discard(path string) error {
 	return nil
 }
 
-// exists returns an error unless the id is valid and the journal exists. It must be a file: a pipe would be waited for when it is opened.
+// exists returns an error unless the id is valid and the journal exists. It must be a file: a pipe
+// would be waited for when it is opened.
 func (d *Dir) exists(id string) error {
 	if err := CheckID(id); err != nil {
 		return err

@@ -303,7 +303,8 @@ func TestA19_DamagedBlob(t *testing.T) {
 	}
 }
 
-// Sync syncs only if there is something to make durable, which includes records that the previous writer may not have synced.
+// Sync syncs only if there is something to make durable, which includes records that the previous
+// writer may not have synced.
 func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 	ctx := context.Background()
 	sys := newFaults(nil)
@@ -329,7 +330,8 @@ func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// A writer that is killed before its first record leaves no journal: it is not listed, and its id can be used.
+// A writer that is killed before its first record leaves no journal: it is not listed, and its id
+// can be used.
 func TestI17_EmptyFilesAreNoJournals(t *testing.T) {
 	ctx := context.Background()
 	for name, left := range map[string]string{"nothing": "", "half a line": one[:20], "half an append": oneOfTwo, "a line that is not what it was": flip(one)} {

@@ -68,7 +68,8 @@ func ExampleStore() {
 	// session-2 3 "other" <nil>
 }
 
-// A store on another machine cannot tell whether a writer lives, so it fences: whoever opens a log takes it over.
+// A store on another machine cannot tell whether a writer lives, so it fences: whoever opens a log
+// takes it over.
 func ExampleNewMemoryStore() {
 	ctx := context.Background()
 	store := journal.NewMemoryStore(true)

@@ -14,8 +14,8 @@ import (
 // errDown is returned by every call after the simulated end of the process.
 var errDown = errors.New("the process has ended")
 
-// faults is a system that fails on demand and records what would survive a crash of the machine. It works on real files, but does not
-// sync them.
+// faults is a system that fails on demand and records what would survive a crash of the machine. It
+// works on real files, but does not sync them.
 type faults struct {
 	disk
 	fail func(c call) verdict // nil for no faults
@@ -47,7 +47,8 @@ func newFaults(fail func(c call) verdict) *faults {
 	return &faults{fail: fail, opened: map[*faultFile]bool{}, durable: map[string]int64{}, pending: map[string]bool{}}
 }
 
-// enter records a call and returns its verdict. The caller holds the lock until the call has been made.
+// enter records a call and returns its verdict. The caller holds the lock until the call has been
+// made.
 func (s *faults) enter(op, path string, size int) verdict {
 	if s.down {
 		return verdict{err: errDown}
@@ -157,7 +158,8 @@ func (s *faults) syncDir(path string) error {
 	})
 }
 
-// survives reports whether a file, its name and its directory's name would survive a crash of the machine.
+// survives reports whether a file, its name and its directory's name would survive a crash of the
+// machine.
 func (s *faults) survives(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

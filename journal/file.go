@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// fileLog is a [Log] in a file of a [Dir]. At rest it has no open descriptor, about 300 bytes of memory and no goroutine.
+// fileLog is a [Log] in a file of a [Dir]. At rest it has no open descriptor, about 300 bytes of
+// memory and no goroutine.
 type fileLog struct {
 	view
 	lock *lockFile
@@ -38,7 +39,8 @@ type fileReader struct {
 	good extent
 }
 
-// Records implements [Reader]. It reads one line at a time, and little of the file before the first one that it yields.
+// Records implements [Reader]. It reads one line at a time, and little of the file before the first
+// one that it yields.
 func (r *fileReader) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	return r.stream(ctx, r.file, r.good, from)
 }
@@ -61,8 +63,8 @@ type view struct {
 	torn *Torn
 }
 
-// Torn describes the broken end of a journal's file: the rest of an append that a crash interrupted, or a last line that was damaged
-// later. It does not belong to the journal.
+// Torn describes the broken end of a journal's file: the rest of an append that a crash
+// interrupted, or a last line that was damaged later. It does not belong to the journal.
 type Torn struct {
 	Line    int64 // number of the first broken line, from 1
 	At      int64 // its byte offset
@@ -75,8 +77,8 @@ func (t *Torn) String() string {
 	return fmt.Sprintf("the last %d bytes, from line %d at byte %d on, are broken: %s", t.Bytes, t.Line, t.At, t.Problem)
 }
 
-// TornEnd describes the broken end that the file of a [Dir]'s log had when it was opened. Open has cut it off; Read ignores it. TornEnd
-// returns nil if there was none, and for any other log.
+// TornEnd describes the broken end that the file of a [Dir]'s log had when it was opened. Open has
+// cut it off; Read ignores it. TornEnd returns nil if there was none, and for any other log.
 func TornEnd(r Reader) *Torn {
 	if torn, ok := r.(interface{ tornEnd() *Torn }); ok {
 		return torn.tornEnd()
@@ -144,7 +146,8 @@ func (f *fileLog) untouched(file handle) error {
 	return nil
 }
 
-// check reads the file unless Records has already done so, because nothing must be written behind damage.
+// check reads the file unless Records has already done so, because nothing must be written behind
+// damage.
 func (f *fileLog) check(ctx context.Context, file handle) error {
 	if f.checked {
 		return nil
@@ -179,8 +182,8 @@ func (f *fileLog) poison(err error) {
 	}
 }
 
-// Sync implements [Log]. Callers that wait for a running sync share the next one, or need none if nothing is left to do. Sync does not
-// block Append.
+// Sync implements [Log]. Callers that wait for a running sync share the next one, or need none if
+// nothing is left to do. Sync does not block Append.
 func (f *fileLog) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -220,8 +223,8 @@ func (f *fileLog) behind(size int64) (handle, extent, error) {
 	return file, f.good, err
 }
 
-// unsynced poisons the log after a failed sync, because the system may have dropped the data and report success for the next sync. The
-// caller holds mu.
+// unsynced poisons the log after a failed sync, because the system may have dropped the data and
+// report success for the next sync. The caller holds mu.
 func (f *fileLog) unsynced(err error) error {
 	f.poison(fmt.Errorf("cannot sync: %w", err))
 	return f.failure
@@ -234,7 +237,8 @@ func (f *fileLog) extent() (extent, error) {
 	return f.good, f.failure
 }
 
-// Records implements [Reader]. It reads one line at a time, and little of the file before the first one that it yields.
+// Records implements [Reader]. It reads one line at a time, and little of the file before the first
+// one that it yields.
 func (f *fileLog) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	good, err := f.extent()
 	return func(yield func(Record, error) bool) {
@@ -294,8 +298,8 @@ func (f *fileLog) Len() int64 {
 	return f.good.records
 }
 
-// Close implements [Log]. Later calls fail with an error that wraps fs.ErrClosed. Close returns the failure that poisoned the log, if
-// there is one.
+// Close implements [Log]. Later calls fail with an error that wraps fs.ErrClosed. Close returns the
+// failure that poisoned the log, if there is one.
 func (f *fileLog) Close() error {
 	f.blobbing.Lock()
 	defer f.blobbing.Unlock()

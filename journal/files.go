@@ -9,11 +9,12 @@ import (
 	"sync"
 )
 
-// keptOpen limits the files of journals that a [Dir] keeps open between two calls. So a session that works finds its file open, and any
-// number of sessions can be at rest.
+// keptOpen limits the files of journals that a [Dir] keeps open between two calls. So a session
+// that works finds its file open, and any number of sessions can be at rest.
 const keptOpen = 64
 
-// openFiles lists the logs whose files are open and that nobody is using, in the order of their last use.
+// openFiles lists the logs whose files are open and that nobody is using, in the order of their
+// last use.
 type openFiles struct {
 	keep int // the most files
 	mu   sync.Mutex
@@ -29,7 +30,8 @@ func (o *openFiles) take(f *fileLog) {
 	}
 }
 
-// put adds a log that was used. It returns the log whose file is to be closed instead, nil for none.
+// put adds a log that was used. It returns the log whose file is to be closed instead, nil for
+// none.
 func (o *openFiles) put(f *fileLog) *fileLog {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,8 +101,8 @@ func (f *fileLog) done() {
 	}
 }
 
-// rest closes the file unless it is used. It syncs it first, because a later sync of the file may not report what went wrong with writing
-// before. The caller holds mu.
+// rest closes the file unless it is used. It syncs it first, because a later sync of the file may
+// not report what went wrong with writing before. The caller holds mu.
 func (f *fileLog) rest() {
 	if f.users > 0 || f.file == nil {
 		return

@@ -142,7 +142,8 @@ func TestK9_CannotOpenAgain(t *testing.T) {
 	}
 }
 
-// A file is synced before it is closed, because a later sync may not report an error of writing it. The next call reports a failure.
+// A file is synced before it is closed, because a later sync may not report an error of writing it.
+// The next call reports a failure.
 func TestK9_SyncedBeforeItIsClosed(t *testing.T) {
 	ctx := context.Background()
 	broken := false
@@ -179,7 +180,8 @@ func TestK9_SyncedBeforeItIsClosed(t *testing.T) {
 	}
 }
 
-// A journal that was only opened or read is not synced when its file is closed. Its first Sync does sync what the previous writer wrote.
+// A journal that was only opened or read is not synced when its file is closed. Its first Sync does
+// sync what the previous writer wrote.
 func TestK9_OpenAndReadSyncNothing(t *testing.T) {
 	ctx := context.Background()
 	sys := newFaults(nil)

@@ -16,8 +16,9 @@ import (
 // followPause limits the time between two reads of a journal that is followed.
 const followPause = 250 * time.Millisecond
 
-// Follow implements [Store]. It polls the file, at intervals that grow to 250 ms while there is nothing new. It ignores an incomplete
-// end, which is being written or will be cut off by the next writer.
+// Follow implements [Store]. It polls the file, at intervals that grow to 250 ms while there is
+// nothing new. It ignores an incomplete end, which is being written or will be cut off by the next
+// writer.
 func (d *Dir) Follow(ctx context.Context, id string, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := d.exists(id); err != nil {
@@ -47,7 +48,8 @@ type follower struct {
 	summed bool   // lines have checksums
 }
 
-// follow yields records until the context ends or an error occurs. It returns nil if yield wants no more.
+// follow yields records until the context ends or an error occurs. It returns nil if yield wants no
+// more.
 func (f *follower) follow(ctx context.Context, yield func(Record, error) bool) error {
 	for pause, damaged := time.Duration(0), false; ; {
 		at := f.good
@@ -56,7 +58,8 @@ func (f *follower) follow(ctx context.Context, yield func(Record, error) bool) e
 		case !wanted:
 			return nil
 		case errors.Is(err, ErrCorrupt) && !damaged:
-			// A writer may have cut off a torn end and appended to the file meanwhile. Real damage is still there.
+			// A writer may have cut off a torn end and appended to the file meanwhile. Real damage
+			// is still there.
 			damaged = true
 		case err != nil:
 			return err
@@ -116,7 +119,8 @@ func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wa
 	}
 }
 
-// batch returns the records of the next append, or nil if it is incomplete. Unless keep is set, they are valid until the next call.
+// batch returns the records of the next append, or nil if it is incomplete. Unless keep is set,
+// they are valid until the next call.
 func (l *lines) batch(keep bool) ([]Record, error) {
 	var batch []Record
 	if l.appended = l.appended[:0]; !keep {

@@ -33,7 +33,8 @@ func follow(t *testing.T, dir *Dir) (next func() (Record, error)) {
 	return func() (Record, error) { p := <-all; return p.record, p.err }
 }
 
-// A follower gets the records of another process while that runs and, after it was killed, the records of the next writer.
+// A follower gets the records of another process while that runs and, after it was killed, the
+// records of the next writer.
 func TestJ8_FollowsOtherProcesses(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	closed(t, created(t, dir, "s"))

@@ -39,7 +39,8 @@ func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Rec
 	})
 }
 
-// copyAll copies the blobs, then the records to a temporary file, and renames that as the last step.
+// copyAll copies the blobs, then the records to a temporary file, and renames that as the last
+// step.
 func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*Record) error) (err error) {
 	source, err := d.read(ctx, from)
 	if err != nil {
@@ -97,8 +98,9 @@ func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n 
 	return h.sync()
 }
 
-// copied returns the line read last for a copy of the journal. A line that does not change is copied byte for byte. A line without a
-// checksum gets one, and the last line of the copy ends its append.
+// copied returns the line read last for a copy of the journal. A line that does not change is
+// copied byte for byte. A line without a checksum gets one, and the last line of the copy ends its
+// append.
 func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte, error) {
 	was, err := l.decode(text)
 	if err != nil {
@@ -123,7 +125,8 @@ func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte
 	return line.Bytes(), nil
 }
 
-// copyBlobs copies the blobs of a journal to another. They never change, so the two can share the files.
+// copyBlobs copies the blobs of a journal to another. They never change, so the two can share the
+// files.
 func (d *Dir) copyBlobs(ctx context.Context, from, to string) error {
 	source, target := d.file(from, blobsExt), d.file(to, blobsExt)
 	files, err := d.sys.readDir(source)

@@ -112,7 +112,8 @@ func TestA19_ForkRefuses(t *testing.T) {
 	}
 }
 
-// A fork that was killed on a file system without links may leave a blob that is incomplete. The next fork does not take it over.
+// A fork that was killed on a file system without links may leave a blob that is incomplete. The
+// next fork does not take it over.
 func TestA19_ForkAfterAKilledFork(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// FuzzOpen checks that Open, whatever is in the file, does not panic, keeps every record that is surely good, and cuts off only what a
-// crash may have left.
+// FuzzOpen checks that Open, whatever is in the file, does not panic, keeps every record that is
+// surely good, and cuts off only what a crash may have left.
 func FuzzOpen(f *testing.F) {
 	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three,
 		one + twoOfThree + three[:30] + "\n", oldOne + oldTwo, oldOne + two, one + oldTwo, one + flip(two), `{"N":1}` + "\n", one + "{\n{\n", `{"n":1,"more":1}` + "\n", `{"n":1,"t":null}` + "\r\n",
@@ -108,8 +108,8 @@ func surelyGood(content []byte) extent {
 	return good
 }
 
-// checkCut checks that a crash may have left the end that was cut off: complete lines of a batch, then at most one broken line, then
-// NULs.
+// checkCut checks that a crash may have left the end that was cut off: complete lines of a batch,
+// then at most one broken line, then NULs.
 func checkCut(t *testing.T, cut []byte) {
 	lines := bytes.Split(bytes.TrimSuffix(bytes.TrimRight(cut, "\x00"), []byte("\n")), []byte("\n"))
 	for _, text := range lines[:len(lines)-1] {
@@ -120,7 +120,8 @@ func checkCut(t *testing.T, cut []byte) {
 	}
 }
 
-// FuzzK5_Line checks that the fast way of decoding a line gives what encoding/json gives, and fails where that fails.
+// FuzzK5_Line checks that the fast way of decoding a line gives what encoding/json gives, and fails
+// where that fails.
 func FuzzK5_Line(f *testing.F) {
 	for _, seed := range []string{one, oneOfTwo, oldOne, three, `{"n":1,"t":"2026-01-02T03:04:05.000000006Z","k":"é\n<","d":{"a":[1,{}]}}`, `{"n":1,"t":null}`, `{"n":1,"t":"2026-01-02T03:04:05+01:00","k":"a","d":null}`,
 		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","more":false,"d":[1 ,2]}` + "\n", `{"n":1,"t":"2026-01-02 03:04:05Z","k":"a"}`, `{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","K":"b"}`, `{"t":"2026-01-02T03:04:05Z","n":1}`,

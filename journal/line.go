@@ -8,19 +8,21 @@ import (
 	"sync"
 )
 
-// deepest holds the depth that encoding/json can read. In its line, a body is one level deeper than by itself.
+// deepest holds the depth that encoding/json can read. In its line, a body is one level deeper than
+// by itself.
 const deepest = 10_000
 
-// line holds a line's content. More reports whether the next line belongs to the same Append. A batch whose last line is missing was
-// torn by a crash and counts as never written.
+// line holds a line's content. More reports whether the next line belongs to the same Append. A
+// batch whose last line is missing was torn by a crash and counts as never written.
 type line struct {
 	Record
 	More bool `json:"more"`
 }
 
-// AppendLine appends to b the line of a record with its checksum and line break, as FORMAT.md describes it and a [Dir] writes it. More
-// reports whether the next line belongs to the same Append. If the data is not JSON, or is nested too deep to be read again, AppendLine
-// returns b unchanged and an error.
+// AppendLine appends to b the line of a record with its checksum and line break, as FORMAT.md
+// describes it and a [Dir] writes it. More reports whether the next line belongs to the same
+// Append. If the data is not JSON, or is nested too deep to be read again, AppendLine returns b
+// unchanged and an error.
 func AppendLine(b []byte, r Record, more bool) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	if err := encodeLine(buf, r.N, r, more); err != nil {
@@ -29,9 +31,10 @@ func AppendLine(b []byte, r Record, more bool) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// ParseLine reads a line that AppendLine has made, or a line of version 1 of the format, which has no checksum. The line break may be
-// missing. The error for any other text wraps ErrCorrupt. The caller must check that the numbers have no gaps, and that a line with
-// more is followed by another.
+// ParseLine reads a line that AppendLine has made, or a line of version 1 of the format, which has
+// no checksum. The line break may be missing. The error for any other text wraps ErrCorrupt. The
+// caller must check that the numbers have no gaps, and that a line with more is followed by
+// another.
 func ParseLine(text []byte) (r Record, more bool, err error) {
 	summed, err := checkSum(text)
 	if err == nil && !summed && !bytes.HasPrefix(text, []byte(noSumBegin)) {
@@ -117,7 +120,8 @@ func brackets(data []byte) int {
 	return bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("["))
 }
 
-// dataBegin stands before the data, which is the last member. No string in front of it has a quote that is not escaped.
+// dataBegin stands before the data, which is the last member. No string in front of it has a quote
+// that is not escaped.
 const dataBegin = `,"d":`
 
 // decodeLine decodes a line without checking its checksum. The data may be a part of the text.

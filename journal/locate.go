@@ -10,9 +10,10 @@ import (
 // locateStep is about how much of a file is read to find a line, beside the line itself.
 const locateStep = 32 << 10
 
-// linesFrom returns the lines of the good part of a file, positioned at the line with a number or shortly before it. It bisects the file by
-// the numbers in the lines, so it reads little of a long file. If it finds something odd, it begins with the first line, so that reading
-// reports what is wrong.
+// linesFrom returns the lines of the good part of a file, positioned at the line with a number or
+// shortly before it. It bisects the file by the numbers in the lines, so it reads little of a long
+// file. If it finds something odd, it begins with the first line, so that reading reports what is
+// wrong.
 func linesFrom(ctx context.Context, file io.ReaderAt, good extent, number int64) *lines {
 	whole := newLines(io.NewSectionReader(file, 0, good.size))
 	if number <= 2 || good.size <= locateStep {
@@ -28,8 +29,8 @@ func linesFrom(ctx context.Context, file io.ReaderAt, good extent, number int64)
 	return newLines(io.NewSectionReader(file, 0, good.size))
 }
 
-// locate bisects a file. It returns the offset and the number of the line with the wanted number, or of one shortly before it. The number is
-// 0 if something in the file is odd.
+// locate bisects a file. It returns the offset and the number of the line with the wanted number,
+// or of one shortly before it. The number is 0 if something in the file is odd.
 func locate(file io.ReaderAt, good extent, number int64) (at, line int64) {
 	at, line = 0, 1
 	for end := good.size; end-at > locateStep; { // the line begins in between
@@ -49,7 +50,8 @@ func locate(file io.ReaderAt, good extent, number int64) (at, line int64) {
 	return at, line
 }
 
-// lineAfter returns the offset and the number of the first line that begins after a place, or end if none begins before end.
+// lineAfter returns the offset and the number of the first line that begins after a place, or end
+// if none begins before end.
 func lineAfter(file io.ReaderAt, place, end int64) (at, number int64, ok bool) {
 	buf := make([]byte, 4<<10)
 	for ; place < end; place += int64(len(buf)) {

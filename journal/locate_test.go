@@ -58,7 +58,8 @@ func numbers(t testing.TB, dir *journal.Dir, from int64) (all []int64, err error
 	return all, nil
 }
 
-// A pass from any record on has that record and all later ones, whatever the lengths of the lines are, with checksums and without.
+// A pass from any record on has that record and all later ones, whatever the lengths of the lines
+// are, with checksums and without.
 func TestN5_RecordsFromAnywhere(t *testing.T) {
 	t.Parallel()
 	random := seed.New(t)
@@ -96,7 +97,8 @@ func TestN5_RecordsFromAnywhere(t *testing.T) {
 	}
 }
 
-// A pass that begins behind damage does not read it. One that begins before it finds it, and so does one that is led astray by it.
+// A pass that begins behind damage does not read it. One that begins before it finds it, and so
+// does one that is led astray by it.
 func TestN5_RecordsFromBehindDamage(t *testing.T) {
 	t.Parallel()
 	dir, path := longLog(t, func(int) int { return 10_000 }, 100)
@@ -127,7 +129,8 @@ func TestN5_RecordsFromBehindDamage(t *testing.T) {
 	}
 }
 
-// Reading the last record of a long journal costs about the same as that of a short one; the ratio to a whole pass is reported.
+// Reading the last record of a long journal costs about the same as that of a short one; the ratio
+// to a whole pass is reported.
 func BenchmarkN5_LastRecords(b *testing.B) {
 	dir, _ := longLog(b, func(i int) int { return 2000 }, 25_000)
 	log, err := dir.Read(b.Context(), "long")

@@ -13,11 +13,13 @@ import (
 	"time"
 )
 
-// locks holds what the locks of a [Dir] share. A journal's lock ensures that it has one writer. It is a file of its own, so that it holds
-// even if the journal's file is removed and made anew. That file has the writer's process id. The lock ends with the process.
+// locks holds what the locks of a [Dir] share. A journal's lock ensures that it has one writer. It
+// is a file of its own, so that it holds even if the journal's file is removed and made anew. That
+// file has the writer's process id. The lock ends with the process.
 //
-// The lock files of all journals that the Dir has open are links to one file, which is open and locked. So a lock needs no descriptor of
-// its own. If a lock cannot be a link, it is a file of its own, to which the next ones are linked.
+// The lock files of all journals that the Dir has open are links to one file, which is open and
+// locked. So a lock needs no descriptor of its own. If a lock cannot be a link, it is a file of its
+// own, to which the next ones are linked.
 type locks struct {
 	mu   sync.Mutex
 	last *lockFile // to which the next lock is linked, nil for none
@@ -32,8 +34,9 @@ type lockFile struct {
 
 // lock takes the lock of a journal. If it is taken, the error is a *LockedError.
 func (d *Dir) lock(ctx context.Context, id string) (*lockFile, error) {
-	// List and a writer that is closing hold the lock for microseconds; only a writer holds it longer. Several processes may take over
-	// the journals of one that was killed, whose locks were one file.
+	// List and a writer that is closing hold the lock for microseconds; only a writer holds it
+	// longer. Several processes may take over the journals of one that was killed, whose locks were
+	// one file.
 	for wait := time.Millisecond; ; wait *= 2 {
 		file, pid, err := d.tryLock(id)
 		switch {
@@ -56,7 +59,8 @@ func cannotLock(id string, err error) error {
 	return fmt.Errorf("journal: session %s: cannot lock: %w", id, err)
 }
 
-// tryLock takes a lock without waiting. With errBusy it returns the process id of the writer, if that is known.
+// tryLock takes a lock without waiting. With errBusy it returns the process id of the writer, if
+// that is known.
 func (d *Dir) tryLock(id string) (file *lockFile, pid int, err error) {
 	d.locks.mu.Lock()
 	defer d.locks.mu.Unlock()
@@ -70,8 +74,8 @@ func (d *Dir) tryLock(id string) (file *lockFile, pid int, err error) {
 	}
 }
 
-// linkLock takes a lock by linking it to the last lock file. It returns nil if that is not possible, such as on a file system without
-// links, or if the lock has a file already.
+// linkLock takes a lock by linking it to the last lock file. It returns nil if that is not
+// possible, such as on a file system without links, or if the lock has a file already.
 func (d *Dir) linkLock(id string) (*lockFile, error) {
 	last, path := d.locks.last, d.file(id, lockExt)
 	if last == nil {
@@ -138,8 +142,8 @@ func (f *lockFile) named(sys system, path string) (bool, error) {
 	return err == nil && os.SameFile(f.info, info), err
 }
 
-// sign writes the process id with a fixed width, which leaves nothing of a previous one. Truncating the file instead would make some
-// file systems write it to the disk at once.
+// sign writes the process id with a fixed width, which leaves nothing of a previous one. Truncating
+// the file instead would make some file systems write it to the disk at once.
 func (f *lockFile) sign() error {
 	_, err := f.WriteAt(fmt.Appendf(nil, "%-*d\n", pidWidth, os.Getpid()), 0)
 	return err
@@ -155,7 +159,8 @@ func (d *Dir) unlock(file *lockFile, id string) error {
 	return d.freeLock(file, id)
 }
 
-// freeLock releases a lock. It unlinks the lock file first, while nobody else can have the lock. The last lock closes the file.
+// freeLock releases a lock. It unlinks the lock file first, while nobody else can have the lock.
+// The last lock closes the file.
 func (d *Dir) freeLock(file *lockFile, id string) error {
 	err := d.unsign(file, id)
 	if delete(file.ids, id); len(file.ids) > 0 {
@@ -204,7 +209,8 @@ type taken struct {
 	pid  int
 }
 
-// probe reports whether a journal's lock is taken, and the process id of the writer if that is known.
+// probe reports whether a journal's lock is taken, and the process id of the writer if that is
+// known.
 func (p *probes) probe(id string) (locked bool, pid int, err error) {
 	path := p.dir.file(id, lockExt)
 	if len(p.taken) > 0 {

@@ -107,7 +107,8 @@ func TestA19_OneWriterInAProcess(t *testing.T) {
 	}
 }
 
-// Every call that needs the lock says so, and for which session, if the lock's file cannot be opened.
+// Every call that needs the lock says so, and for which session, if the lock's file cannot be
+// opened.
 func TestA19_LockThatCannotBeOpened(t *testing.T) {
 	dir := t.TempDir()
 	d := NewDir(dir)

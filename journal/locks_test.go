@@ -88,7 +88,8 @@ func TestK9_LocksShareAFile(t *testing.T) {
 	}
 }
 
-// A program of the time when each journal had a lock file of its own sees the locks of today, and the other way round.
+// A program of the time when each journal had a lock file of its own sees the locks of today, and
+// the other way round.
 func TestK9_OlderPrograms(t *testing.T) {
 	skipWithoutLinks(t)
 	ctx := context.Background()
@@ -166,7 +167,8 @@ func TestK9_LocksWithoutLinks(t *testing.T) {
 	}
 }
 
-// A lock is not linked to the lock file of another writer, who has taken the place of one that somebody removed.
+// A lock is not linked to the lock file of another writer, who has taken the place of one that
+// somebody removed.
 func TestK9_ReplacedLockFile(t *testing.T) {
 	skipWithoutLinks(t)
 	ctx := context.Background()
@@ -226,7 +228,8 @@ func holdMany(dir *Dir) error {
 	return idle(dir)
 }
 
-// claimMany opens as many journals as it can when its input has a line. It prints their ids and keeps them open.
+// claimMany opens as many journals as it can when its input has a line. It prints their ids and
+// keeps them open.
 func claimMany(dir *Dir) error {
 	fmt.Println("ready")
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
@@ -251,7 +254,8 @@ func claimMany(dir *Dir) error {
 	return idle(dir)
 }
 
-// A process that is killed frees all its journals. Of the processes that then want them, one gets each.
+// A process that is killed frees all its journals. Of the processes that then want them, one gets
+// each.
 func TestK9_KilledWithManyJournals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

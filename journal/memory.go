@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Memory is a [Log] in memory. The zero value is an empty log. [MemoryStore] is a store of such logs.
+// Memory is a [Log] in memory. The zero value is an empty log. [MemoryStore] is a store of such
+// logs.
 type Memory struct {
 	mu       sync.Mutex
 	records  []Record

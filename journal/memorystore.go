@@ -16,15 +16,17 @@ import (
 	"time"
 )
 
-// MemoryStore is a [Store] in memory, for tests and for hosts whose sessions need not survive the program.
+// MemoryStore is a [Store] in memory, for tests and for hosts whose sessions need not survive the
+// program.
 type MemoryStore struct {
 	fences bool
 	mu     sync.Mutex
 	logs   map[string]*memoryEntry
 }
 
-// NewMemoryStore returns an empty store. If fences is true, Open takes a log over from its writer, as a store on another machine does.
-// Otherwise Open fails with ErrLocked until the writer has closed the log.
+// NewMemoryStore returns an empty store. If fences is true, Open takes a log over from its writer,
+// as a store on another machine does. Otherwise Open fails with ErrLocked until the writer has
+// closed the log.
 func NewMemoryStore(fences bool) *MemoryStore {
 	return &MemoryStore{fences: fences, logs: map[string]*memoryEntry{}}
 }

@@ -34,7 +34,8 @@ func (h *counted) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// A resumed session reads its journal once. Open reads the last line alone, and lines that Records has checked are not checked again.
+// A resumed session reads its journal once. Open reads the last line alone, and lines that Records
+// has checked are not checked again.
 func TestJ8_ReadOnce(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())

@@ -25,7 +25,8 @@ import (
 
 var killRounds = flag.Int("kill.rounds", 10, "how often TestA19_KillNine kills a writer")
 
-// roleVar makes the test binary play another process, and seedVar is the seed of its random numbers.
+// roleVar makes the test binary play another process, and seedVar is the seed of its random
+// numbers.
 const (
 	roleVar = "JOURNAL_TEST_ROLE"
 	seedVar = "JOURNAL_TEST_SEED"
@@ -159,7 +160,8 @@ func appendForever(dir *Dir) error {
 	}
 }
 
-// Whenever a writer is killed, the records that it reported as synced are there, and only complete batches.
+// Whenever a writer is killed, the records that it reported as synced are there, and only complete
+// batches.
 func TestA19_KillNine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -246,7 +248,8 @@ func idle(*Dir) error {
 	return err
 }
 
-// A second writer learns the process id of the first. The lock ends with the process, even if its commands still run.
+// A second writer learns the process id of the first. The lock ends with the process, even if its
+// commands still run.
 func TestA19_OneWriterOfManyProcesses(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())

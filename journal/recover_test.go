@@ -235,7 +235,8 @@ func TestA19_DamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// A reader that opens the journal while a writer cuts off a torn end must not take the mixture for damage.
+// A reader that opens the journal while a writer cuts off a torn end must not take the mixture for
+// damage.
 func TestA19_ReadLooksTwice(t *testing.T) {
 	dir := journalOf(t, one+two)
 	left := 2 // the last line, and all of it
@@ -275,7 +276,8 @@ func (m *mixed) ReadAt(p []byte, at int64) (int, error) {
 	return m.handle.ReadAt(p, at)
 }
 
-// If a failed write cannot be undone, or a sync fails, the log refuses every call. After reopening it has the earlier records.
+// If a failed write cannot be undone, or a sync fails, the log refuses every call. After reopening
+// it has the earlier records.
 func TestA19_OutOfUse(t *testing.T) {
 	for name, fail := range map[string]func(call) verdict{
 		"write and truncate": func(c call) verdict {
@@ -334,7 +336,8 @@ func TestA19_OutOfUse(t *testing.T) {
 	}
 }
 
-// A body that is nested too deep to be read again is refused, because its line would be taken for torn.
+// A body that is nested too deep to be read again is refused, because its line would be taken for
+// torn.
 func TestA19_DeepBodies(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())

@@ -11,8 +11,8 @@ import (
 	"iter"
 )
 
-// lines reads a file line by line. It holds one line at a time, and discards lines with NUL bytes, which a file system may leave after a
-// crash.
+// lines reads a file line by line. It holds one line at a time, and discards lines with NUL bytes,
+// which a file system may leave after a crash.
 type lines struct {
 	r      *bufio.Reader
 	buf    []byte
@@ -28,8 +28,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// read returns the next line, which is valid until the next call. A line with a NUL byte, which JSON cannot have, is returned as empty.
-// The error is io.EOF at the end of the file.
+// read returns the next line, which is valid until the next call. A line with a NUL byte, which
+// JSON cannot have, is returned as empty. The error is io.EOF at the end of the file.
 func (l *lines) read() ([]byte, error) {
 	l.line++
 	l.at, l.buf, l.ending = l.next, l.buf[:0], false
@@ -54,7 +54,8 @@ func (l *lines) read() ([]byte, error) {
 	}
 }
 
-// nothingFollows returns the problem as ErrCorrupt unless the line read last is the last one. It ignores NUL bytes after it.
+// nothingFollows returns the problem as ErrCorrupt unless the line read last is the last one. It
+// ignores NUL bytes after it.
 func (l *lines) nothingFollows(problem error) error {
 	buf := make([]byte, 4<<10)
 	for {
@@ -84,9 +85,10 @@ var (
 	errBatch       = errors.New("the last lines belong to an append whose end is missing")
 )
 
-// survey returns the good part of a file: up to the end of the last complete Append. Torn is the problem of the rest, or nil if there is
-// none: a last line that has no line break, is not JSON or does not fit its checksum, NUL bytes, or a batch without its last line. Any
-// other damage is ErrCorrupt.
+// survey returns the good part of a file: up to the end of the last complete Append. Torn is the
+// problem of the rest, or nil if there is none: a last line that has no line break, is not JSON or
+// does not fit its checksum, NUL bytes, or a batch without its last line. Any other damage is
+// ErrCorrupt.
 func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 	l := newLines(r)
 	for n := int64(1); ; n++ {
@@ -120,8 +122,9 @@ func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 	}
 }
 
-// checked decodes the line read last and checks its checksum. If a line lacks a required checksum and is not JSON either, it returns the
-// error of the JSON, because a crash may have left the line. The data is valid until the next line is read.
+// checked decodes the line read last and checks its checksum. If a line lacks a required checksum
+// and is not JSON either, it returns the error of the JSON, because a crash may have left the line.
+// The data is valid until the next line is read.
 func (l *lines) checked(text []byte) (line, error) {
 	problem := l.check(text)
 	if errors.Is(problem, errSum) {
@@ -134,7 +137,8 @@ func (l *lines) checked(text []byte) (line, error) {
 	return read, err
 }
 
-// check checks the checksum of the line read last. The first line decides whether the others need one.
+// check checks the checksum of the line read last. The first line decides whether the others need
+// one.
 func (l *lines) check(text []byte) error {
 	summed, err := checkSum(text)
 	if l.line == 1 {
@@ -151,7 +155,8 @@ func (l *lines) check(text []byte) error {
 	return nil
 }
 
-// broken reports whether an error is that of a line that a crash may have left at the end of a file.
+// broken reports whether an error is that of a line that a crash may have left at the end of a
+// file.
 func broken(err error) bool {
 	syntax := (*json.SyntaxError)(nil)
 	return errors.As(err, &syntax) || errors.Is(err, errSum)
@@ -161,7 +166,8 @@ func misnumbered(got, want int64) error {
 	return fmt.Errorf("the record is numbered %d, not %d", got, want)
 }
 
-// stream yields the records in the good part of a file, from a number on. It ends without an error only if they are all there.
+// stream yields the records in the good part of a file, from a number on. It ends without an error
+// only if they are all there.
 func stream(ctx context.Context, file io.ReaderAt, good extent, number int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l := linesFrom(ctx, file, good, number)
@@ -184,8 +190,9 @@ func stream(ctx context.Context, file io.ReaderAt, good extent, number int64) it
 	}
 }
 
-// tail returns the extent of a file whose last line is complete, fits its checksum and ends its Append. Such a file was not torn,
-// although it may be damaged elsewhere. Ok is false for any other file, which needs a survey. Tail reads only the last line.
+// tail returns the extent of a file whose last line is complete, fits its checksum and ends its
+// Append. Such a file was not torn, although it may be damaged elsewhere. Ok is false for any other
+// file, which needs a survey. Tail reads only the last line.
 func tail(file io.ReaderAt, size int64) (good extent, ok bool, err error) {
 	var text []byte
 	for n := min(int64(4<<10), size); n > 0 && !ok; n = min(4*n, size) {

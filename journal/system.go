@@ -31,8 +31,9 @@ type handle interface {
 	Close() error
 	// sync makes the file's content durable.
 	sync() error
-	// lock takes the file's lock without waiting. The error is errBusy if it is taken; shared locks exclude only exclusive ones. The
-	// lock ends with unlock or with the process. Commands that the process starts do not inherit it.
+	// lock takes the file's lock without waiting. The error is errBusy if it is taken; shared locks
+	// exclude only exclusive ones. The lock ends with unlock or with the process. Commands that the
+	// process starts do not inherit it.
 	lock(shared bool) error
 	unlock() error
 }
@@ -75,8 +76,8 @@ func (f diskFile) control(call func(fd uintptr) error) error {
 	return inner
 }
 
-// makeDir makes a directory and its missing parents. A directory that cannot be made durable is removed, because whoever finds it takes
-// it for durable.
+// makeDir makes a directory and its missing parents. A directory that cannot be made durable is
+// removed, because whoever finds it takes it for durable.
 func makeDir(sys system, path string) error {
 	if _, err := sys.stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

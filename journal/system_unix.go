@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unlinkLocked reports whether a locked file can be unlinked. If so, a journal that nobody writes has no lock file, and lock files can be
-// links to one file.
+// unlinkLocked reports whether a locked file can be unlinked. If so, a journal that nobody writes
+// has no lock file, and lock files can be links to one file.
 const unlinkLocked = true
 
 func (disk) syncDir(path string) (err error) {
@@ -24,8 +24,8 @@ func (disk) syncDir(path string) (err error) {
 	return f.Sync()
 }
 
-// lock uses flock. Unlike a lock of fcntl, it belongs to the open file: it works between two openings in one process, and closing
-// another descriptor of the file does not release it.
+// lock uses flock. Unlike a lock of fcntl, it belongs to the open file: it works between two
+// openings in one process, and closing another descriptor of the file does not release it.
 func (f diskFile) lock(shared bool) error {
 	how := unix.LOCK_EX
 	if shared {
@@ -38,7 +38,8 @@ func (f diskFile) lock(shared bool) error {
 	return err
 }
 
-// unlock releases the lock. Close alone would not, while a child that is being forked has the file open.
+// unlock releases the lock. Close alone would not, while a child that is being forked has the file
+// open.
 func (f diskFile) unlock() error { return f.flock(unix.LOCK_UN) }
 
 func (f diskFile) flock(how int) error {
@@ -56,7 +57,8 @@ func again(call func() error) error {
 	}
 }
 
-// gone reports whether this machine has no process with an id. A process of another container has another id here.
+// gone reports whether this machine has no process with an id. A process of another container has
+// another id here.
 func gone(pid int) bool { return pid > 0 && errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 // links returns the number of names that a file has.

@@ -8,13 +8,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// unlinkLocked is false because an open file cannot lose its name. The lock file stays, empty, when the writer is gone.
+// unlinkLocked is false because an open file cannot lose its name. The lock file stays, empty, when
+// the writer is gone.
 const unlinkLocked = false
 
-// syncDir does nothing: directories cannot be flushed, and the file system logs changes of names itself.
+// syncDir does nothing: directories cannot be flushed, and the file system logs changes of names
+// itself.
 func (disk) syncDir(string) error { return nil }
 
-// lockAt holds the offset of the locked byte. It is far behind the process id, because others cannot read locked bytes.
+// lockAt holds the offset of the locked byte. It is far behind the process id, because others
+// cannot read locked bytes.
 const lockAt = 1 << 30
 
 func (f diskFile) lock(shared bool) error {

@@ -11,20 +11,20 @@ import (
 type Provider interface {
 	// Name returns the name by which requests are routed.
 	Name() string
-	// Stream makes one attempt at a model call. Nothing is sent before the sequence is ranged over, and it can be ranged over
-	// once. It keeps the stream contract in the package comment. When the server sends one JSON body instead of a stream, Stream
-	// decodes that.
+	// Stream makes one attempt at a model call. Nothing is sent before the sequence is ranged over,
+	// and it can be ranged over once. It keeps the stream contract in the package comment. When the
+	// server sends one JSON body instead of a stream, Stream decodes that.
 	Stream(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error]
 }
 
-// Formatter may be implemented by a [Provider] to report whether a model supports Request.Format together with tools. Models of
-// other providers are assumed not to support it.
+// Formatter may be implemented by a [Provider] to report whether a model supports Request.Format
+// together with tools. Models of other providers are assumed not to support it.
 type Formatter interface {
 	FormatsWithTools(model string) bool
 }
 
-// EffortFixer may be implemented by a [Provider] whose API does not allow another effort between a response's tool calls and the
-// next response. FixesEffort reports whether that holds for a model.
+// EffortFixer may be implemented by a [Provider] whose API does not allow another effort between a
+// response's tool calls and the next response. FixesEffort reports whether that holds for a model.
 type EffortFixer interface {
 	FixesEffort(facts *Model) bool
 }
@@ -35,8 +35,8 @@ type Handler func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, erro
 // Middleware wraps a handler. It must not change the request that it receives, only a copy.
 type Middleware func(next Handler) Handler
 
-// Client routes requests to providers. It keeps no state between requests and never retries. It is safe for concurrent use as
-// long as its fields are not changed.
+// Client routes requests to providers. It keeps no state between requests and never retries. It is
+// safe for concurrent use as long as its fields are not changed.
 type Client struct {
 	Providers []Provider
 	// Default names the provider of requests without one. With a single provider it may be empty.
@@ -47,7 +47,8 @@ type Client struct {
 	Models Lookup
 }
 
-// Stream sends a request to the provider that it names. A request that cannot be routed yields one [ErrConfiguration].
+// Stream sends a request to the provider that it names. A request that cannot be routed yields one
+// [ErrConfiguration].
 func (c *Client) Stream(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error] {
 	if err := req.Validate(); err != nil {
 		return Fail(err)
@@ -78,8 +79,9 @@ func (c *Client) Complete(ctx context.Context, req *Request) (*Response, error) 
 	return Collect(c.Stream(ctx, req))
 }
 
-// Provider returns a provider by name, or the default one for an empty name. It never guesses: for an unknown name, or an empty
-// one with several providers and no default, it returns an [ErrConfiguration] that lists the client's providers.
+// Provider returns a provider by name, or the default one for an empty name. It never guesses: for
+// an unknown name, or an empty one with several providers and no default, it returns an
+// [ErrConfiguration] that lists the client's providers.
 func (c *Client) Provider(name string) (Provider, error) {
 	if name == "" {
 		name = c.Default

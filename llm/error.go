@@ -33,7 +33,8 @@ type Error struct {
 	// Kind is one of the errors above.
 	Kind     error
 	Provider string
-	// Code is the provider's error code. Message is the provider's text, or ours. Neither ever contains a key.
+	// Code is the provider's error code. Message is the provider's text, or ours. Neither ever
+	// contains a key.
 	Code, Message string
 	Status        int // of the HTTP response, 0 without one
 	// RetryAfter is the time that the provider asks the client to wait, 0 if it did not say.
@@ -41,7 +42,8 @@ type Error struct {
 	RequestID  string
 	// Usage holds the tokens that the failed attempt used, as far as known.
 	Usage Usage
-	// Tokens and Window are set for an [ErrContextLength]: the request's length and its limit, 0 if the provider did not say.
+	// Tokens and Window are set for an [ErrContextLength]: the request's length and its limit, 0 if
+	// the provider did not say.
 	Tokens, Window int
 	// Raw is the beginning of the HTTP response's body, at most 64 KiB.
 	Raw []byte
@@ -49,26 +51,29 @@ type Error struct {
 	Unsent bool
 	// Final marks an error as not retryable although its kind is.
 	Final bool
-	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one with the same message means that a
-	// third would be no better.
+	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one
+	// with the same message means that a third would be no better.
 	Undecoded bool
-	// Rejected is set if the provider does not take a part of the conversation, and other requests with that part would fail alike.
+	// Rejected is set if the provider does not take a part of the conversation, and other requests
+	// with that part would fail alike.
 	Rejected *Rejection
 	// Err is the cause, if there is one.
 	Err error
 }
 
-// A Rejection says what of a request a provider does not take, as far as its error tells. A rejection of a parameter, of the model or of what
-// a text means has none.
+// A Rejection says what of a request a provider does not take, as far as its error tells. A
+// rejection of a parameter, of the model or of what a text means has none.
 type Rejection struct {
-	// Message is an index of Request.Messages and Part one of the message's Parts. Each is -1 if the error does not name it.
+	// Message is an index of Request.Messages and Part one of the message's Parts. Each is -1 if
+	// the error does not name it.
 	Message int `json:"message"`
 	Part    int `json:"part"`
 	// Tool is the name of a definition that the provider does not take.
 	Tool string `json:"tool,omitempty"`
 	// Media reports that the error is about an image or a document.
 	Media bool `json:"media,omitempty"`
-	// Quirk is the demand that the request has not met: the same conversation with this Quirk is taken.
+	// Quirk is the demand that the request has not met: the same conversation with this Quirk is
+	// taken.
 	Quirk Quirk `json:"quirk,omitempty"`
 }
 
@@ -119,8 +124,9 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Retryable reports whether the same request may succeed later: after rate limits, server and network failures, timeouts and
-// broken streams. It returns false for every other error, and for errors that are not an [*Error].
+// Retryable reports whether the same request may succeed later: after rate limits, server and
+// network failures, timeouts and broken streams. It returns false for every other error, and for
+// errors that are not an [*Error].
 func Retryable(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Final {
@@ -133,7 +139,8 @@ func Retryable(err error) bool {
 	return false
 }
 
-// KindOf returns the name of an error's kind for events and logs, or "error" if it is not an [*Error].
+// KindOf returns the name of an error's kind for events and logs, or "error" if it is not an
+// [*Error].
 func KindOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Kind != nil {
@@ -142,7 +149,8 @@ func KindOf(err error) string {
 	return "error"
 }
 
-// KindNamed returns the kind with this name, or nil. It is the inverse of [KindOf], for errors that were stored.
+// KindNamed returns the kind with this name, or nil. It is the inverse of [KindOf], for errors that
+// were stored.
 func KindNamed(name string) error {
 	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit, ErrQuota, ErrServer,
 		ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream, ErrConfiguration,

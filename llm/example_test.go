@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
 
-// scripted returns a server that stands in for a vendor's API: it speaks all formats and answers from a script.
+// scripted returns a server that stands in for a vendor's API: it speaks all formats and answers
+// from a script.
 func scripted(turns ...fakellm.Turn) *httptest.Server {
 	return httptest.NewServer(fakellm.New(fakellm.Script(turns...), fakellm.Options{}))
 }
@@ -58,8 +59,8 @@ func ExampleClient_Stream() {
 	// stop
 }
 
-// Let the model call a tool, by hand: run its calls, append its message and the results, and call it again. Package generate has
-// this loop ready-made.
+// Let the model call a tool, by hand: run its calls, append its message and the results, and call
+// it again. Package generate has this loop ready-made.
 func ExampleClient_Complete() {
 	server := scripted(
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "temperature", Args: []byte(`{"city":"Oslo"}`)}}},
@@ -94,7 +95,8 @@ func ExampleClient_Complete() {
 	// It is 7 °C in Oslo.
 }
 
-// Ask for a response of a given form and read it into a struct. Package generate infers the schema and checks the response.
+// Ask for a response of a given form and read it into a struct. Package generate infers the schema
+// and checks the response.
 func ExampleFormat() {
 	server := scripted(fakellm.Turn{Text: `{"name":"Ada","born":1815}`})
 	defer server.Close()
@@ -118,8 +120,8 @@ func ExampleFormat() {
 	// Output: {Name:Ada Born:1815}
 }
 
-// Continue a conversation with another vendor's model. Repair removes what only the first vendor can read, here its thinking, and
-// gives the open call a result.
+// Continue a conversation with another vendor's model. Repair removes what only the first vendor
+// can read, here its thinking, and gives the open call a result.
 func ExampleRepair() {
 	server := scripted(
 		fakellm.Turn{Thinking: "I should look at the file.", Text: "I look.", Calls: []fakellm.Call{{Name: "read_file"}}},
@@ -156,8 +158,8 @@ func ExampleRepair() {
 	// assistant with llm.Text
 }
 
-// Wrap every request; the first middleware is outermost. Log writes a line for each attempt, because Retry is outside of it. The
-// other middleware is our own.
+// Wrap every request; the first middleware is outermost. Log writes a line for each attempt,
+// because Retry is outside of it. The other middleware is our own.
 func ExampleMiddleware() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last.", Usage: &llm.Usage{Input: 12, Output: 3}}),
 		fakellm.Options{Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: http.StatusServiceUnavailable}}}))
@@ -194,7 +196,8 @@ func ExampleMiddleware() {
 	// At last.
 }
 
-// Use a server of your own that speaks Chat Completions, such as Ollama, llama.cpp or vLLM. It needs no key.
+// Use a server of your own that speaks Chat Completions, such as Ollama, llama.cpp or vLLM. It
+// needs no key.
 func Example_localServer() {
 	server := scripted(fakellm.Turn{Text: "Hello from next door."})
 	defer server.Close()

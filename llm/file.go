@@ -12,12 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFile is the size of the largest file that [FilePart] accepts, in bytes. The vendors' own limits are lower for some types.
+// MaxFile is the size of the largest file that [FilePart] accepts, in bytes. The vendors' own
+// limits are lower for some types.
 const MaxFile = 32 << 20
 
-// FilePart returns a local image, document or audio clip as a part of a message. The content decides the type, not the name: png,
-// jpeg, gif, webp, heic and heif images; pdf, Word, Excel and PowerPoint documents; text in UTF-8; wav, mp3, flac and ogg audio.
-// Not every model accepts all of them. A type that no provider accepts is an [ErrUnsupported]. A file that cannot be read, is
+// FilePart returns a local image, document or audio clip as a part of a message. The content
+// decides the type, not the name: png, jpeg, gif, webp, heic and heif images; pdf, Word, Excel and
+// PowerPoint documents; text in UTF-8; wav, mp3, flac and ogg audio. Not every model accepts all of
+// them. A type that no provider accepts is an [ErrUnsupported]. A file that cannot be read, is
 // empty or is larger than [MaxFile] is an [ErrInvalidRequest].
 func FilePart(path string) (Media, error) {
 	data, err := readFile(path)
@@ -156,7 +158,8 @@ func sniff(data []byte) (mime, refusal string) {
 	return "", fmt.Sprintf("of a type that no model takes, it begins with % x: send an image, a pdf document or text", data[:min(len(data), 8)])
 }
 
-// isSVG reports whether the first element of a text is svg. A page or a program that contains a drawing is text.
+// isSVG reports whether the first element of a text is svg. A page or a program that contains a
+// drawing is text.
 func isSVG(text string) bool {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// Log returns a middleware that writes one line when a request is over: the caller as far as it is known, provider, model, duration,
-// tokens and finish reason, or the error's kind, status, code and request id. In a session that is a line for each attempt. It never logs
-// content or keys, nor the texts of errors, which may quote either.
-// If the listener left before the end, the finish is "abandoned". Responses are logged at level info, failures at warn. A nil
-// logger means slog.Default().
+// Log returns a middleware that writes one line when a request is over: the caller as far as it is
+// known, provider, model, duration, tokens and finish reason, or the error's kind, status, code and
+// request id. In a session that is a line for each attempt. It never logs content or keys, nor the
+// texts of errors, which may quote either. If the listener left before the end, the finish is
+// "abandoned". Responses are logged at level info, failures at warn. A nil logger means
+// slog.Default().
 func Log(logger *slog.Logger) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error] {

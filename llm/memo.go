@@ -2,9 +2,10 @@ package llm
 
 import "sync"
 
-// Memo keeps the encoded form of a conversation between requests, so that only new messages are encoded and sent messages stay
-// the same byte for byte. Its owner passes the same Memo with every request of the conversation. Its content belongs to the
-// provider. The zero value is ready to use; a nil Memo keeps nothing. A Memo is safe for concurrent use.
+// Memo keeps the encoded form of a conversation between requests, so that only new messages are
+// encoded and sent messages stay the same byte for byte. Its owner passes the same Memo with every
+// request of the conversation. Its content belongs to the provider. The zero value is ready to use;
+// a nil Memo keeps nothing. A Memo is safe for concurrent use.
 type Memo struct {
 	mu    sync.Mutex
 	key   string
@@ -16,9 +17,10 @@ type Memo struct {
 	encoded  []Message // those of the last call that were sealed then
 }
 
-// Seal tells the Memo that a slice and its messages will never change. Requests whose Messages begin with this slice itself, not a
-// copy of it, are then compared and validated only from its end on, so that their cost does not grow with the conversation. The owner
-// seals the slice again when it has become longer.
+// Seal tells the Memo that a slice and its messages will never change. Requests whose Messages
+// begin with this slice itself, not a copy of it, are then compared and validated only from its end
+// on, so that their cost does not grow with the conversation. The owner seals the slice again when
+// it has become longer.
 func (m *Memo) Seal(messages []Message) {
 	if m == nil {
 		return
@@ -62,7 +64,8 @@ func (m *Memo) accept(messages []Message) {
 	m.accepted = max(m.accepted, m.sealedBy(messages))
 }
 
-// identity identifies a message without reading it: sent messages never change, so the same parts in memory are the same message.
+// identity identifies a message without reading it: sent messages never change, so the same parts
+// in memory are the same message.
 type identity struct {
 	role  Role
 	parts *Part // the first part
@@ -77,10 +80,12 @@ func identify(m Message) identity {
 	return id
 }
 
-// Encode calls encode with the state from the last call and the number of leading messages that it already covers. Encode must
-// return the state for all of messages. The state is nil and the number 0 for a new conversation, after an error, when messages
-// does not begin with those of the last call, and when key differs. The key names everything else that the encoding depends on,
-// such as the provider and the model. Bytes returned by an earlier call must not change: encode only appends.
+// Encode calls encode with the state from the last call and the number of leading messages that it
+// already covers. Encode must return the state for all of messages. The state is nil and the number
+// 0 for a new conversation, after an error, when messages does not begin with those of the last
+// call, and when key differs. The key names everything else that the encoding depends on, such as
+// the provider and the model. Bytes returned by an earlier call must not change: encode only
+// appends.
 //
 // Encode is for implementations of [Provider].
 func (m *Memo) Encode(key string, messages []Message, encode func(state any, from int) (any, error)) error {

@@ -51,9 +51,11 @@ func outcomeOf(m *llm.Memo, key string, messages []llm.Message) outcome {
 	return o
 }
 
-// TestK4_SealedMemoIsInvisible compares requests with a sealed memo with the same requests without one, while the caller does all that a
-// seal allows: it appends to the slice, also after it has grown into other memory, sends a copy with other messages or only the beginning,
-// removes messages and goes on from there in new memory, changes what is not sealed, uses another key, and seals too little or not at all.
+// TestK4_SealedMemoIsInvisible compares requests with a sealed memo with the same requests without
+// one, while the caller does all that a seal allows: it appends to the slice, also after it has
+// grown into other memory, sends a copy with other messages or only the beginning, removes messages
+// and goes on from there in new memory, changes what is not sealed, uses another key, and seals too
+// little or not at all.
 func TestK4_SealedMemoIsInvisible(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		memo, key := new(llm.Memo), "a"
@@ -120,8 +122,9 @@ func TestK4_SealedMemoIsInvisible(t *testing.T) {
 	})
 }
 
-// TestK4_SealedMessagesAreNotRead breaks the promise of a seal to show that nothing reads what was sealed and sent: the invalid message
-// is not found, and the other one is not encoded. Without the seal, both are.
+// TestK4_SealedMessagesAreNotRead breaks the promise of a seal to show that nothing reads what was
+// sealed and sent: the invalid message is not found, and the other one is not encoded. Without the
+// seal, both are.
 func TestK4_SealedMessagesAreNotRead(t *testing.T) {
 	for _, sealed := range []bool{true, false} {
 		memo := new(llm.Memo)

@@ -12,13 +12,13 @@ const (
 	RoleTool      Role = "tool" // holds ToolResult parts
 )
 
-// Message is one entry of a conversation. A message must not change after it was sent: providers cache its encoded form by
-// identity (see [Memo]).
+// Message is one entry of a conversation. A message must not change after it was sent: providers
+// cache its encoded form by identity (see [Memo]).
 type Message struct {
 	Role  Role  `json:"role"`
 	Parts Parts `json:"parts"`
-	// Provider and Model name the author of an assistant message. Only that provider can use its signed content: thinking,
-	// signatures and opaque parts.
+	// Provider and Model name the author of an assistant message. Only that provider can use its
+	// signed content: thinking, signatures and opaque parts.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }

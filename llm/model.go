@@ -18,19 +18,22 @@ type Model struct {
 	Reasoning bool     `json:"reasoning,omitempty"`
 	// Efforts lists the reasoning efforts that the model supports, lowest first.
 	Efforts []string `json:"efforts,omitempty"`
-	// LoadsTools says that the vendor keeps deferred tools from the model and loads those that a result refers to.
+	// LoadsTools says that the vendor keeps deferred tools from the model and loads those that a
+	// result refers to.
 	LoadsTools bool `json:"loads_tools,omitempty"`
-	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty means unknown.
+	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty
+	// means unknown.
 	Prices []Price `json:"prices,omitempty"`
 }
 
-// Price holds prices in US dollars per million tokens, for requests with more than Above input tokens.
+// Price holds prices in US dollars per million tokens, for requests with more than Above input
+// tokens.
 type Price struct {
 	Above  int     `json:"above,omitempty"`
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
-	// CacheRead and CacheWrite are the prices of input that came from the cache and that was added to it. 0 means the price of other
-	// input.
+	// CacheRead and CacheWrite are the prices of input that came from the cache and that was added
+	// to it. 0 means the price of other input.
 	CacheRead  float64 `json:"cache_read,omitempty"`
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
@@ -38,7 +41,8 @@ type Price struct {
 // Lookup returns what is known of a provider's model.
 type Lookup func(provider, model string) (Model, bool)
 
-// Cost returns the price of a request's usage in US dollars and reports whether the prices are known.
+// Cost returns the price of a request's usage in US dollars and reports whether the prices are
+// known.
 func (m *Model) Cost(u Usage) (float64, bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return 0, false
@@ -54,7 +58,8 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 	return (fresh*price.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*price.Output) / 1e6, true
 }
 
-// Takes reports whether the model accepts an input modality. A model without known modalities is assumed to accept all.
+// Takes reports whether the model accepts an input modality. A model without known modalities is
+// assumed to accept all.
 func (m *Model) Takes(modality string) bool {
 	return m == nil || len(m.Input) == 0 || slices.Contains(m.Input, modality)
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Part is one piece of a message's content: [Text], [Media], [Thinking], [ToolCall], [ToolResult], [ToolReference] or [Opaque], always as
-// a value, never as a pointer. Other packages cannot define more.
+// Part is one piece of a message's content: [Text], [Media], [Thinking], [ToolCall], [ToolResult],
+// [ToolReference] or [Opaque], always as a value, never as a pointer. Other packages cannot define
+// more.
 type Part interface{ isPart() }
 
 // Text holds plain text.
@@ -21,7 +22,8 @@ type Text struct {
 
 // Media holds an image, an audio clip or a document. Exactly one of Data and URL is set.
 type Media struct {
-	// MIME is the media type, such as image/png or application/pdf. It decides how a provider sends the part.
+	// MIME is the media type, such as image/png or application/pdf. It decides how a provider sends
+	// the part.
 	MIME string `json:"mime"`
 	Data []byte `json:"data,omitempty"`
 	URL  string `json:"url,omitempty"`
@@ -46,8 +48,8 @@ type ToolCall struct {
 	// ID pairs the call with its result. Providers whose API has no ids make them up.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Args is the model's exact text: a JSON object, or free text if Free is set. It is a string because it must go back to the
-	// model unchanged and need not be valid JSON.
+	// Args is the model's exact text: a JSON object, or free text if Free is set. It is a string
+	// because it must go back to the model unchanged and need not be valid JSON.
 	Args string `json:"args"`
 	// Free marks the call of a free-form tool, whose Args are not JSON.
 	Free      bool   `json:"free,omitempty"`
@@ -65,13 +67,15 @@ type ToolResult struct {
 	Free bool `json:"free,omitempty"`
 }
 
-// ToolReference names a deferred tool that a result has found. It stands in a [ToolResult], beside text that describes the tools. If the
-// model's vendor loads tools, the references are sent in place of the result's other content. Other models get only the other content.
+// ToolReference names a deferred tool that a result has found. It stands in a [ToolResult], beside
+// text that describes the tools. If the model's vendor loads tools, the references are sent in
+// place of the result's other content. Other models get only the other content.
 type ToolReference struct {
 	Name string `json:"name"`
 }
 
-// Opaque holds a provider's block that this package has no type for. It is sent back verbatim, and only to that provider.
+// Opaque holds a provider's block that this package has no type for. It is sent back verbatim, and
+// only to that provider.
 type Opaque struct {
 	Provider string `json:"provider"`
 	// Data is the block as the provider sent it: one JSON value.
@@ -86,8 +90,8 @@ func (ToolResult) isPart()    {}
 func (ToolReference) isPart() {}
 func (Opaque) isPart()        {}
 
-// Parts is the content of a message. Its JSON is an array of objects, each with the part's kind as its only key:
-// [{"text":{"text":"hi"}}]. It is lossless for valid UTF-8.
+// Parts is the content of a message. Its JSON is an array of objects, each with the part's kind as
+// its only key: [{"text":{"text":"hi"}}]. It is lossless for valid UTF-8.
 type Parts []Part
 
 // TextParts returns content that consists of one text.
@@ -198,7 +202,8 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would lose content.
+// UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would
+// lose content.
 func (p *Parts) UnmarshalJSON(data []byte) error {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {

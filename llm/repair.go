@@ -5,23 +5,26 @@ import (
 	"strings"
 )
 
-// Repair returns a history that a provider accepts, for programs that edit or cut a history, or continue another provider's. It
-// leaves messages alone and returns a new list. Messages that need no change keep the same parts in memory, so that a [Memo]
-// recognizes them. Repairing a repaired history changes nothing.
+// Repair returns a history that a provider accepts, for programs that edit or cut a history, or
+// continue another provider's. It leaves messages alone and returns a new list. Messages that need
+// no change keep the same parts in memory, so that a [Memo] recognizes them. Repairing a repaired
+// history changes nothing.
 //
-//   - Every call gets exactly one result, before anything else that came before the model's next turn. A call without a result gets
-//     an error result that says so, in a message of its own.
-//   - A result without a call becomes text in a user message, so that nothing a tool returned is lost. The same happens to other
-//     content of a tool's message.
-//   - Content that another provider signed is removed, because only that provider can use it: thinking and signatures in messages of
-//     another author, and opaque parts of another provider.
+//   - Every call gets exactly one result, before anything else that came before the model's next
+//     turn. A call without a result gets an error result that says so, in a message of its own.
+//   - A result without a call becomes text in a user message, so that nothing a tool returned is
+//     lost. The same happens to other content of a tool's message.
+//   - Content that another provider signed is removed, because only that provider can use it:
+//     thinking and signatures in messages of another author, and opaque parts of another provider.
 //   - Messages without content are removed: those without parts, and those with only blank text.
 //
-// Calls and results are paired by id within a turn of the model, which is its consecutive messages. Ids may therefore recur later.
+// Calls and results are paired by id within a turn of the model, which is its consecutive messages.
+// Ids may therefore recur later.
 //
-// How a message is repaired depends on the messages up to it and on the provider, never on later ones. Only error results for missing
-// results are added later: when the model's next turn begins, or at the end of the history. So where a turn of the model begins at
-// messages[i], Repair(messages[:i]) is a prefix of Repair(messages).
+// How a message is repaired depends on the messages up to it and on the provider, never on later
+// ones. Only error results for missing results are added later: when the model's next turn begins,
+// or at the end of the history. So where a turn of the model begins at messages[i],
+// Repair(messages[:i]) is a prefix of Repair(messages).
 func Repair(messages []Message, provider string) []Message {
 	r := repairer{provider: provider, out: make([]Message, 0, len(messages))}
 	var before Role
@@ -78,7 +81,8 @@ func (r *repairer) assistant(m Message) {
 	}
 }
 
-// own returns a message's parts without what another provider signed. It returns the same slice if there is nothing to remove.
+// own returns a message's parts without what another provider signed. It returns the same slice if
+// there is nothing to remove.
 func (r *repairer) own(m Message) Parts {
 	foreign := func(p Part) bool {
 		switch p := p.(type) {

@@ -188,7 +188,8 @@ func TestG11_RepairProperties(t *testing.T) {
 					t.Fatalf("at %d:\n%s\nis no prefix of\n%s", i, show(before), show(whole))
 				}
 			}
-			// Apart from missing results, what was made of the messages up to here stays, in the same order.
+			// Apart from missing results, what was made of the messages up to here stays, in the
+			// same order.
 			rest := whole
 			for _, m := range before {
 				if m.Role == llm.RoleTool && m.Parts[0].(llm.ToolResult).IsError {
@@ -204,7 +205,8 @@ func TestG11_RepairProperties(t *testing.T) {
 	})
 }
 
-// unpaired describes a call without exactly one result before anything else, a result without a call, or an empty message.
+// unpaired describes a call without exactly one result before anything else, a result without a
+// call, or an empty message.
 func unpaired(messages []llm.Message) string {
 	var open []string
 	turn := false

@@ -5,13 +5,15 @@ import (
 	"fmt"
 )
 
-// Request holds what a model is asked. The zero value of every field but Model and Messages means the provider's default.
+// Request holds what a model is asked. The zero value of every field but Model and Messages means
+// the provider's default.
 type Request struct {
 	// Provider names the provider; empty means the client's default.
 	Provider string `json:"provider,omitempty"`
 	// Model is the provider's id of the model. Unknown ids are passed through.
 	Model string `json:"model"`
-	// Messages is the conversation. System and developer messages at its start become the system prompt.
+	// Messages is the conversation. System and developer messages at its start become the system
+	// prompt.
 	Messages []Message `json:"messages"`
 
 	Tools      []ToolDefinition `json:"tools,omitempty"`
@@ -28,7 +30,8 @@ type Request struct {
 	// Format, if set, asks for a response that is JSON of this schema.
 	Format *Format `json:"format,omitempty"`
 
-	// Quirks are demands of the model's server on the form of the conversation, beyond those of its API. Unknown ones are ignored.
+	// Quirks are demands of the model's server on the form of the conversation, beyond those of its
+	// API. Unknown ones are ignored.
 	Quirks []Quirk `json:"quirks,omitempty"`
 
 	// CacheKey groups requests that share a prefix, for providers that route by it.
@@ -36,12 +39,15 @@ type Request struct {
 	// NoCache disables automatic prompt caching.
 	NoCache bool `json:"no_cache,omitempty"`
 
-	// Options holds options by provider name: a JSON object for each, in the provider's documented form.
+	// Options holds options by provider name: a JSON object for each, in the provider's documented
+	// form.
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 
-	// Facts holds what is known of the model. A [Client] with Models sets it before the handlers run; nil means unknown.
+	// Facts holds what is known of the model. A [Client] with Models sets it before the handlers
+	// run; nil means unknown.
 	Facts *Model `json:"-"`
-	// Memo, if set, keeps the encoded conversation between requests. A middleware that edits messages sets it to nil.
+	// Memo, if set, keeps the encoded conversation between requests. A middleware that edits
+	// messages sets it to nil.
 	Memo *Memo `json:"-"`
 	// Caller tells middleware who makes the request and why. It is never sent.
 	Caller Caller `json:"-"`
@@ -52,10 +58,11 @@ type Quirk string
 
 // The quirks, each of servers of Chat Completions.
 const (
-	// QuirkAlternates means that messages of the user and of the assistant without calls take turns, as the templates of some models
-	// want it.
+	// QuirkAlternates means that messages of the user and of the assistant without calls take
+	// turns, as the templates of some models want it.
 	QuirkAlternates Quirk = "alternates"
-	// QuirkReasoning means that each message of the assistant with calls has its reasoning, if only an empty one.
+	// QuirkReasoning means that each message of the assistant with calls has its reasoning, if only
+	// an empty one.
 	QuirkReasoning Quirk = "reasoning"
 )
 
@@ -77,16 +84,20 @@ type ToolDefinition struct {
 	Description string `json:"description"`
 	// Parameters is a JSON Schema of type object. Free-form tools have none.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Grammar makes the tool a free-form one for providers that support them; others use Parameters.
+	// Grammar makes the tool a free-form one for providers that support them; others use
+	// Parameters.
 	Grammar *Grammar `json:"grammar,omitempty"`
-	// Deferred keeps the definition from the model until a tool result names the tool by a [ToolReference]. Then a model whose vendor
-	// loads tools ([Model.LoadsTools]) can call it. Other models never get the definition, so its tool needs another way to be called.
+	// Deferred keeps the definition from the model until a tool result names the tool by a
+	// [ToolReference]. Then a model whose vendor loads tools ([Model.LoadsTools]) can call it.
+	// Other models never get the definition, so its tool needs another way to be called.
 	Deferred bool `json:"deferred,omitempty"`
-	// Finds says that the tool finds deferred ones: its results refer to them. Some vendors have a form of their own for such a tool.
+	// Finds says that the tool finds deferred ones: its results refer to them. Some vendors have a
+	// form of their own for such a tool.
 	Finds bool `json:"finds,omitempty"`
 }
 
-// Size returns how many bytes the definition adds to the beginning of a prompt. A deferred one adds nothing.
+// Size returns how many bytes the definition adds to the beginning of a prompt. A deferred one adds
+// nothing.
 func (d *ToolDefinition) Size() int {
 	if d.Deferred {
 		return 0
@@ -106,7 +117,8 @@ type Format struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// ToolChoice tells the model whether it may, must or must not call tools. The zero value means auto.
+// ToolChoice tells the model whether it may, must or must not call tools. The zero value means
+// auto.
 type ToolChoice struct {
 	Mode ToolMode `json:"mode,omitempty"`
 	Name string   `json:"name,omitempty"` // with ToolNamed
@@ -123,8 +135,8 @@ const (
 	ToolNamed    ToolMode = "named"
 )
 
-// Validate returns an error for a request that no provider could accept: one without a model, without messages, or with an
-// invalid tool choice.
+// Validate returns an error for a request that no provider could accept: one without a model,
+// without messages, or with an invalid tool choice.
 func (r *Request) Validate() error {
 	switch {
 	case r.Model == "":

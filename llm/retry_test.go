@@ -64,7 +64,8 @@ func TestG6_RetryDelay(t *testing.T) {
 	}
 }
 
-// attempt runs a script under Retry. It returns the events, the time that passed and the number of requests.
+// attempt runs a script under Retry. It returns the events, the time that passed and the number of
+// requests.
 func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration, calls int, err error) {
 	t.Helper()
 	policy.Jitter = noJitter

@@ -8,7 +8,8 @@ import (
 // EventType is the type of a [StreamEvent].
 type EventType uint8
 
-// The events of a stream, in the order in which they can occur. The package comment has the contract.
+// The events of a stream, in the order in which they can occur. The package comment has the
+// contract.
 const (
 	EventStart         EventType = iota + 1 // ID, Model
 	EventTextStart                          // Block
@@ -40,7 +41,8 @@ func (t EventType) String() string {
 	return "unknown"
 }
 
-// StreamEvent is one event of a stream. It is a flat value, so that a delta allocates nothing but its text.
+// StreamEvent is one event of a stream. It is a flat value, so that a delta allocates nothing but
+// its text.
 type StreamEvent struct {
 	Type EventType
 	// Block is the index of the content block.
@@ -53,7 +55,8 @@ type StreamEvent struct {
 	Raw             json.RawMessage
 }
 
-// Collect reads a stream to its end and returns the response. A stream that ends without one is an [ErrStream].
+// Collect reads a stream to its end and returns the response. A stream that ends without one is an
+// [ErrStream].
 func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
 	var resp *Response
 	for ev, err := range stream {

@@ -13,7 +13,8 @@ import (
 
 // AgentFiles holds the definitions of agents that can be used in a directory.
 type AgentFiles struct {
-	// List holds the user's agents and the project's, in the order of their names. Of several with one name it holds the first: the user's.
+	// List holds the user's agents and the project's, in the order of their names. Of several with
+	// one name it holds the first: the user's.
 	List []*ext.Agent
 	// Untrusted names the project's agents that must not be used, and Why says why.
 	Untrusted []string

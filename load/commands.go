@@ -16,12 +16,14 @@ import (
 
 // CommandFiles holds the commands that can be used in a directory.
 type CommandFiles struct {
-	// List holds the user's commands and the project's, in the order of their names. Of several with one name it holds the first: the user's.
+	// List holds the user's commands and the project's, in the order of their names. Of several
+	// with one name it holds the first: the user's.
 	List []*ext.Command
 	// Untrusted names the project's commands that must not be used, and Why says why.
 	Untrusted []string
 	Why       string
-	// Problems says what is wrong with commands, and what in them has no effect. ProblemsOf has those of the commands in the List.
+	// Problems says what is wrong with commands, and what in them has no effect. ProblemsOf has
+	// those of the commands in the List.
 	Problems   []error
 	ProblemsOf map[string][]error
 }
@@ -52,7 +54,8 @@ func (c *CommandFiles) Named(name string) *ext.Command {
 	return nil
 }
 
-// codexPrompts is the directory of the user's prompts for codex. Their commands begin with its name.
+// codexPrompts is the directory of the user's prompts for codex. Their commands begin with its
+// name.
 const codexPrompts = "prompts"
 
 // ReadCommands reads the user's commands, and those of a project if its user trusts it.
@@ -135,7 +138,8 @@ const (
 	maxExtDepth = 8
 )
 
-// userFiles reads the Markdown and TOML files in one of the user's directories. The files may be symbolic links, and so may the directory.
+// userFiles reads the Markdown and TOML files in one of the user's directories. The files may be
+// symbolic links, and so may the directory.
 func userFiles(dir string, problem func(error)) (files []extFile) {
 	read := func(name string) {
 		f := extFile{below: filepath.ToSlash(name)}
@@ -173,8 +177,9 @@ func userFiles(dir string, problem func(error)) (files []extFile) {
 	return files
 }
 
-// extFiles returns the files of the project in places, with the bytes on which its user has decided. The user's own directories, which a home
-// directory that is a project has, are not the project's.
+// extFiles returns the files of the project in places, with the bytes on which its user has
+// decided. The user's own directories, which a home directory that is a project has, are not the
+// project's.
 func (p *Project) extFiles(places []string, getenv func(string) string) (files []extFile) {
 	if p == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// A project on another machine cannot hide its rules that deny behind many other files. That not all of them are named is told.
+// A project on another machine cannot hide its rules that deny behind many other files. That not
+// all of them are named is told.
 func TestO1_RulesAmongManyFilesElsewhere(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{".attractor/rules.json": "{}", ".claude/settings.json": `{"permissions":{"deny":["Read(secret)"]}}`, ".claude/skills/a/b/c/d/e/SKILL.md": "x"}

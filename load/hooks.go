@@ -19,7 +19,8 @@ type ConfiguredHooks struct {
 	// Untrusted holds the project's hooks that do not run, and Why says why.
 	Untrusted []hooks.Hook
 	Why       string
-	// Mistakes lists what is wrong in the files. Lost has those of them by which a hook that could prevent something is not used.
+	// Mistakes lists what is wrong in the files. Lost has those of them by which a hook that could
+	// prevent something is not used.
 	Mistakes, Lost []ext.Mistake
 	// Off names the files that turn hooks off.
 	Off []string
@@ -30,7 +31,8 @@ func projectHooks() []string {
 	return slices.Concat([]string{".attractor/hooks.json"}, projectClaudeSettings(), []string{".codex/hooks.json"})
 }
 
-// userHooks lists the user's files that may have hooks: their own, and those for Claude Code and codex.
+// userHooks lists the user's files that may have hooks: their own, and those for Claude Code and
+// codex.
 func userHooks(getenv func(string) string) (files []string) {
 	config, err := userfiles.ConfigDir(getenv)
 	if err != nil {
@@ -44,7 +46,8 @@ func userHooks(getenv func(string) string) (files []string) {
 	return files
 }
 
-// ReadHooks reads the hooks that are configured for a project. Those of a project that is not trusted are among the Untrusted.
+// ReadHooks reads the hooks that are configured for a project. Those of a project that is not
+// trusted are among the Untrusted.
 func ReadHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 	c := &ConfiguredHooks{}
 	var own []string

@@ -16,8 +16,9 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// KeepRules adds rules that allow to the user's file and returns its name. It makes the file if there is none. Several processes may call it
-// at once. A file that it does not understand stays as it is.
+// KeepRules adds rules that allow to the user's file and returns its name. It makes the file if
+// there is none. Several processes may call it at once. A file that it does not understand stays as
+// it is.
 func KeepRules(ctx context.Context, getenv func(string) string, allow []string) (file string, err error) {
 	if file, err = UserRules(getenv); err != nil {
 		return "", err

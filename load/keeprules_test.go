@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/load"
 )
 
-// KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file holds, and leaves a file that it does not
-// understand alone. Concurrent calls lose nothing.
+// KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file
+// holds, and leaves a file that it does not understand alone. Concurrent calls lose nothing.
 func TestL3_KeepRules(t *testing.T) {
 	state := t.TempDir()
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state, "HOME": state}[name] }

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
-// otherMembers returns, by the names of members of Claude Code's settings that have no effect, what takes their place here.
+// otherMembers returns, by the names of members of Claude Code's settings that have no effect, what
+// takes their place here.
 func otherMembers() map[string]string {
 	return map[string]string{
 		"model": "the setting model", "env": "the environment", "sandbox": "the setting sandbox", "effortLevel": "the setting effort",
@@ -21,8 +22,9 @@ func otherMembers() map[string]string {
 	}
 }
 
-// OtherSettings returns a line for each file of Claude Code's settings, of the user and of a project, whose members have no effect although there
-// is something here that does the same. Files that cannot be read are left to those who read their rules and hooks.
+// OtherSettings returns a line for each file of Claude Code's settings, of the user and of a
+// project, whose members have no effect although there is something here that does the same. Files
+// that cannot be read are left to those who read their rules and hooks.
 func OtherSettings(project *Project, getenv func(string) string) (lines []string) {
 	add := func(name string, data []byte, others map[string]string) {
 		if unused := otherMembersOf(data, others); len(unused) > 0 {
@@ -46,7 +48,8 @@ func OtherSettings(project *Project, getenv func(string) string) (lines []string
 	return lines
 }
 
-// otherMembersOf returns the members of a file that are among the others, each with what takes its place.
+// otherMembersOf returns the members of a file that are among the others, each with what takes its
+// place.
 func otherMembersOf(data []byte, others map[string]string) (unused []string) {
 	var all, permissions map[string]json.RawMessage
 	if json.Unmarshal(data, &all) != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What Claude Code's settings say and what has no effect here is named, with what takes its place. Rules and hooks have an effect.
+// What Claude Code's settings say and what has no effect here is named, with what takes its place.
+// Rules and hooks have an effect.
 func TestQ4_OtherSettings(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	getenv := func(name string) string { return map[string]string{"HOME": home, "XDG_STATE_HOME": home}[name] }

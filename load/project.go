@@ -15,26 +15,31 @@ import (
 	"github.com/attractor-go/attractor/trust"
 )
 
-// Project holds what the project of a directory may start and allow. The root of a project is that of the git repository of the directory,
-// or without one the directory itself.
+// Project holds what the project of a directory may start and allow. The root of a project is that
+// of the git repository of the directory, or without one the directory itself.
 type Project struct {
 	*trust.Snapshot
 	// Decision holds what the user decided about these files.
 	Decision trust.Decision
-	// Trusted reports whether the files have an effect. If not, only the rules in them that deny or ask have.
+	// Trusted reports whether the files have an effect. If not, only the rules in them that deny or
+	// ask have.
 	Trusted bool
 	// Unknown says why the user's decision cannot be known.
 	Unknown error
 
-	// Here is the directory of this machine for what runs here, if the project is on another machine.
+	// Here is the directory of this machine for what runs here, if the project is on another
+	// machine.
 	Here string
-	// Unread says that what it brings was not looked at, so nobody knows whether it has something to trust.
+	// Unread says that what it brings was not looked at, so nobody knows whether it has something
+	// to trust.
 	Unread bool
-	// Chosen says that the user has said that the project is trusted, so it is not just that it has nothing to trust.
+	// Chosen says that the user has said that the project is trusted, so it is not just that it has
+	// nothing to trust.
 	Chosen bool
 }
 
-// TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
+// TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else
+// ~/.local/state/attractor/trust.
 func TrustStore(getenv func(string) string) (*trust.Store, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
@@ -43,8 +48,9 @@ func TrustStore(getenv func(string) string) (*trust.Store, error) {
 	return trust.NewStore(filepath.Join(state, "attractor", "trust")), nil
 }
 
-// ReadProject reads the files of the project of a directory that start or allow something, and the user's decision about them. With
-// trusted, they are trusted this time whatever the user decided, unless they have problems.
+// ReadProject reads the files of the project of a directory that start or allow something, and the
+// user's decision about them. With trusted, they are trusted this time whatever the user decided,
+// unless they have problems.
 func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project, error) {
 	root := dir
 	if roots := git.Roots(dir); len(roots) > 0 {
@@ -78,7 +84,8 @@ func Unread(root string, chosen bool) *Project {
 	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, Chosen: chosen, Unread: true}
 }
 
-// Untrusted returns a line that says which files have no effect and why, or "" if all have the effect that their user has decided on.
+// Untrusted returns a line that says which files have no effect and why, or "" if all have the
+// effect that their user has decided on.
 func (p *Project) Untrusted() string {
 	if p.Trusted || p.Here != "" || p.Unknown == nil && p.Decision.State == trust.Declined {
 		return ""
@@ -108,15 +115,17 @@ func (p *Project) changes() string {
 	return strings.Join(files, ", ")
 }
 
-// UnusedRules returns a line that says which rules of the project that allow something have no effect and why, or "" if there are none. The project is
-// that of a directory which the user has named.
+// UnusedRules returns a line that says which rules of the project that allow something have no
+// effect and why, or "" if there are none. The project is that of a directory which the user has
+// named.
 func (p *Project) UnusedRules(dir string, getenv func(string) string) string {
 	u := Unused{}
 	u.Add("rules", p.AllowingRules(getenv), p.Because())
 	return u.Text(dir)
 }
 
-// AllowingRules returns the rules of an untrusted project that would allow something. The user's own are not the project's.
+// AllowingRules returns the rules of an untrusted project that would allow something. The user's
+// own are not the project's.
 func (p *Project) AllowingRules(getenv func(string) string) (list []string) {
 	if p.Trusted {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// UserRules returns the file of the rules that a person has kept: $XDG_STATE_HOME/attractor/rules.json, else
-// ~/.local/state/attractor/rules.json.
+// UserRules returns the file of the rules that a person has kept:
+// $XDG_STATE_HOME/attractor/rules.json, else ~/.local/state/attractor/rules.json.
 func UserRules(getenv func(string) string) (string, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
@@ -30,9 +30,11 @@ func projectRules() []string {
 	return append([]string{".attractor/rules.json"}, projectClaudeSettings()...)
 }
 
-// ReadRules reads the rules that apply to calls in a directory: those of the named files, of the user, and of the project. The user's are in
-// UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
-// ask. Reading needs no permission in the directory, and in those that are readable. The error names every mistake in every file.
+// ReadRules reads the rules that apply to calls in a directory: those of the named files, of the
+// user, and of the project. The user's are in UserRules, and in Claude Code's settings in
+// $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
+// ask. Reading needs no permission in the directory, and in those that are readable. The error
+// names every mistake in every file.
 func ReadRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
 	given, own, err := UserSources(files, getenv)
 	if err != nil {
@@ -115,9 +117,10 @@ func ruleFile(name string) (source rules.Source, err error) {
 	return rules.Source{Name: name, Data: data, Dir: filepath.ToSlash(dir)}, err
 }
 
-// Rules returns the project's files with rules, with the bytes on which the user decided. Patterns that begin with / start at the root of
-// the project. A file that could not be read makes the project untrusted, which its user is told. The user's own files, which a home directory
-// that is a project has, are not the project's.
+// Rules returns the project's files with rules, with the bytes on which the user decided. Patterns
+// that begin with / start at the root of the project. A file that could not be read makes the
+// project untrusted, which its user is told. The user's own files, which a home directory that is a
+// project has, are not the project's.
 func (p *Project) Rules(own []rules.Source) (sources []rules.Source) {
 	if p == nil {
 		return nil
@@ -139,7 +142,8 @@ func (p *Project) Rules(own []rules.Source) (sources []rules.Source) {
 	return sources
 }
 
-// isOwn reports whether one of the user's files is also the project's file of a name, as in a home directory that is a project.
+// isOwn reports whether one of the user's files is also the project's file of a name, as in a home
+// directory that is a project.
 func (p *Project) isOwn(own, file string) bool { return p.Here == "" && userfiles.SameFile(own, file) }
 
 // projectClaudeSettings lists the files of a project with settings for Claude Code.

@@ -19,13 +19,14 @@ import (
 
 // Servers holds the MCP servers that are configured for a directory.
 type Servers struct {
-	// List holds the servers that may be started: those that were given, those of the files that a user names, the user's own, and
-	// the project's, of which the first with a name counts.
+	// List holds the servers that may be started: those that were given, those of the files that a
+	// user names, the user's own, and the project's, of which the first with a name counts.
 	List []mcp.Server
 	// Untrusted names the project's servers that must not be started, and Why says why.
 	Untrusted []string
 	Why       string
-	// Problems says what is wrong with servers, which are left out, and what in the files has no effect.
+	// Problems says what is wrong with servers, which are left out, and what in the files has no
+	// effect.
 	Problems []error
 }
 
@@ -35,7 +36,8 @@ const projectServers = ".mcp.json"
 // maxServerFile limits a file of servers. Other programs keep servers in files with much else.
 const maxServerFile = 16 << 20
 
-// UserServers returns the file of the user's servers: $XDG_CONFIG_HOME/attractor/mcp.json, else ~/.config/attractor/mcp.json.
+// UserServers returns the file of the user's servers: $XDG_CONFIG_HOME/attractor/mcp.json, else
+// ~/.config/attractor/mcp.json.
 func UserServers(getenv func(string) string) (string, error) {
 	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "mcp.json"), err
@@ -52,8 +54,9 @@ type ServerOptions struct {
 	WithoutUser bool
 }
 
-// ReadServers reads the servers that are configured for a directory. The given ones, which need no file, come before them. The error is about
-// a file that the user has named; a mistake in another file, or in a given server, is among the Problems.
+// ReadServers reads the servers that are configured for a directory. The given ones, which need no
+// file, come before them. The error is about a file that the user has named; a mistake in another
+// file, or in a given server, is among the Problems.
 func ReadServers(o ServerOptions) (*Servers, error) {
 	s := &Servers{}
 	r := serverReader{Servers: s, dir: o.Dir, project: o.Project, getenv: o.Getenv}
@@ -155,8 +158,8 @@ func (r *serverReader) placeOf(s *mcp.Server) (string, error) {
 	return real, nil
 }
 
-// variables returns what ${NAME} stands for in files. A file of the project gets a variable that looks like a secret only if its user has
-// seen the name, which attractor trust shows.
+// variables returns what ${NAME} stands for in files. A file of the project gets a variable that
+// looks like a secret only if its user has seen the name, which attractor trust shows.
 func (r *serverReader) variables(origin mcp.Origin) func(string) (string, error) {
 	return func(name string) (string, error) {
 		value := r.getenv(name)

@@ -18,7 +18,8 @@ import (
 
 // Skills holds the skills that can be used in a directory.
 type Skills struct {
-	// List holds the user's skills and the project's, in the order of their names. Of several with one name it holds the first: the user's.
+	// List holds the user's skills and the project's, in the order of their names. Of several with
+	// one name it holds the first: the user's.
 	List []*ext.Skill
 	// Untrusted names the project's skills that must not be used, and Why says why.
 	Untrusted []string
@@ -40,7 +41,8 @@ const (
 	maxSkillBytes = 32 << 20 // of all
 )
 
-// ReadSkills reads the user's skills, and those of a project if its user trusts it. What is wrong with one is among the Problems.
+// ReadSkills reads the user's skills, and those of a project if its user trusts it. What is wrong
+// with one is among the Problems.
 func ReadSkills(project *Project, getenv func(string) string) *Skills {
 	r := skillReader{Skills: &Skills{}}
 	for _, dir := range userfiles.Dirs(skillPlaces(), getenv) {
@@ -85,7 +87,8 @@ func (r *skillReader) users(place string) {
 	}
 }
 
-// user reads one of the user's skills. Its directory may be a symbolic link, because programs that install skills make such links.
+// user reads one of the user's skills. Its directory may be a symbolic link, because programs that
+// install skills make such links.
 func (r *skillReader) user(place, name string) {
 	dir := filepath.Join(place, name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -184,8 +187,8 @@ func (r *skillReader) mistakes(list []ext.Mistake) {
 	}
 }
 
-// readable adds the directory that has a skill's directory in it, or that directory if it is elsewhere. One directory for many skills keeps
-// sandboxes small.
+// readable adds the directory that has a skill's directory in it, or that directory if it is
+// elsewhere. One directory for many skills keeps sandboxes small.
 func (r *skillReader) readable(place, dir string) {
 	if real, err := filepath.EvalSymlinks(place); err == nil && isBelow(real, dir) {
 		dir = real
@@ -201,7 +204,8 @@ func isBelow(dir, name string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// Outside returns those of the directories that are not in a directory, where they can be read anyway.
+// Outside returns those of the directories that are not in a directory, where they can be read
+// anyway.
 func (s *Skills) Outside(dir string) []string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/mcp"
 )
 
-// MCPTokens returns the user's logins at MCP servers: $XDG_STATE_HOME/attractor/mcp/tokens, else ~/.local/state/attractor/mcp/tokens.
+// MCPTokens returns the user's logins at MCP servers: $XDG_STATE_HOME/attractor/mcp/tokens, else
+// ~/.local/state/attractor/mcp/tokens.
 func MCPTokens(getenv func(string) string) (*mcp.FileTokens, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {

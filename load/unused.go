@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// Unused collects what a project has that is not used because nobody trusts the project. The user is told once.
+// Unused collects what a project has that is not used because nobody trusts the project. The user
+// is told once.
 type Unused struct {
 	Why   string
 	Parts []string
@@ -22,7 +23,8 @@ func (u *Unused) Add(kind string, list []string, why string) {
 	}
 }
 
-// Text returns the warning, or "" if nothing is unused. The project is that of a directory which the user has named, or "" for the current one.
+// Text returns the warning, or "" if nothing is unused. The project is that of a directory which
+// the user has named, or "" for the current one.
 func (u *Unused) Text(dir string) string {
 	if len(u.Parts) == 0 {
 		return ""

@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// clean returns text of a server on one line, without invisible characters, and at most about max bytes of it.
+// clean returns text of a server on one line, without invisible characters, and at most about max
+// bytes of it.
 func clean(text string, max int) string {
 	cut := len(text) > max
 	if cut {

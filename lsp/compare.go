@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// compare finds out what a call has added: it shows the server the old content of the files, asks for the diagnostics unless they are known,
-// shows it the new content and asks again.
+// compare finds out what a call has added: it shows the server the old content of the files, asks
+// for the diagnostics unless they are known, shows it the new content and asks again.
 func (r *runner) compare(ctx context.Context, j *job) error {
 	names, stale, err := r.lookAround(ctx, j)
 	if err != nil {
@@ -47,8 +47,9 @@ func (r *runner) compare(ctx context.Context, j *job) error {
 	return nil
 }
 
-// lookAround returns the files whose diagnostics the change may affect, those that were changed first. It tells the server what has changed
-// on the disk besides, and reports whether that was anything.
+// lookAround returns the files whose diagnostics the change may affect, those that were changed
+// first. It tells the server what has changed on the disk besides, and reports whether that was
+// anything.
 func (r *runner) lookAround(ctx context.Context, j *job) (names []string, stale bool, err error) {
 	own := map[string]bool{}
 	dirs := map[string]bool{}
@@ -161,7 +162,8 @@ func (r *runner) learnPublished(ctx context.Context, j *job, since int, stale bo
 	return nil
 }
 
-// settle waits until the server has published what it has to say about its documents, and returns the files about which it has.
+// settle waits until the server has published what it has to say about its documents, and returns
+// the files about which it has.
 func (r *runner) settle(ctx context.Context, since int) ([]string, error) {
 	versions := map[string]int{}
 	for name, doc := range r.in.docs {
@@ -198,7 +200,8 @@ func (r *runner) showNew(f *file) error {
 	return nil
 }
 
-// diagnostics returns those of a file as the server knows it now. It reports false if the server does not say.
+// diagnostics returns those of a file as the server knows it now. It reports false if the server
+// does not say.
 func (r *runner) diagnostics(ctx context.Context, name string) ([]diagnostic, bool, error) {
 	if r.in.offers() {
 		return r.in.ask(ctx, name)
@@ -254,8 +257,8 @@ func (r *runner) rename(from, to string) {
 	delete(r.known, from)
 }
 
-// news remembers the diagnostics that a file has now and returns those that were added. Without known old ones nothing counts as added,
-// except where a server that publishes had nothing to say.
+// news remembers the diagnostics that a file has now and returns those that were added. Without
+// known old ones nothing counts as added, except where a server that publishes had nothing to say.
 func (r *runner) news(name string, now []diagnostic, known bool, moved func(int) int) []diagnostic {
 	r.mu.Lock()
 	old, had := r.known[name]

@@ -20,7 +20,8 @@ const (
 	maxName    = 64
 )
 
-// supported names the members of a server that have an effect, and without those that Claude Code has besides.
+// supported names the members of a server that have an effect, and without those that Claude Code
+// has besides.
 const (
 	supported = "command, args, extensionToLanguage, env, initializationOptions, settings, disabled"
 	without   = " transport workspaceFolder startupTimeout shutdownTimeout restartOnCrash maxRestarts loggingConfig "
@@ -49,7 +50,8 @@ func (p *Problem) Error() string {
 // Unwrap returns Err.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// Parse returns the servers of a file, which has an object for each server under its name, in the form of .lsp.json of Claude Code's plugins:
+// Parse returns the servers of a file, which has an object for each server under its name, in the
+// form of .lsp.json of Claude Code's plugins:
 //
 //	{"zig": {"command": "zls", "args": [], "extensionToLanguage": {".zig": "zig"}}}
 //
@@ -94,8 +96,9 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 	return servers, p.problems
 }
 
-// Merge returns the servers of several lists. Of servers with one name it uses the first, or none if the first is disabled. The errors tell of
-// servers of a project that are not used because of another one.
+// Merge returns the servers of several lists. Of servers with one name it uses the first, or none
+// if the first is disabled. The errors tell of servers of a project that are not used because of
+// another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 	first := map[string]*Server{}
 	for _, s := range slices.Concat(lists...) {

@@ -49,7 +49,8 @@ func TestM11_Configuration(t *testing.T) {
 	}
 }
 
-// The user's servers replace those of the project, which is told, and those of the table, which is not.
+// The user's servers replace those of the project, which is told, and those of the table, which is
+// not.
 func TestM11_Merge(t *testing.T) {
 	user, _ := lsp.Parse("u", []byte(`{"gopls": {"disabled": true}, "zig": {"command": "mine", "extensionToLanguage": {".zig": "zig"}}}`), lsp.User)
 	project, _ := lsp.Parse("p", []byte(`{"zig": {"command": "theirs", "extensionToLanguage": {".zig": "zig"}}}`), lsp.Project)

@@ -75,8 +75,8 @@ func connect(ctx context.Context, e env.Environment, s *Server, on *instance) (*
 	return c, nil
 }
 
-// script returns the shell script that becomes the server's process. It sets the variables itself: programs of the host that start it,
-// perhaps in a sandbox, must not obey them.
+// script returns the shell script that becomes the server's process. It sets the variables itself:
+// programs of the host that start it, perhaps in a sandbox, must not obey them.
 func script(s *Server) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {

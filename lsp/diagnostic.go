@@ -34,7 +34,8 @@ const (
 	maxShown      = 20  // lines of a result
 )
 
-// identity holds what makes two diagnostics of a file the same. Places in the message count no more than that of the diagnostic itself.
+// identity holds what makes two diagnostics of a file the same. Places in the message count no more
+// than that of the diagnostic itself.
 type identity struct {
 	severity      severity
 	code, message string
@@ -44,7 +45,8 @@ func (d *diagnostic) identity() identity {
 	return identity{d.severity, d.code, withoutPlaces(d.message)}
 }
 
-// withoutPlaces returns a message without the numbers after colons, as in "other declaration in a.go:12:3".
+// withoutPlaces returns a message without the numbers after colons, as in "other declaration in
+// a.go:12:3".
 func withoutPlaces(message string) string {
 	if !strings.Contains(message, ":") {
 		return message
@@ -62,8 +64,9 @@ func withoutPlaces(message string) string {
 	return b.String()
 }
 
-// added returns the diagnostics that are in now and were not in old. Of several that are the same only those beyond their old number are
-// added, and rather those at lines where there was none; moved returns the new number of an old line.
+// added returns the diagnostics that are in now and were not in old. Of several that are the same
+// only those beyond their old number are added, and rather those at lines where there was none;
+// moved returns the new number of an old line.
 func added(old, now []diagnostic, moved func(line int) int) (fresh []diagnostic) {
 	lines := map[identity][]int{}
 	for i := range old {
@@ -91,7 +94,8 @@ func added(old, now []diagnostic, moved func(line int) int) (fresh []diagnostic)
 	return fresh
 }
 
-// movedLines returns a function from the lines of an old text to those of a new one. It is exact for lines before and after the change.
+// movedLines returns a function from the lines of an old text to those of a new one. It is exact
+// for lines before and after the change.
 func movedLines(old, now string) func(int) int {
 	head := 0
 	for head < min(len(old), len(now)) && old[head] == now[head] {

@@ -18,8 +18,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A session whose edits are checked by a language server. A program would use lsp.Defaults; the server here is this test, to which each
-// line with BAD in it is an error.
+// A session whose edits are checked by a language server. A program would use lsp.Defaults; the
+// server here is this test, to which each line with BAD in it is an error.
 func ExampleNew() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "lsp-")

@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/internal/await"
 )
 
-// ExpectWords lets the servers be slow, as on a busy machine: they say something about each change, however long that takes.
+// ExpectWords lets the servers be slow, as on a busy machine: they say something about each change,
+// however long that takes.
 func (s *Servers) ExpectWords() { s.silent = await.Limit }
 
 // WaitForJob waits until a server works on a change.

@@ -31,7 +31,8 @@ func scripted(t testing.TB, role string, o lsp.Options, files ...string) *worksp
 	return w
 }
 
-// A server that publishes diagnostics, and one that is asked for them, tell what a change has added.
+// A server that publishes diagnostics, and one that is asked for them, tell what a change has
+// added.
 func TestM11_PublishedAndPulled(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"push", "pull", "push,older"} {
@@ -50,7 +51,8 @@ func TestM11_PublishedAndPulled(t *testing.T) {
 	}
 }
 
-// However a server fails, the call's result is that of the tool, the server is started again three times, and then it is off with one warning.
+// However a server fails, the call's result is that of the tool, the server is started again three
+// times, and then it is off with one warning.
 func TestM11_FailingServers(t *testing.T) {
 	t.Parallel()
 	for role, why := range map[string]string{

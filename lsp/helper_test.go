@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// workspace is a directory with a real environment, the coding tools, and language servers around them.
+// workspace is a directory with a real environment, the coding tools, and language servers around
+// them.
 type workspace struct {
 	testing.TB
 	dir     string
@@ -33,8 +34,8 @@ type workspace struct {
 	warnings []string
 }
 
-// newWorkspace makes a directory with files, each a name and a content. It waits for diagnostics as long as they take, unless the options
-// say something else.
+// newWorkspace makes a directory with files, each a name and a content. It waits for diagnostics as
+// long as they take, unless the options say something else.
 func newWorkspace(t testing.TB, o lsp.Options, files ...string) *workspace {
 	t.Helper()
 	w := &workspace{TB: t, dir: t.TempDir(), tools: new(tool.Registry)}
@@ -74,7 +75,8 @@ func newWorkspace(t testing.TB, o lsp.Options, files ...string) *workspace {
 	return w
 }
 
-// environ returns the variables of this process, with the programs that .ci/peers has installed at the end of PATH.
+// environ returns the variables of this process, with the programs that .ci/peers has installed at
+// the end of PATH.
 func environ() []string {
 	return append(slices.Clone(os.Environ()), "PATH="+os.Getenv("PATH")+":"+strings.Join(peer.Dirs(), ":"))
 }

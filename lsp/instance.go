@@ -14,7 +14,8 @@ import (
 // maxDocuments limits the documents that are open at a server.
 const maxDocuments = 64
 
-// instance is one process of a server. One goroutine uses it; the goroutine that reads its messages uses what is atomic or has a lock.
+// instance is one process of a server. One goroutine uses it; the goroutine that reads its messages
+// uses what is atomic or has a lock.
 type instance struct {
 	*conn
 	spec *Server
@@ -251,7 +252,8 @@ func (in *instance) tell(events []fileEvent) error {
 // tsserver is the command by which typescript-language-server passes requests on to the compiler.
 const tsserver = "typescript.tsserverRequest"
 
-// ask asks for the diagnostics of a file. It reports false if the server does not offer that, or has none for the file.
+// ask asks for the diagnostics of a file. It reports false if the server does not offer that, or
+// has none for the file.
 func (in *instance) ask(ctx context.Context, name string) (list []diagnostic, known bool, err error) {
 	switch {
 	case in.pulls.Load():
@@ -300,7 +302,8 @@ func (in *instance) pull(ctx context.Context, name string) ([]diagnostic, bool, 
 	return nil, false, nil
 }
 
-// compile asks the compiler behind typescript-language-server, which publishes nothing about a file that was and stays without errors.
+// compile asks the compiler behind typescript-language-server, which publishes nothing about a file
+// that was and stays without errors.
 func (in *instance) compile(ctx context.Context, name string) (list []diagnostic, known bool, err error) {
 	for _, request := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
 		result, err := in.call(ctx, "workspace/executeCommand", map[string]any{"command": tsserver, "arguments": []any{request, map[string]string{"file": name}}})
@@ -331,7 +334,8 @@ func (in *instance) compile(ctx context.Context, name string) (list []diagnostic
 	return list, true, nil
 }
 
-// readDiagnostics decodes the protocol's diagnostics of a file. What cannot be read, or is no error or warning, is left out.
+// readDiagnostics decodes the protocol's diagnostics of a file. What cannot be read, or is no error
+// or warning, is left out.
 func readDiagnostics(name string, items []json.RawMessage) (list []diagnostic) {
 	for _, item := range items[:min(len(items), 4*maxPerFile)] {
 		var d struct {

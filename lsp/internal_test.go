@@ -73,7 +73,8 @@ func TestM11_MovedLines(t *testing.T) {
 	}
 }
 
-// Errors come before warnings, paths are as the tools show them, and nothing in them can look like another line.
+// Errors come before warnings, paths are as the tools show them, and nothing in them can look like
+// another line.
 func TestM11_Describe(t *testing.T) {
 	list := []diagnostic{
 		{path: "/w/z.go", line: 2, col: 3, severity: isError, message: "second"},
@@ -90,7 +91,8 @@ func TestM11_Describe(t *testing.T) {
 	}
 }
 
-// What is published about an older version of a document is not what is waited for, however long the right version takes.
+// What is published about an older version of a document is not what is waited for, however long
+// the right version takes.
 func TestM11_OlderVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p published

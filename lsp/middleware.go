@@ -22,7 +22,8 @@ const (
 	maxFiles = 100     // of one call
 )
 
-// Middleware is a [tool.Middleware] that appends the diagnostics that a call has added to its result.
+// Middleware is a [tool.Middleware] that appends the diagnostics that a call has added to its
+// result.
 func (s *Servers) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		changes := call.Access.Effect != tool.ReadOnly

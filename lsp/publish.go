@@ -110,8 +110,9 @@ func (p *published) last() int {
 	return p.count
 }
 
-// settle waits until a server has published diagnostics of all documents after a publication, each for the version or a later one, and is
-// quiet, or until it is clear that it has nothing to publish.
+// settle waits until a server has published diagnostics of all documents after a publication, each
+// for the version or a later one, and is quiet, or until it is clear that it has nothing to
+// publish.
 func (p *published) settle(ctx context.Context, since int, versions map[string]int, over <-chan struct{}) error {
 	timer := time.NewTimer(p.silent)
 	defer timer.Stop()
@@ -154,8 +155,8 @@ func (p *published) state(since int, versions map[string]int) (busy, stale, answ
 	return busy, stale, answered
 }
 
-// get returns what was published about a document of a version. It reports false if that is not known: what was published is older, or
-// nothing was and the server has never reported any work.
+// get returns what was published about a document of a version. It reports false if that is not
+// known: what was published is older, or nothing was and the server has never reported any work.
 func (p *published) get(name string, version int) ([]diagnostic, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// server is a scripted language server. A line of a document that has BAD is an error, with the line as its message.
+// server is a scripted language server. A line of a document that has BAD is an error, with the
+// line as its message.
 type server struct {
 	faults []string
 	in     *bufio.Reader

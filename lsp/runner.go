@@ -18,7 +18,8 @@ const maxRestarts = 3
 // maxJobs limits the changes that wait for a server. Further ones get no diagnostics.
 const maxJobs = 64
 
-// runner runs one server. A goroutine starts the process when there is work, and takes one change after the other.
+// runner runs one server. A goroutine starts the process when there is work, and takes one change
+// after the other.
 type runner struct {
 	s    *Servers
 	spec *Server
@@ -62,7 +63,8 @@ type job struct {
 	left  bool // nobody waits for it
 }
 
-// enqueue adds the changes of a call to the queue. It returns nil if the server is off or the queue is full.
+// enqueue adds the changes of a call to the queue. It returns nil if the server is off or the queue
+// is full.
 func (r *runner) enqueue(who agent, files []file) *job {
 	j := &job{of: r, who: who, files: files, done: make(chan struct{})}
 	r.mu.Lock()
@@ -86,8 +88,8 @@ func (r *runner) enqueue(who agent, files []file) *job {
 	return j
 }
 
-// wait waits for the diagnostics that a call has added, and returns those that are known when the context ends. The rest comes late. It does
-// not wait for a server that is behind.
+// wait waits for the diagnostics that a call has added, and returns those that are known when the
+// context ends. The rest comes late. It does not wait for a server that is behind.
 func (j *job) wait(ctx context.Context) []diagnostic {
 	j.of.mu.Lock()
 	behind := j.of.behind
@@ -185,7 +187,8 @@ func (r *runner) work() {
 	}
 }
 
-// rest waits for work. It ends a server that has had none for a while, and reports false if there will not be any.
+// rest waits for work. It ends a server that has had none for a while, and reports false if there
+// will not be any.
 func (r *runner) rest(idle *time.Timer) bool {
 	if r.isOff() {
 		return false

@@ -8,22 +8,27 @@ import (
 // Server describes a language server.
 type Server struct {
 	Name string
-	// Command is a program of the environment's PATH. A server that is not installed there is not used.
+	// Command is a program of the environment's PATH. A server that is not installed there is not
+	// used.
 	Command string
 	Args    []string
 	Dir     string // the directory it starts in; empty means the workspace
-	// Languages has the protocol's name of the language for each ending of a file's name, such as ".go": "go".
+	// Languages has the protocol's name of the language for each ending of a file's name, such as
+	// ".go": "go".
 	Languages map[string]string
 	Env       map[string]string
-	// Initialization is sent with the first request. Settings answer the server's questions about its configuration, by section.
+	// Initialization is sent with the first request. Settings answer the server's questions about
+	// its configuration, by section.
 	Initialization, Settings json.RawMessage
 	Origin                   Origin
 	File                     string // that the server was configured in
-	// RunsProject reports that the server runs programs that a project brings, such as build scripts.
+	// RunsProject reports that the server runs programs that a project brings, such as build
+	// scripts.
 	RunsProject bool
 	// Optional means that nobody is told if the program is not installed.
 	Optional bool
-	// Refused says why the server must not be started, or is empty. Who edits a file of its kind is told.
+	// Refused says why the server must not be started, or is empty. Who edits a file of its kind is
+	// told.
 	Refused string
 	// Disabled means that there is no server with this name.
 	Disabled bool
@@ -59,7 +64,8 @@ func Defaults() []Server {
 	return list
 }
 
-// runsProject reports whether a server with a command may run programs that a project brings. It assumes so for commands that it does not know.
+// runsProject reports whether a server with a command may run programs that a project brings. It
+// assumes so for commands that it does not know.
 func runsProject(command string) bool {
 	for _, s := range Defaults() {
 		if s.Command == path.Base(command) {

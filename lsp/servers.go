@@ -22,18 +22,21 @@ const (
 
 // Options configures the servers of a session.
 type Options struct {
-	// Env is the environment in which the servers run. Its working directory is their workspace; files elsewhere get no diagnostics.
+	// Env is the environment in which the servers run. Its working directory is their workspace;
+	// files elsewhere get no diagnostics.
 	Env env.Environment
 	// Servers lists the servers. The first that knows the ending of a file's name is the file's.
 	Servers []Server
-	// Wait is how long a call may wait for its diagnostics in all. Idle is how long a server without work runs. Timeout is how long a server may
-	// take to start and answer before it is ended. Zero means the defaults.
+	// Wait is how long a call may wait for its diagnostics in all. Idle is how long a server
+	// without work runs. Timeout is how long a server may take to start and answer before it is
+	// ended. Zero means the defaults.
 	Wait, Idle, Timeout time.Duration
 	// Warn, if set, is called when a server is off for the rest of the session. It must not wait.
 	Warn func(err error)
 }
 
-// Servers holds the language servers of a session and of its subagents. It is safe for concurrent use.
+// Servers holds the language servers of a session and of its subagents. It is safe for concurrent
+// use.
 type Servers struct {
 	env                 env.Environment
 	wait, idle, timeout time.Duration
@@ -100,7 +103,8 @@ func (s *Servers) root(ctx context.Context) string {
 	return path.Clean(dir)
 }
 
-// Close ends all servers. Calls that wait for diagnostics go on without. It may be called more than once.
+// Close ends all servers. Calls that wait for diagnostics go on without. It may be called more than
+// once.
 func (s *Servers) Close() error {
 	s.mu.Lock()
 	s.closed = true

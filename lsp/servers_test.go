@@ -20,7 +20,8 @@ func gopls(t testing.TB, files ...string) *workspace {
 	return newWorkspace(t, lsp.Options{Servers: []lsp.Server{builtin(t, "gopls")}}, files...)
 }
 
-// An edit that breaks a caller in another file of the package tells that. What was wrong before is not told, also where it moves.
+// An edit that breaks a caller in another file of the package tells that. What was wrong before is
+// not told, also where it moves.
 func TestM11_GoplsAddedDiagnostics(t *testing.T) {
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
 	w.want(w.edit("a.go", "// F adds one.", "// F adds one\n// to a number.")) // the old error moves
@@ -31,13 +32,15 @@ func TestM11_GoplsAddedDiagnostics(t *testing.T) {
 	w.want(w.edit("a.go", "(a, b int)", "(a int)"), "b.go:3:17: error: too many arguments in call to F")
 }
 
-// The first edit of a session tells what it breaks, although the server starts after it and finds the new content on the disk.
+// The first edit of a session tells what it breaks, although the server starts after it and finds
+// the new content on the disk.
 func TestM11_GoplsFirstEdit(t *testing.T) {
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
 	w.want(w.edit("a.go", "(a int)", "(a, b int)"), "b.go:3:15: error: not enough arguments in call to F", "no missing", "no a.go")
 }
 
-// A file that is created has only new problems, and so has what it breaks; files that are moved take theirs along.
+// A file that is created has only new problems, and so has what it breaks; files that are moved
+// take theirs along.
 func TestM11_GoplsCreatedAndMoved(t *testing.T) {
 	t.Parallel()
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)

@@ -20,7 +20,8 @@ const (
 	scanTime  = 2 * time.Second // for looking at all files
 )
 
-// tree holds the files of the workspace that a server may have read, as they were when it was told of them.
+// tree holds the files of the workspace that a server may have read, as they were when it was told
+// of them.
 type tree map[string]stamp
 
 // stamp tells two states of a file apart.
@@ -32,8 +33,9 @@ type stamp struct {
 // buildFiles lists the other files on which diagnostics depend.
 const buildFiles = "go.mod,go.sum,go.work,package.json,tsconfig.json,jsconfig.json,Cargo.toml,Cargo.lock,pyproject.toml,pyrightconfig.json,compile_commands.json"
 
-// scan looks at all files of a server's languages, and returns what has changed. It finds nothing if there are too many files, or if looking at
-// them fails or takes too long: it only finds changes that nobody has told us of.
+// scan looks at all files of a server's languages, and returns what has changed. It finds nothing
+// if there are too many files, or if looking at them fails or takes too long: it only finds changes
+// that nobody has told us of.
 func (t tree) scan(ctx context.Context, e env.Environment, in *instance) []fileEvent {
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()
@@ -56,8 +58,8 @@ func (t tree) scan(ctx context.Context, e env.Environment, in *instance) []fileE
 	return t.update(now, func(string) bool { return true })
 }
 
-// tell tells a server what has changed on the disk. Of its documents it gets the new content, because for them the disk does not count. Documents
-// for which skip is true stay as they are.
+// tell tells a server what has changed on the disk. Of its documents it gets the new content,
+// because for them the disk does not count. Documents for which skip is true stay as they are.
 func tell(ctx context.Context, e env.Environment, in *instance, events []fileEvent, skip func(name string) bool) error {
 	for _, event := range events {
 		name := pathOf(event.URI)
@@ -77,8 +79,8 @@ func tell(ctx context.Context, e env.Environment, in *instance, events []fileEve
 	return in.tell(events)
 }
 
-// beside lists the files of a server's languages in a directory. It tells the server what has changed there, except for files for which skip is
-// true, and reports whether anything has.
+// beside lists the files of a server's languages in a directory. It tells the server what has
+// changed there, except for files for which skip is true, and reports whether anything has.
 func (t tree) beside(ctx context.Context, e env.Environment, in *instance, dir string, skip func(string) bool) (names []string, changed bool, err error) {
 	infos, err := e.ReadDir(ctx, dir)
 	if err != nil {

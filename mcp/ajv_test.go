@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// validator is a program that validates values with ajv, by which most servers check their arguments: the first value of a line is the
-// draft, the second and third are schemas, and the others are values. It answers with which of them each of the two schemas allows.
+// validator is a program that validates values with ajv, by which most servers check their
+// arguments: the first value of a line is the draft, the second and third are schemas, and the
+// others are values. It answers with which of them each of the two schemas allows.
 const validator = `
 const drafts = {"7": require("ajv").default, "2019": require("ajv/dist/2019").default, "2020": require("ajv/dist/2020").default};
 const check = (draft, schema, values) => {
@@ -153,7 +154,8 @@ func drawTuple(rt *rapid.T, draft string) map[string]any {
 	return tuple
 }
 
-// What ajv allows by a server's schema, it allows by the rewritten one as well, and so does our own check.
+// What ajv allows by a server's schema, it allows by the rewritten one as well, and so does our own
+// check.
 func TestM1_SchemasForAjv(t *testing.T) {
 	t.Parallel()
 	a := startAjv(t)

@@ -26,7 +26,8 @@ func (p *person) Ask(ctx context.Context, q tool.Question) (tool.Answer, error) 
 	return p.answer(ctx, q)
 }
 
-// Servers ask during a call: those of 2026-07-28 by an unfinished result, earlier ones by a request.
+// Servers ask during a call: those of 2026-07-28 by an unfinished result, earlier ones by a
+// request.
 func TestM1_Questions(t *testing.T) {
 	for program, protocol := range map[string]string{"lab": "2026-07-28", "legacy": "2025-11-25"} {
 		t.Run(program, func(t *testing.T) {
@@ -71,7 +72,8 @@ func TestM1_NoQuestions(t *testing.T) {
 	}
 }
 
-// A question of an old server does not say to which of several calls it belongs, so the person is told.
+// A question of an old server does not say to which of several calls it belongs, so the person is
+// told.
 func TestM1_QuestionsOfSeveralCalls(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "legacy")}, Answers: true})
 	var both atomic.Int32
@@ -124,7 +126,8 @@ func TestM1_AddressesForPeople(t *testing.T) {
 	}
 }
 
-// A call fails because a person has to open an address first. It is made again once the person has, and otherwise the model gets the error.
+// A call fails because a person has to open an address first. It is made again once the person has,
+// and otherwise the model gets the error.
 func TestM1_AddressBeforeACall(t *testing.T) {
 	one := func(address string) string {
 		return `{"mode":"url","message":"Log in.","url":"` + address + `","elicitationId":"1"}`

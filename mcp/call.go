@@ -120,8 +120,8 @@ func (r *running) progress() bool {
 	return true
 }
 
-// call runs a tool of the server. If the server has first to be started, and then describes the tool otherwise than before, the call
-// does not run: it was permitted for the tool as it was.
+// call runs a tool of the server. If the server has first to be started, and then describes the
+// tool otherwise than before, the call does not run: it was permitted for the tool as it was.
 func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.Result, error) {
 	permitted := s.described(name)
 	params := &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(`{}`)}
@@ -146,7 +146,8 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 	})
 }
 
-// described returns the hash of a tool as the server describes it now, or "" if it does not offer it.
+// described returns the hash of a tool as the server describes it now, or "" if it does not offer
+// it.
 func (s *server) described(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +198,8 @@ func (s *server) do(ctx context.Context, call *tool.Call, request func(context.C
 	return result, nil
 }
 
-// renewed returns the connection that follows one whose session a remote server has forgotten, or nil.
+// renewed returns the connection that follows one whose session a remote server has forgotten, or
+// nil.
 func (s *server) renewed(ctx context.Context, old *conn) *conn {
 	select {
 	case <-old.ended:
@@ -238,7 +240,8 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 	return tool.Errorf("The call of the MCP server %s failed: %s", s.Name, clean(err.Error(), maxError)), nil
 }
 
-// settle waits until tools that changed during a call are offered, so that the model's next answer can use them.
+// settle waits until tools that changed during a call are offered, so that the model's next answer
+// can use them.
 func (s *server) settle(ctx context.Context, c *conn) {
 	announced := c.announced.Load()
 	ctx, cancel := context.WithTimeout(ctx, applyTime)
@@ -261,7 +264,8 @@ func (s *server) settle(ctx context.Context, c *conn) {
 	s.owner.applyNow(ctx)
 }
 
-// notified handles a server's notification where it is read. The SDK only needs to know that lists have changed, once.
+// notified handles a server's notification where it is read. The SDK only needs to know that lists
+// have changed, once.
 func (s *server) notified(c *conn, method string, params json.RawMessage) (pass bool) {
 	switch method {
 	case "notifications/progress":

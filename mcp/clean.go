@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// clean returns text of a server for people and models: without invisible characters, and at most max bytes of it.
+// clean returns text of a server for people and models: without invisible characters, and at most
+// max bytes of it.
 func clean(text string, max int) string {
 	cut := len(text) > max
 	if cut {

@@ -16,13 +16,14 @@ const (
 	maxServers = 200
 )
 
-// File holds a configuration file: a JSON object with the member mcpServers, as .mcp.json of Claude Code.
+// File holds a configuration file: a JSON object with the member mcpServers, as .mcp.json of Claude
+// Code.
 type File struct {
 	Name   string // for messages
 	Data   []byte
 	Origin Origin
-	// Getenv returns the value of a variable for ${NAME}. [ErrUnset] says that it is not set; any other error says why the file cannot have
-	// it. Nil means that no variable is set.
+	// Getenv returns the value of a variable for ${NAME}. [ErrUnset] says that it is not set; any
+	// other error says why the file cannot have it. Nil means that no variable is set.
 	Getenv func(name string) (string, error)
 }
 
@@ -45,8 +46,9 @@ func (p *Problem) Error() string {
 // Unwrap returns Err.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// Parse returns the servers of a file in its order. The problems, each a [Problem], say what is wrong with single servers, which are Off,
-// and what has no effect. The error says why nothing of the file can be used.
+// Parse returns the servers of a file in its order. The problems, each a [Problem], say what is
+// wrong with single servers, which are Off, and what has no effect. The error says why nothing of
+// the file can be used.
 func Parse(f File) (servers []Server, problems []error, err error) {
 	if f.Getenv == nil {
 		f.Getenv = func(string) (string, error) { return "", ErrUnset }
@@ -120,9 +122,10 @@ func noServers(root *jsonlines.Node) error {
 	return errors.New(`it has no servers; write {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`)
 }
 
-// Merge returns the servers of several lists. Of servers with one name it uses the first. If that is Off, it uses none: a server of a project
-// must not take the place of one that the user has disabled, because the user's rules for that name would count for it. The errors tell of
-// servers that are not used because of another one.
+// Merge returns the servers of several lists. Of servers with one name it uses the first. If that
+// is Off, it uses none: a server of a project must not take the place of one that the user has
+// disabled, because the user's rules for that name would count for it. The errors tell of servers
+// that are not used because of another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 	first := map[string]Server{}
 	for _, s := range slices.Concat(lists...) {

@@ -149,7 +149,8 @@ func (p *serverParser) unknown(m *jsonlines.Entry) {
 	p.warn(m.Line, "%s is not known, so it has no effect; %s", name, hint)
 }
 
-// foreign returns what to write for members of other programs that a server needs or that limit it. With one of them a server cannot be used.
+// foreign returns what to write for members of other programs that a server needs or that limit it.
+// With one of them a server cannot be used.
 func foreign() map[string]string {
 	return map[string]string{
 		"httpUrl":              `write "url"`,
@@ -171,7 +172,8 @@ func foreign() map[string]string {
 	}
 }
 
-// harmless returns what to say about members of other programs that a server works without; nothing is said if that is empty.
+// harmless returns what to say about members of other programs that a server works without; nothing
+// is said if that is empty.
 func harmless() map[string]string {
 	rule := `tools are allowed by permission rules such as mcp__SERVER__TOOL (attractor rules --help)`
 	return map[string]string{

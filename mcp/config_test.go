@@ -227,7 +227,8 @@ func TestM2_FirstNameWins(t *testing.T) {
 	}
 }
 
-// A server that its user has disabled, or that has a mistake, keeps its name from a project's server, for which the user's rules would count.
+// A server that its user has disabled, or that has a mistake, keeps its name from a project's
+// server, for which the user's rules would count.
 func TestM12_DisabledServersKeepTheirNames(t *testing.T) {
 	mine, problems, err := Parse(File{Name: "mine", Data: []byte(`{"mcpServers": {"off": {"command": "x", "disabled": true}, "broken": {"command": 7}, "twice": {"command": "x"}, "twice": {"command": "y"}}}`)})
 	if err != nil || len(problems) != 3 {

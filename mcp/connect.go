@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// probeTime limits a question that old servers do not know. Some processes ignore it. A remote server answers every request, but may
-	// have to start for it.
+	// probeTime limits a question that old servers do not know. Some processes ignore it. A remote
+	// server answers every request, but may have to start for it.
 	probeTime       = 3 * time.Second
 	remoteProbeTime = 10 * time.Second
 
@@ -40,20 +40,24 @@ type conn struct {
 
 	forgotten bool // the remote server knows the session no more; set when ended is closed
 
-	// Changes of the list of tools: those that were read, those that the SDK knows of, and those after which the tools were listed.
+	// Changes of the list of tools: those that were read, those that the SDK knows of, and those
+	// after which the tools were listed.
 	announced, handled, refreshed atomic.Int64
 }
 
-// errProbe means that a server could not begin because it was asked for its version of the protocol.
+// errProbe means that a server could not begin because it was asked for its version of the
+// protocol.
 var errProbe = errors.New("hindered by the probe")
 
-// probing tells what became of the first message of new versions of the protocol, the probe, which an old server does not know.
+// probing tells what became of the first message of new versions of the protocol, the probe, which
+// an old server does not know.
 type probing struct {
 	last    atomic.Bool // nothing but the handshake of old versions followed it
 	expired atomic.Bool // no answer came in time
 }
 
-// probeTime returns how long the probe is waited for: a part of the time to start, so that enough is left if no answer comes.
+// probeTime returns how long the probe is waited for: a part of the time to start, so that enough
+// is left if no answer comes.
 func (s *server) probeTime() time.Duration {
 	limit := probeTime
 	if s.URL != "" {
@@ -62,8 +66,8 @@ func (s *server) probeTime() time.Duration {
 	return min(limit, s.startTimeout()/3)
 }
 
-// connect starts a server and agrees with it on a version of the protocol. A version that is given is not probed for. The error wraps errProbe if it may
-// go well without the probe.
+// connect starts a server and agrees with it on a version of the protocol. A version that is given
+// is not probed for. The error wraps errProbe if it may go well without the probe.
 func (s *server) connect(ctx context.Context, version string) (*conn, error) {
 	c := &conn{cut: func() {}, ended: make(chan struct{}), changed: make(chan struct{}, 1), began: time.Now()}
 	c.inbox = &inbox{on: func(method string, params json.RawMessage) bool { return s.notified(c, method, params) }}
@@ -196,8 +200,9 @@ func (c *conn) alive() bool {
 	return !isClosed(c.ended) && (c.stdio == nil || c.stdio.Reason() == nil) // else ended follows
 }
 
-// cutAfter ends the requests to a remote server when ctx ends, unless the returned function was called before. Without it the SDK would spend
-// seconds on telling a silent server that the request is cancelled.
+// cutAfter ends the requests to a remote server when ctx ends, unless the returned function was
+// called before. Without it the SDK would spend seconds on telling a silent server that the request
+// is cancelled.
 func (c *conn) cutAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, c.cut)
 }

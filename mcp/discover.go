@@ -26,7 +26,8 @@ type discovered struct {
 	issuer   *oauthex.AuthServerMeta
 }
 
-// discover finds out where one logs in at a server. The answer is the refusal of a request without a token.
+// discover finds out where one logs in at a server. The answer is the refusal of a request without
+// a token.
 func discover(ctx context.Context, client *http.Client, s Server, refused *http.Response) (*discovered, error) {
 	list := challenges(refused)
 	resource, err := resourceMetadata(ctx, client, s, list)
@@ -48,7 +49,8 @@ func discover(ctx context.Context, client *http.Client, s Server, refused *http.
 	return d, check(s, d.issuer)
 }
 
-// resourceMetadata returns the metadata of the server, or nil if it has none: an older server is its own authorization server.
+// resourceMetadata returns the metadata of the server, or nil if it has none: an older server is
+// its own authorization server.
 func resourceMetadata(ctx context.Context, client *http.Client, s Server, list []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
@@ -204,8 +206,8 @@ func check(s Server, m *oauthex.AuthServerMeta) error {
 	return nil
 }
 
-// checkEndpoint refuses an endpoint that the server itself could not be at. The user's browser opens one of them, so its host is checked
-// before it is connected to.
+// checkEndpoint refuses an endpoint that the server itself could not be at. The user's browser
+// opens one of them, so its host is checked before it is connected to.
 func checkEndpoint(s Server, endpoint string) error {
 	u, err := serverURL(endpoint)
 	if err != nil {

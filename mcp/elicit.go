@@ -27,7 +27,8 @@ func refuseSampling(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// asked puts a server's question to a person. It belongs to a call; if nobody can answer, it is declined.
+// asked puts a server's question to a person. It belongs to a call; if nobody can answer, it is
+// declined.
 func (s *server) asked(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	r, others := s.asking(ctx)
 	if r == nil || r.Session == nil {
@@ -55,8 +56,8 @@ func (s *server) asked(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elicit
 	return result, nil
 }
 
-// asking returns the call to which a question belongs: the one with the request that it answers, or the only one. Among several it returns
-// the newest, with the number of the others.
+// asking returns the call to which a question belongs: the one with the request that it answers, or
+// the only one. Among several it returns the newest, with the number of the others.
 func (s *server) asking(ctx context.Context) (r *running, others int) {
 	if r, ok := ctx.Value(runningKey{}).(*running); ok {
 		return r, 0
@@ -101,7 +102,8 @@ func (s *server) question(p *sdk.ElicitParams, others int) (tool.Question, error
 	return q, nil
 }
 
-// opened reports whether a call failed only because the person has to open an address first, and has done so now.
+// opened reports whether a call failed only because the person has to open an address first, and
+// has done so now.
 func (s *server) opened(ctx context.Context, err error) bool {
 	var refused *jsonrpc.Error
 	if !errors.As(err, &refused) || refused.Code != sdk.CodeURLElicitationRequired || !s.owner.o.Answers {

@@ -9,8 +9,8 @@ import (
 // ErrUnset says that a variable of the environment is not set.
 var ErrUnset = errors.New("it is not set")
 
-// expand replaces ${VAR} and ${VAR:-default} by values of variables. A default is used if the variable is not set or empty. Everything
-// else stays as it is.
+// expand replaces ${VAR} and ${VAR:-default} by values of variables. A default is used if the
+// variable is not set or empty. Everything else stays as it is.
 func expand(text string, getenv func(name string) (string, error)) (string, error) {
 	var b strings.Builder
 	for {
@@ -54,7 +54,8 @@ func (e *variableError) Error() string {
 
 func (e *variableError) Unwrap() error { return e.err }
 
-// wrongVariable returns the error for what stands between the braces. Editors have forms of their own.
+// wrongVariable returns the error for what stands between the braces. Editors have forms of their
+// own.
 func wrongVariable(inside string) error {
 	if name, ok := strings.CutPrefix(inside, "env:"); ok && isVariable(name) {
 		return fmt.Errorf("write ${%s} for ${%s}", name, inside)

@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Tool returns a tool of a connected server. The name is the one on the server or mcp__SERVER__TOOL. The error for an unknown name suggests
-// similar ones.
+// Tool returns a tool of a connected server. The name is the one on the server or
+// mcp__SERVER__TOOL. The error for an unknown name suggests similar ones.
 func (s *Servers) Tool(server, name string) (tool.Tool, error) {
 	var known []string
 	for _, one := range s.list {
@@ -35,7 +35,8 @@ func (s *Servers) Tool(server, name string) (tool.Tool, error) {
 	return tool.Tool{}, fmt.Errorf("the MCP server %s has no tool %s among its %d%s", server, clean(name, 100), len(known), hint)
 }
 
-// Prompt returns the prompt with a name, mcp__SERVER__PROMPT. It waits for the server if that is still starting.
+// Prompt returns the prompt with a name, mcp__SERVER__PROMPT. It waits for the server if that is
+// still starting.
 func (s *Servers) Prompt(ctx context.Context, name string) (*Prompt, error) {
 	var known []string
 	for _, one := range s.list {
@@ -66,8 +67,8 @@ func (s *Servers) Prompt(ctx context.Context, name string) (*Prompt, error) {
 	return nil, fmt.Errorf("there is no prompt %s%s", clean(name, 100), hint)
 }
 
-// Fill returns the values of the prompt's arguments in a line: words in their order, or NAME=VALUE. Quotes hold words together, and the last
-// argument takes the words that are left.
+// Fill returns the values of the prompt's arguments in a line: words in their order, or NAME=VALUE.
+// Quotes hold words together, and the last argument takes the words that are left.
 func (p *Prompt) Fill(line string) (map[string]string, error) {
 	args := map[string]string{}
 	next, last := 0, ""

@@ -34,7 +34,8 @@ func grantFailure(err error) error {
 	return &grantError{e.ErrorCode, e.ErrorDescription}
 }
 
-// refusedGrant reports whether an authorization server does not take a code or a refresh token, or does not know the client any more.
+// refusedGrant reports whether an authorization server does not take a code or a refresh token, or
+// does not know the client any more.
 func refusedGrant(err error) bool {
 	e, ok := errors.AsType[*grantError](err)
 	return ok && (e.code == "invalid_grant" || e.code == "invalid_client" || e.code == "unauthorized_client")
@@ -48,7 +49,8 @@ const (
 
 // refreshed returns the login with new tokens.
 func (l *Login) refreshed(ctx context.Context, client *http.Client) (*Login, error) {
-	// Package oauth2 sends no resource when it refreshes by itself. A code that is empty counts as none.
+	// Package oauth2 sends no resource when it refreshes by itself. A code that is empty counts as
+	// none.
 	return l.grant(ctx, client, "", "", oauth2.SetAuthURLParam("grant_type", "refresh_token"),
 		oauth2.SetAuthURLParam("refresh_token", l.RefreshToken))
 }
@@ -90,7 +92,8 @@ func (l *Login) grant(ctx context.Context, client *http.Client, code, redirect s
 // basic reports whether the client shows its secret in a header.
 func (l *Login) basic() bool { return l.ClientSecret != "" && l.AuthMethod == authBasic }
 
-// revoke ends the tokens of a login at its issuer. An issuer without an endpoint for that keeps them until they expire.
+// revoke ends the tokens of a login at its issuer. An issuer without an endpoint for that keeps
+// them until they expire.
 func (l *Login) revoke(ctx context.Context, client *http.Client) error {
 	var errs []error
 	for kind, token := range map[string]string{"refresh_token": l.RefreshToken, "access_token": l.AccessToken} {

@@ -25,7 +25,8 @@ import (
 // manyQuestions counts the questions of a server during a call.
 const manyQuestions = 200
 
-// raw is a server made of lines, which does to the other side what a call says, or one that reads nothing more once it has started.
+// raw is a server made of lines, which does to the other side what a call says, or one that reads
+// nothing more once it has started.
 func raw(deaf bool) error {
 	var asking any // the id of the call that asks
 	refused := 0
@@ -56,7 +57,8 @@ func raw(deaf bool) error {
 	})
 }
 
-// does returns what the server raw can do to the other side during a call. Each returns the call's result.
+// does returns what the server raw can do to the other side during a call. Each returns the call's
+// result.
 func does() map[string]func(m *request) string {
 	ok := func(what any) string {
 		return `{"content":[{"type":"text","text":` + string(must(json.Marshal(fmt.Sprint(what)))) + `}]}`
@@ -250,7 +252,8 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 	}
 }
 
-// A server does not make a change unnoticed by listing so many other tools that the first are forgotten.
+// A server does not make a change unnoticed by listing so many other tools that the first are
+// forgotten.
 func TestM12_ForgottenDefinitions(t *testing.T) {
 	p := &pins{keep: map[string]map[string]string{}}
 	one := &server{Server: Server{Name: "lab"}, owner: &Servers{o: Options{Pins: p}}}
@@ -290,7 +293,8 @@ func TestM1_CloseDuringACall(t *testing.T) {
 	}
 }
 
-// FuzzM5_Lines feeds what a process prints to the connection: it returns messages until the end, and keeps a bounded part of the rest.
+// FuzzM5_Lines feeds what a process prints to the connection: it returns messages until the end,
+// and keeps a bounded part of the rest.
 func FuzzM5_Lines(f *testing.F) {
 	for _, seed := range []string{"hello\n", `{"jsonrpc":"2.0","id":1,"result":{}}`, `[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}},1]`,
 		`{"jsonrpc":"2.0","id":null,"result":7}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":`, "[[[[\xff\n\n{}"} {
@@ -317,7 +321,8 @@ func FuzzM5_Lines(f *testing.F) {
 // padding holds the bytes that a tool of the server padded has besides what is used of it.
 const padding = 4 << 20
 
-// padded is a server whose list has nothing at a tool's place, and tools with much that nobody uses.
+// padded is a server whose list has nothing at a tool's place, and tools with much that nobody
+// uses.
 func padded() error {
 	pad := strings.Repeat("x", padding)
 	return answer(func(m *request) string {
@@ -380,8 +385,8 @@ func TestM5_EndlessTasks(t *testing.T) {
 	}
 }
 
-// A server that closes its output and goes on running has ended: the call does not wait for its time to be over, and the next one starts the
-// server again. Tools that need tasks are left out.
+// A server that closes its output and goes on running has ended: the call does not wait for its
+// time to be over, and the next one starts the server again. Tools that need tasks are left out.
 func TestM5_MuteServer(t *testing.T) {
 	t.Parallel() // it mostly waits
 	w := new(warnings)

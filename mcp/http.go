@@ -37,10 +37,12 @@ type Network struct {
 	TLS      *tls.Config   // nil stands for the system's certificates
 }
 
-// Client returns an HTTP client for a remote server and for its authorization server. It connects with https, and with http if the server's
-// URL is on loopback. It connects to public addresses, to loopback addresses if the server's URL is on loopback, and to what the server's
-// Hosts name: an address, or a name, which may then lead into a private network. Each connection is checked when it is made. The client uses
-// no proxy and keeps no cookies. It follows redirects only to the same scheme, host and port.
+// Client returns an HTTP client for a remote server and for its authorization server. It connects
+// with https, and with http if the server's URL is on loopback. It connects to public addresses, to
+// loopback addresses if the server's URL is on loopback, and to what the server's Hosts name: an
+// address, or a name, which may then lead into a private network. Each connection is checked when
+// it is made. The client uses no proxy and keeps no cookies. It follows redirects only to the same
+// scheme, host and port.
 func (n Network) Client(s Server) (*http.Client, error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
@@ -78,7 +80,8 @@ func serverURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// isLoopback reports whether a host of a URL is this machine by its spelling, whatever a name server says.
+// isLoopback reports whether a host of a URL is this machine by its spelling, whatever a name
+// server says.
 func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
@@ -183,8 +186,8 @@ func unnamed(err error, host, port string) error {
 	return fmt.Errorf(`%w: if it is meant, name it in the server's configuration: "hosts": [%q]`, err, host)
 }
 
-// dialRemote returns the transport of a connection to a remote server, and a function that ends it: its requests end, and so do its goroutines.
-// A nil client stands for [Network.Client].
+// dialRemote returns the transport of a connection to a remote server, and a function that ends it:
+// its requests end, and so do its goroutines. A nil client stands for [Network.Client].
 func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string), in *inbox) (sdk.Transport, func(), error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
@@ -206,8 +209,9 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 		MaxEventSize: -1}, func() { end(); client.CloseIdleConnections() }, nil
 }
 
-// remote sends the requests of one connection to a server. It adds the headers of the configuration, bounds what comes back, and turns
-// answers that are not MCP into errors that say what they are. All its requests end with the connection.
+// remote sends the requests of one connection to a server. It adds the headers of the
+// configuration, bounds what comes back, and turns answers that are not MCP into errors that say
+// what they are. All its requests end with the connection.
 type remote struct {
 	server Server
 	at     string // the origin to which headers are sent

@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/internal/netguard"
 )
 
-// plain is an MCP server on loopback that wants no login. Before sees each request first and reports whether it has answered it.
+// plain is an MCP server on loopback that wants no login. Before sees each request first and
+// reports whether it has answered it.
 type plain struct {
 	URL    string
 	Before func(w http.ResponseWriter, r *http.Request, body string) bool
@@ -32,7 +33,8 @@ type plain struct {
 	seen []*http.Request
 }
 
-// startPlain starts a server with the tools whoami and slow. It keeps sessions and sends answers as streams that can be resumed.
+// startPlain starts a server with the tools whoami and slow. It keeps sessions and sends answers as
+// streams that can be resumed.
 func startPlain(t *testing.T) *plain {
 	p := &plain{}
 	server := sdk.NewServer(&sdk.Implementation{Name: "plain", Version: "1"}, nil)
@@ -122,7 +124,8 @@ func TestM12_OtherURLsOfAServer(t *testing.T) {
 	}
 }
 
-// A name that the user names may lead into a private network, but not to this machine and not to the metadata of a cloud.
+// A name that the user names may lead into a private network, but not to this machine and not to
+// the metadata of a cloud.
 func TestM12_NamedHosts(t *testing.T) {
 	named, err := netguard.ParseHosts([]string{"work.example", "10.0.0.9:8443"})
 	if err != nil {
@@ -275,7 +278,8 @@ func TestM12_TLS(t *testing.T) {
 	}
 }
 
-// Servers that do not speak the protocol. Each gets an error that says what they did, and none hangs or fills the memory.
+// Servers that do not speak the protocol. Each gets an error that says what they did, and none
+// hangs or fills the memory.
 func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -401,7 +405,8 @@ func TestM1_ResumedStream(t *testing.T) {
 	}
 }
 
-// The stream that belongs to no request is a thing that servers need not have. None of its faults ends the connection.
+// The stream that belongs to no request is a thing that servers need not have. None of its faults
+// ends the connection.
 func TestM1_TheListeningStream(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
@@ -445,7 +450,8 @@ func TestM1_TheListeningStream(t *testing.T) {
 	}
 }
 
-// A stream that does not begin well after the first time, or that is cut again and again, is replaced by one that is silent until it is closed.
+// A stream that does not begin well after the first time, or that is cut again and again, is
+// replaced by one that is silent until it is closed.
 func TestM1_TheListeningStreamGoesSilent(t *testing.T) {
 	for name, c := range map[string]struct {
 		status, opens int
@@ -506,7 +512,8 @@ func TestM1_TheListeningStreamDoesNotBegin(t *testing.T) {
 	}
 }
 
-// A connection that is closed leaves no request: the stream of a server that never ends it, and a call without an answer, end.
+// A connection that is closed leaves no request: the stream of a server that never ends it, and a
+// call without an answer, end.
 func TestM1_CloseEndsRequests(t *testing.T) {
 	p := startPlain(t)
 	waits := make(chan struct{}, 1)

@@ -35,9 +35,10 @@ type member struct {
 	given map[string]string // fingerprints of the tools that the session has, by name
 }
 
-// Join gives a session the tools that the servers have and get, and takes away those that go. Changes that come together are applied
-// together, so that they begin one epoch: a change waits a moment for others, and up to two seconds for servers that are still starting.
-// The changes of a list during a call are applied before the call's result.
+// Join gives a session the tools that the servers have and get, and takes away those that go.
+// Changes that come together are applied together, so that they begin one epoch: a change waits a
+// moment for others, and up to two seconds for servers that are still starting. The changes of a
+// list during a call are applied before the call's result.
 //
 // The session leaves with the returned function, or when the servers are closed.
 func (s *Servers) Join(session Session) (leave func()) {

@@ -40,7 +40,8 @@ func fill(s *server, names ...string) {
 	s.owner.toolsChanged()
 }
 
-// Servers that start within two seconds of each other are one change of the session, and so is what comes within a moment after that.
+// Servers that start within two seconds of each other are one change of the session, and so is what
+// comes within a moment after that.
 func TestM2_OneBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Start(t.Context(), Options{})

@@ -20,8 +20,9 @@ func (r *rewriter) rewrite(value any, depth int) map[string]any {
 	return r.keywords(s, depth)
 }
 
-// keywords returns a schema with the keywords that everybody understands. Some keywords get stricter when the schemas in them get looser
-// (not, if, oneOf): they are left out, or replaced by looser ones.
+// keywords returns a schema with the keywords that everybody understands. Some keywords get
+// stricter when the schemas in them get looser (not, if, oneOf): they are left out, or replaced by
+// looser ones.
 func (r *rewriter) keywords(s map[string]any, depth int) map[string]any {
 	r.count++
 	if target, ok := r.reference(s); ok {
@@ -143,7 +144,8 @@ func (r *rewriter) numbers(s, out map[string]any) {
 	}
 }
 
-// samePattern reports whether a regular expression means the same in Go and in JavaScript, as far as that is easy to see.
+// samePattern reports whether a regular expression means the same in Go and in JavaScript, as far
+// as that is easy to see.
 func samePattern(pattern string) bool {
 	const longest = 1 << 10
 	for _, other := range []string{`\s`, `\A`, `\z`, `\Q`, `\C`, `\p`, `\P`, `\x`, `\a`, `\0`, `[:`, `(?`} {
@@ -220,7 +222,8 @@ func validProperty(name string) bool {
 	return name != "" && len(name) <= 64
 }
 
-// array keeps the keywords of arrays. One schema is for all elements, because not every vendor knows tuples.
+// array keeps the keywords of arrays. One schema is for all elements, because not every vendor
+// knows tuples.
 func (r *rewriter) array(s, out map[string]any, depth int) {
 	tuple, isTuple := s["prefixItems"].([]any)
 	rest, hasRest := s["items"]
@@ -251,7 +254,8 @@ func (r *rewriter) array(s, out map[string]any, depth int) {
 	out["items"] = anyOf(elements)
 }
 
-// alternatives keeps alternatives of which at least one has to fit. That exactly one fits is left to the server.
+// alternatives keeps alternatives of which at least one has to fit. That exactly one fits is left
+// to the server.
 func (r *rewriter) alternatives(s, out map[string]any, depth int) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		list, ok := s[name].([]any)
@@ -275,7 +279,8 @@ func (r *rewriter) alternatives(s, out map[string]any, depth int) {
 	}
 }
 
-// anyOf returns a schema for values that fit one of several. A schema or null becomes a schema with two types.
+// anyOf returns a schema for values that fit one of several. A schema or null becomes a schema with
+// two types.
 func anyOf(branches []any) map[string]any {
 	var distinct []any
 	seen, null := map[string]bool{}, false
@@ -321,8 +326,8 @@ func anyOf(branches []any) map[string]any {
 	return map[string]any{"anyOf": distinct}
 }
 
-// merge adds the demands of a schema to those of another. If both have a keyword that cannot be joined, the first one's stays: fewer demands
-// are looser.
+// merge adds the demands of a schema to those of another. If both have a keyword that cannot be
+// joined, the first one's stays: fewer demands are looser.
 func merge(out, more map[string]any) {
 	for name, value := range more {
 		switch old := out[name]; {

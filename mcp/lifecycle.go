@@ -13,13 +13,15 @@ import (
 // steadyTime is how long a server has to work until it may be started as often again.
 const steadyTime = 5 * time.Minute
 
-// restartDelays returns the waits before a server that died is started again. Each start needs a call.
+// restartDelays returns the waits before a server that died is started again. Each start needs a
+// call.
 func restartDelays() []time.Duration { return []time.Duration{0, time.Second, 5 * time.Second} }
 
 // errEnded means that a server died and the next call starts it again.
 var errEnded = errors.New("it has ended")
 
-// server runs one server of a host. Its goroutine run connects, lists tools and closes; calls ask it for a connection.
+// server runs one server of a host. Its goroutine run connects, lists tools and closes; calls ask
+// it for a connection.
 type server struct {
 	Server
 	owner *Servers
@@ -45,8 +47,8 @@ type server struct {
 	changed     map[string]string // hashes of the tools, by their names on the server, that describe themselves otherwise than before
 	closeErr    error             // for Close, when run is over
 
-	// For run alone: how often the list has changed, when it was last read because it was said to have changed, whether it had not, and the
-	// hashes of the warnings about lists.
+	// For run alone: how often the list has changed, when it was last read because it was said to
+	// have changed, whether it had not, and the hashes of the warnings about lists.
 	changes int
 	read    time.Time
 	vain    bool
@@ -60,7 +62,8 @@ func newServer(owner *Servers, s Server, safe string) *server {
 		wake: make(chan struct{}, 1), step: make(chan struct{}), told: map[string]bool{}}
 }
 
-// run starts the server, keeps it running and closes it. The end of starting ends only the first start.
+// run starts the server, keeps it running and closes it. The end of starting ends only the first
+// start.
 func (s *server) run(starting context.Context) {
 	ctx, stop := context.WithCancelCause(s.owner.life)
 	defer context.AfterFunc(starting, func() { stop(context.Cause(starting)) })()
@@ -109,8 +112,9 @@ const (
 	maxLogins  = 10
 )
 
-// startAfterLogin starts a server that wants a login when its user has logged in, which another process does. Token is the one that was not
-// enough. It returns nil if the server fails for another reason or everything ends.
+// startAfterLogin starts a server that wants a login when its user has logged in, which another
+// process does. Token is the one that was not enough. It returns nil if the server fails for
+// another reason or everything ends.
 func (s *server) startAfterLogin(token string) *conn {
 	for range maxLogins {
 		if _, wants := errors.AsType[*LoginError](s.problem()); !wants || s.owner.o.Tokens == nil || !s.awaitLogin(token) {
@@ -141,7 +145,8 @@ func (s *server) awaitLogin(than string) bool {
 	}
 }
 
-// token returns the access token of the user's login at the server, or "" if there is none that can be read.
+// token returns the access token of the user's login at the server, or "" if there is none that can
+// be read.
 func (s *server) token() string {
 	if s.URL == "" || s.owner.o.Tokens == nil {
 		return ""
@@ -153,10 +158,12 @@ func (s *server) token() string {
 	return l.AccessToken
 }
 
-// open returns a connection whose tools are listed. It starts the server a second time, with the same time limit and without the probe for new versions
-// of the protocol, in three cases: an old process has ended at the probe; a new process was slow, so that it got the handshakes of new and old versions
-// together and refused the second; or a remote server has not answered the probe. In the last case the SDK cancels the probe, which an old server
-// refuses, and that ends the connection.
+// open returns a connection whose tools are listed. It starts the server a second time, with the
+// same time limit and without the probe for new versions of the protocol, in three cases: an old
+// process has ended at the probe; a new process was slow, so that it got the handshakes of new and
+// old versions together and refused the second; or a remote server has not answered the probe. In
+// the last case the SDK cancels the probe, which an old server refuses, and that ends the
+// connection.
 func (s *server) open(ctx context.Context) (*conn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -182,7 +189,8 @@ func (s *server) openOnce(ctx context.Context, version string) (*conn, error) {
 	return c, nil
 }
 
-// again waits for a call that needs the server that died, and starts it. It returns nil if that failed too often or everything ends.
+// again waits for a call that needs the server that died, and starts it. It returns nil if that
+// failed too often or everything ends.
 func (s *server) again(c *conn) *conn {
 	err := s.explain(context.Background(), c, errEnded)
 	s.closeErr = errors.Join(s.closeErr, c.close())
@@ -240,7 +248,8 @@ func (s *server) reopen() (*conn, error) {
 	return c, err
 }
 
-// set publishes a change of the server's state. Calls that have waited for it need no start of their own.
+// set publishes a change of the server's state. Calls that have waited for it need no start of
+// their own.
 func (s *server) set(c *conn, err error, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +288,8 @@ func (s *server) connected(ctx context.Context) (*conn, error) {
 	}
 }
 
-// known reports whether the server's first start is over or its tools are known from an earlier one.
+// known reports whether the server's first start is over or its tools are known from an earlier
+// one.
 func (s *server) known() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

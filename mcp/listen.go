@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// listening opens the stream on which a server of the older protocol sends what belongs to no request. A server need not have one, so none of
-// its faults may cost the connection: if it does not begin, is no stream, or is cut again and again, it is replaced by one on which nothing
-// comes.
+// listening opens the stream on which a server of the older protocol sends what belongs to no
+// request. A server need not have one, so none of its faults may cost the connection: if it does
+// not begin, is no stream, or is cut again and again, it is replaced by one on which nothing comes.
 type listening struct {
 	wait   time.Duration // for the stream to begin
 	opened atomic.Int32

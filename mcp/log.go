@@ -13,7 +13,8 @@ import (
 
 const (
 	maxLogs = 10 // messages of a server in a second
-	// Of texts in bytes. A log that masks secrets and then cuts texts at less than this has no part of one at the end.
+	// Of texts in bytes. A log that masks secrets and then cuts texts at less than this has no part
+	// of one at the end.
 	maxLogged = 8 << 10
 	maxShown  = 16 << 10
 )
@@ -87,11 +88,13 @@ func (s *server) wanted() sdk.LoggingLevel {
 const (
 	// statefulVersion is the last version of the protocol that begins with initialize.
 	statefulVersion = "2025-11-25"
-	// statelessVersion is the first version of the protocol in which each request says what the server may log for it.
+	// statelessVersion is the first version of the protocol in which each request says what the
+	// server may log for it.
 	statelessVersion = "2026-07-28"
 )
 
-// askForLogs tells a server of an older version which messages it may send. One that refuses or does not answer logs as it likes.
+// askForLogs tells a server of an older version which messages it may send. One that refuses or
+// does not answer logs as it likes.
 func (s *server) askForLogs(ctx context.Context, c *conn) {
 	r, level := c.session.InitializeResult(), s.wanted()
 	if level == "" || r == nil || r.Capabilities == nil || r.Capabilities.Logging == nil || r.ProtocolVersion >= statelessVersion {

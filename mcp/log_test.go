@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// At level debug the log has each request to a server with its result, cut if they are long, and at level info none.
+// At level debug the log has each request to a server with its result, cut if they are long, and at
+// level info none.
 func TestN7_CallsAreLogged(t *testing.T) {
 	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
 		var log bytes.Buffer

@@ -24,16 +24,19 @@ type LoginOptions struct {
 	Tokens TokenStore
 	// Show shows the URL at which the user logs in. It is called for each authorization.
 	Show func(url string)
-	// Open opens the URL in a browser. Nil stands for none. Its failure is no error, because the URL was shown.
+	// Open opens the URL in a browser. Nil stands for none. Its failure is no error, because the
+	// URL was shown.
 	Open func(ctx context.Context, url string) error
-	// Paste reads the URL to which the browser was sent at the end, for a browser on another machine. Nil stands for none. It has to return
-	// when its context ends, because LogIn waits for it. If it fails, the browser may still come.
+	// Paste reads the URL to which the browser was sent at the end, for a browser on another
+	// machine. Nil stands for none. It has to return when its context ends, because LogIn waits for
+	// it. If it fails, the browser may still come.
 	Paste func(ctx context.Context) (string, error)
 	// ClientMetadataURL is the Client ID Metadata Document of the host program, if it has one.
 	ClientMetadataURL string
 	// Secret is called with each value that is to be masked. It may be nil.
 	Secret func(name, value string)
-	// Getenv returns the value of a variable of the host's environment, for the secret of a configured client. Nil stands for os.Getenv.
+	// Getenv returns the value of a variable of the host's environment, for the secret of a
+	// configured client. Nil stands for os.Getenv.
 	Getenv func(name string) string
 	// Timeout limits how long the user may take. The default is five minutes.
 	Timeout time.Duration
@@ -41,8 +44,8 @@ type LoginOptions struct {
 
 const maxAuthorizations = 2 // the second is for scopes that only the server's answer to the first token names
 
-// LogIn lets the user log in at a server and keeps the tokens. It uses the client of the server's configuration, else the client metadata
-// document, else it registers a client.
+// LogIn lets the user log in at a server and keeps the tokens. It uses the client of the server's
+// configuration, else the client metadata document, else it registers a client.
 func LogIn(ctx context.Context, s Server, o LoginOptions) error {
 	timeout := o.Timeout
 	if timeout == 0 {
@@ -90,7 +93,8 @@ func logIn(ctx context.Context, s Server, o LoginOptions) error {
 	return o.Tokens.Change(ctx, s.URL, func(*Login) (*Login, error) { return login, nil })
 }
 
-// probe asks a server for a session, with a token or without, and returns the status and the header of its answer.
+// probe asks a server for a session, with a token or without, and returns the status and the header
+// of its answer.
 func probe(ctx context.Context, client *http.Client, s Server, token string) (*http.Response, error) {
 	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + statefulVersion + `","capabilities":{},` +
 		`"clientInfo":{"name":"attractor","version":"1"}}}`
@@ -169,8 +173,8 @@ func (f *flow) configured() error {
 	return nil
 }
 
-// authorize lets the user approve, and checks that the server takes the token. If it then names scopes that the token lacks, the user is asked
-// once more.
+// authorize lets the user approve, and checks that the server takes the token. If it then names
+// scopes that the token lacks, the user is asked once more.
 func (f *flow) authorize(ctx context.Context) (*Login, error) {
 	scopes, err := f.scopes(ctx)
 	if err != nil {
@@ -199,7 +203,8 @@ func (f *flow) authorize(ctx context.Context) (*Login, error) {
 	}
 }
 
-// scopes returns the scopes to ask for: those of the configuration or of the server, and what an earlier login had and lacked.
+// scopes returns the scopes to ask for: those of the configuration or of the server, and what an
+// earlier login had and lacked.
 func (f *flow) scopes(ctx context.Context) ([]string, error) {
 	list := f.server.OAuth.Scopes
 	if len(list) == 0 {
@@ -218,7 +223,8 @@ func (f *flow) scopes(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// once sends the user to the authorization server and exchanges the code with which the browser comes back.
+// once sends the user to the authorization server and exchanges the code with which the browser
+// comes back.
 func (f *flow) once(ctx context.Context, scopes []string) (*Login, error) {
 	verifier, state := oauth2.GenerateVerifier(), rand.Text()
 	config := oauth2.Config{ClientID: f.login.ClientID, RedirectURL: f.back.URL, Scopes: scopes,
@@ -301,7 +307,8 @@ func (f *flow) code(q url.Values) (string, error) {
 // ErrNoLogin reports that there is no login at a server.
 var ErrNoLogin = errors.New("there is no login")
 
-// LogOut revokes the tokens for a server, if its authorization server has a way, and forgets them in any case.
+// LogOut revokes the tokens for a server, if its authorization server has a way, and forgets them
+// in any case.
 func LogOut(ctx context.Context, s Server, o LoginOptions) error {
 	client, err := Network{}.Client(s)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/internal/authserver"
 )
 
-// get sends a request to the receiver of a login, as any program on the machine can, and returns the answer.
+// get sends a request to the receiver of a login, as any program on the machine can, and returns
+// the answer.
 func get(t *testing.T, at, host string) (status int, page string, header http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at, nil)
@@ -42,7 +43,8 @@ func get(t *testing.T, at, host string) (status int, page string, header http.He
 	return resp.StatusCode, string(data), resp.Header
 }
 
-// A web page that the user has open can send requests to the receiver. They do not end the login, and only the first right one counts.
+// A web page that the user has open can send requests to the receiver. They do not end the login,
+// and only the first right one counts.
 func TestM3_ForgedAnswers(t *testing.T) {
 	p, tokens := startProtected(t), newTokens(t)
 	var back string
@@ -214,7 +216,8 @@ func freePort(t *testing.T) int {
 	return port
 }
 
-// Processes that find an expired token at the same time send the refresh token once: its reuse would end the login.
+// Processes that find an expired token at the same time send the refresh token once: its reuse
+// would end the login.
 func TestM3_ManyProcessesRefresh(t *testing.T) {
 	if dir := os.Getenv("MCP_TEST_TOKENS"); dir != "" {
 		s := Server{Name: "work", URL: os.Getenv("MCP_TEST_URL")}

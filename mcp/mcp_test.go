@@ -180,7 +180,8 @@ func TestM1_OldServers(t *testing.T) {
 	}
 }
 
-// A new server that takes longer to start than the probe is waited for finds two handshakes, and refuses the second.
+// A new server that takes longer to start than the probe is waited for finds two handshakes, and
+// refuses the second.
 func TestM1_SlowServer(t *testing.T) {
 	t.Parallel()
 	slow := as(t, "lab", "lab")
@@ -230,7 +231,8 @@ func TestM2_ServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-// Open returns servers that can be used, or the error of a required one, and then none of them runs any more.
+// Open returns servers that can be used, or the error of a required one, and then none of them runs
+// any more.
 func TestQ2_Open(t *testing.T) {
 	t.Parallel()
 	where := In(local(t))

@@ -22,11 +22,13 @@ var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>
 // errUnreadable means that a server sent a message that is broken JSON.
 var errUnreadable = errors.New("it sent a message that cannot be read")
 
-// notified handles a server's notification where it is read, and reports whether the SDK needs it too. It must not block.
+// notified handles a server's notification where it is read, and reports whether the SDK needs it
+// too. It must not block.
 type notified func(method string, params json.RawMessage) (pass bool)
 
-// inbox decides which messages of a connection the SDK gets. Notifications are handled where they are read, or dropped, because the SDK
-// would queue them without a bound, and the server's open requests are limited.
+// inbox decides which messages of a connection the SDK gets. Notifications are handled where they
+// are read, or dropped, because the SDK would queue them without a bound, and the server's open
+// requests are limited.
 type inbox struct {
 	on notified
 
@@ -64,7 +66,8 @@ func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) 
 	return true, nil
 }
 
-// noteTasks notes which tools of a list run only as tasks. The SDK leaves that out of what it decodes.
+// noteTasks notes which tools of a list run only as tasks. The SDK leaves that out of what it
+// decodes.
 func (b *inbox) noteTasks(result json.RawMessage) {
 	var list struct {
 		Tools []struct {
@@ -94,7 +97,8 @@ func (b *inbox) isTask(name string) bool {
 	return b.tasks[name]
 }
 
-// passes reports whether the SDK gets a notification. A cancellation concerns it only if the request is open.
+// passes reports whether the SDK gets a notification. A cancellation concerns it only if the
+// request is open.
 func (b *inbox) passes(req *jsonrpc.Request) bool {
 	if req.Method != "notifications/cancelled" {
 		return b.on(req.Method, req.Params)
@@ -121,7 +125,8 @@ func (b *inbox) answered(id jsonrpc.ID) {
 	delete(b.open, id)
 }
 
-// readLine returns the next line with its end, of at most limit bytes. The bytes are valid until the next read.
+// readLine returns the next line with its end, of at most limit bytes. The bytes are valid until
+// the next read.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var whole []byte
 	for {
@@ -138,8 +143,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// messages returns the messages of a text: one, or several in an array. It returns none if the text is something else, and an error if
-// it looks like a message and is broken.
+// messages returns the messages of a text: one, or several in an array. It returns none if the text
+// is something else, and an error if it looks like a message and is broken.
 func messages(text []byte) ([]jsonrpc.Message, error) {
 	batch := []json.RawMessage{text}
 	switch {
@@ -168,7 +173,8 @@ func readable(text []byte) bool {
 	return json.Unmarshal(text, &whole) == nil
 }
 
-// message decodes a message, or returns nil. A response that is not complete becomes an error, so that its call ends.
+// message decodes a message, or returns nil. A response that is not complete becomes an error, so
+// that its call ends.
 func message(text []byte) jsonrpc.Message {
 	var outline struct {
 		JSONRPC string          `json:"jsonrpc"`

@@ -25,7 +25,8 @@ func safe(name string) string {
 	}, name)
 }
 
-// safeServer returns a server's name for the names of its tools. It has no double underscore, which ends it there, and none at its edges.
+// safeServer returns a server's name for the names of its tools. It has no double underscore, which
+// ends it there, and none at its edges.
 func safeServer(name string) string {
 	s := safe(name)
 	for strings.Contains(s, "__") {
@@ -46,8 +47,9 @@ func hashed(name, original string, limit int) string {
 	return strings.TrimRight(name, "_") + "_" + hex.EncodeToString(sum[:])[:hashLen]
 }
 
-// distinct returns a name for each original: shown(original), or one with a hash if that is too long, taken, or if several would have it.
-// Of those the one that is unchanged keeps it. The names do not depend on the order of the originals, which have to be different.
+// distinct returns a name for each original: shown(original), or one with a hash if that is too
+// long, taken, or if several would have it. Of those the one that is unchanged keeps it. The names
+// do not depend on the order of the originals, which have to be different.
 func distinct(originals []string, limit int, taken map[string]bool, shown func(string) string) []string {
 	count := map[string]int{}
 	for _, original := range originals {

@@ -24,7 +24,8 @@ func TestM1_Names(t *testing.T) {
 	}
 }
 
-// Different tools have different names that every provider takes, whatever they are called and in whatever order they come.
+// Different tools have different names that every provider takes, whatever they are called and in
+// whatever order they come.
 func TestM1_NamesAreDistinct(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringMatching(`[a-b_.]{0,4}`), rapid.StringMatching(`[a-b_.€-]{50,70}`), rapid.String())
@@ -54,7 +55,8 @@ func TestM1_NamesAreDistinct(t *testing.T) {
 	})
 }
 
-// Whoever is called like a name with a hash gets no other's name, and a server of the project none that belongs to the user's.
+// Whoever is called like a name with a hash gets no other's name, and a server of the project none
+// that belongs to the user's.
 func TestM12_NamesAreNotForged(t *testing.T) {
 	lab := toolNames("lab", []string{"a b", "a.b"})
 	forged := toolNames("lab", []string{"a b", "a.b", strings.TrimPrefix(lab[0], "mcp__lab__"), strings.TrimPrefix(lab[1], "mcp__lab__")})

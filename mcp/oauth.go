@@ -17,7 +17,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// LoginError reports that a server wants a login that a session does not have. A session never logs in by itself.
+// LoginError reports that a server wants a login that a session does not have. A session never logs
+// in by itself.
 type LoginError struct {
 	Server string
 	Why    string // a clause that follows the server's name, such as "needs a login"
@@ -42,7 +43,8 @@ const (
 	maxScopes      = 100 // of a list, and that a login remembers to ask for
 )
 
-// authorizer adds the user's tokens to the requests of a connection, and refreshes them. It never begins a login.
+// authorizer adds the user's tokens to the requests of a connection, and refreshes them. It never
+// begins a login.
 type authorizer struct {
 	server Server
 	life   context.Context
@@ -58,7 +60,8 @@ type authorizer struct {
 
 var _ auth.OAuthHandler = (*authorizer)(nil)
 
-// TokenSource returns the source of the tokens for requests, or nil if the configuration has a header for them.
+// TokenSource returns the source of the tokens for requests, or nil if the configuration has a
+// header for them.
 func (a *authorizer) TokenSource(context.Context) (oauth2.TokenSource, error) {
 	if a.tokens == nil || a.configured() {
 		return nil, nil
@@ -79,7 +82,8 @@ func (a *authorizer) configured() bool {
 	return false
 }
 
-// Token returns a token that has not expired, or nil if there is none: the server then says what it wants.
+// Token returns a token that has not expired, or nil if there is none: the server then says what it
+// wants.
 func (a *authorizer) Token() (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(a.life, refreshTimeout)
 	defer cancel()
@@ -133,8 +137,9 @@ func (l *Login) register(server string, secret func(name, value string)) {
 	}
 }
 
-// refresh replaces an access token by a new one, if none has replaced it yet. The refresh token is sent while no other process can send it. A
-// login whose refresh token is refused stays as it is, because its access token may still be valid.
+// refresh replaces an access token by a new one, if none has replaced it yet. The refresh token is
+// sent while no other process can send it. A login whose refresh token is refused stays as it is,
+// because its access token may still be valid.
 func (a *authorizer) refresh(ctx context.Context, stale string) error {
 	return a.tokens.Change(ctx, a.server.URL, func(l *Login) (*Login, error) {
 		switch {
@@ -161,7 +166,8 @@ func (a *authorizer) refresh(ctx context.Context, stale string) error {
 
 var errNoRefresh = errors.New("there is no refresh token that is valid")
 
-// Authorize decides after a refusal whether the request is sent again, with another token. It is called once for a request.
+// Authorize decides after a refusal whether the request is sent again, with another token. It is
+// called once for a request.
 func (a *authorizer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	defer resp.Body.Close() // the status and the header say all
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
@@ -194,8 +200,8 @@ func (a *authorizer) Authorize(ctx context.Context, req *http.Request, resp *htt
 	return nil
 }
 
-// forbidden handles a refusal of a token that is valid. If it lacks scopes, a later login may have brought a better one; else the next login
-// asks for them.
+// forbidden handles a refusal of a token that is valid. If it lacks scopes, a later login may have
+// brought a better one; else the next login asks for them.
 func (a *authorizer) forbidden(ctx context.Context, req *http.Request, resp *http.Response) error {
 	scopes, lacks := wantedScopes(resp)
 	if !lacks || a.tokens == nil || a.configured() {
@@ -222,7 +228,8 @@ func (a *authorizer) forbidden(ctx context.Context, req *http.Request, resp *htt
 	return a.needs(why, err)
 }
 
-// judge lets the SDK ask what to do about a refusal, unless the refused token is the one that replaced a refused token.
+// judge lets the SDK ask what to do about a refusal, unless the refused token is the one that
+// replaced a refused token.
 func (a *authorizer) judge(req *http.Request, resp *http.Response) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -250,7 +257,8 @@ func bearer(req *http.Request) string {
 	return token
 }
 
-// wantedScopes returns the scopes that a refused request would have needed, and whether a lack of scopes is why it was refused.
+// wantedScopes returns the scopes that a refused request would have needed, and whether a lack of
+// scopes is why it was refused.
 func wantedScopes(resp *http.Response) (scopes []string, lacks bool) {
 	for _, c := range challenges(resp) {
 		if c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope" {
@@ -260,7 +268,8 @@ func wantedScopes(resp *http.Response) (scopes []string, lacks bool) {
 	return nil, false
 }
 
-// challenges returns what an answer says about how to authorize a request. What cannot be read counts as nothing.
+// challenges returns what an answer says about how to authorize a request. What cannot be read
+// counts as nothing.
 func challenges(resp *http.Response) []oauthex.Challenge {
 	list, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
@@ -269,7 +278,8 @@ func challenges(resp *http.Response) []oauthex.Challenge {
 	return list
 }
 
-// readScopes reads a list of scopes from a server. Those that the standard does not allow are left out.
+// readScopes reads a list of scopes from a server. Those that the standard does not allow are left
+// out.
 func readScopes(text string) (list []string) {
 	for _, scope := range strings.Fields(text) {
 		if len(list) < maxScopes && len(scope) <= 200 && validScope(scope) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever a server says about authorization, what is read of it can be sent, and a resource that covers the server has its origin.
+// Whatever a server says about authorization, what is read of it can be sent, and a resource that
+// covers the server has its origin.
 func FuzzM3_WhatServersSay(f *testing.F) {
 	f.Add(`Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x/y"`, "https://mcp.example.com/mcp", "https://mcp.example.com/mcp/a")
 	f.Add(`Basic realm="x", Bearer scope="a\"b"`, "https://mcp.example.com", "https://mcp.example.com:443/")

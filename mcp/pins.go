@@ -17,13 +17,15 @@ import (
 // PinStore remembers what servers have said about themselves and their tools: hashes of definitions
 // by tool, and the definitions. Servers ask it one at a time for each server.
 type PinStore interface {
-	// Load returns what Save has kept of a server. Of a server that it does not know there is nothing.
+	// Load returns what Save has kept of a server. Of a server that it does not know there is
+	// nothing.
 	Load(server string) (map[string]string, error)
 	// Save replaces it.
 	Save(server string, pins map[string]string) error
 }
 
-// ChangedError says that a server describes itself or its tools otherwise than it did when they were last used.
+// ChangedError says that a server describes itself or its tools otherwise than it did when they
+// were last used.
 type ChangedError struct {
 	Server       string
 	Tools        []llm.ToolDefinition // as they are now
@@ -68,7 +70,8 @@ const (
 	pinForgotten    = "\x00forgotten"   // there were too many tools to remember all, so new ones may be changed ones
 )
 
-// pinned compares the instructions and the tools with those that are remembered, tells the host of differences and remembers the new ones.
+// pinned compares the instructions and the tools with those that are remembered, tells the host of
+// differences and remembers the new ones.
 func (s *server) pinned(said definitions, list []offered) {
 	changed := &ChangedError{Server: s.Name}
 	s.pins(func(known map[string]string) map[string]string {
@@ -91,7 +94,8 @@ func (s *server) pinned(said definitions, list []offered) {
 	}
 }
 
-// pins replaces what is remembered of the server by what edit makes of it, and notes which tools have changed.
+// pins replaces what is remembered of the server by what edit makes of it, and notes which tools
+// have changed.
 func (s *server) pins(edit func(known map[string]string) map[string]string) {
 	if s.owner.o.Pins == nil {
 		return
@@ -122,8 +126,8 @@ func (s *server) pins(edit func(known map[string]string) map[string]string) {
 	}
 }
 
-// Changed returns the hash of a tool whose definition has changed and was not accepted yet, and "" for any other tool. The name is the one
-// that the tool has in sessions. It needs Options.Pins.
+// Changed returns the hash of a tool whose definition has changed and was not accepted yet, and ""
+// for any other tool. The name is the one that the tool has in sessions. It needs Options.Pins.
 func (s *Servers) Changed(name string) (hash string) {
 	one, original := s.origin(name)
 	if one == nil {
@@ -134,8 +138,8 @@ func (s *Servers) Changed(name string) (hash string) {
 	return one.changed[original]
 }
 
-// Accept remembers that a person has accepted a tool as it was when [Servers.Changed] returned a hash. If it has changed once more, nothing
-// is accepted.
+// Accept remembers that a person has accepted a tool as it was when [Servers.Changed] returned a
+// hash. If it has changed once more, nothing is accepted.
 func (s *Servers) Accept(name, hash string) {
 	if one, original := s.origin(name); one != nil && hash != "" {
 		one.pins(func(known map[string]string) map[string]string {
@@ -148,7 +152,8 @@ func (s *Servers) Accept(name, hash string) {
 	}
 }
 
-// origin returns the server of a tool, and the tool's name there. The server is nil for any other tool.
+// origin returns the server of a tool, and the tool's name there. The server is nil for any other
+// tool.
 func (s *Servers) origin(name string) (one *server, original string) {
 	for _, one := range s.list {
 		one.mu.Lock()
@@ -161,8 +166,9 @@ func (s *Servers) origin(name string) (one *server, original string) {
 	return nil, ""
 }
 
-// keep adds the hashes of tools that the server does not list at present. A server that invents names does not fill the store, and a tool
-// that was forgotten therefore counts as changed when it comes back.
+// keep adds the hashes of tools that the server does not list at present. A server that invents
+// names does not fill the store, and a tool that was forgotten therefore counts as changed when it
+// comes back.
 func keep(now, known map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if _, listed := now[name]; listed {

@@ -33,7 +33,8 @@ type PromptArgument struct {
 	Required          bool
 }
 
-// Prompts asks the connected servers for their prompts. The host is told of servers that do not answer.
+// Prompts asks the connected servers for their prompts. The host is told of servers that do not
+// answer.
 func (s *Servers) Prompts(ctx context.Context) []Prompt {
 	lists := make([][]Prompt, len(s.list))
 	var all sync.WaitGroup
@@ -96,7 +97,8 @@ func (s *server) prompts(ctx context.Context) ([]Prompt, error) {
 	return prompts, nil
 }
 
-// Get returns the text of a prompt as parts of a user message. It is untrusted, like everything that a server says.
+// Get returns the text of a prompt as parts of a user message. It is untrusted, like everything
+// that a server says.
 func (p *Prompt) Get(ctx context.Context, args map[string]string) (llm.Parts, error) {
 	for _, a := range p.Arguments {
 		if args[a.Name] == "" && a.Required {

@@ -19,8 +19,8 @@ const (
 	beginsName    = 1e3 // or the beginning of its name
 )
 
-// rank returns the indexes of the deferred tools that match a query, the best first. Words count by how rare they are (BM25). Equal tools
-// stay in their order.
+// rank returns the indexes of the deferred tools that match a query, the best first. Words count by
+// how rare they are (BM25). Equal tools stay in their order.
 func (l listing) rank(query string) []int {
 	type candidate struct {
 		index int
@@ -121,7 +121,8 @@ func (l listing) texts() (all []indexed, average float64) {
 	return all, max(average/max(float64(len(all)), 1), 1)
 }
 
-// wordsOf returns the words of a text in lower case. Names such as getIssue and get_issues have the words get and issue.
+// wordsOf returns the words of a text in lower case. Names such as getIssue and get_issues have the
+// words get and issue.
 func wordsOf(text string) []string {
 	var words []string
 	start, lower := 0, false

@@ -83,8 +83,8 @@ func toolNamesOf(s *Servers) []string {
 	return list
 }
 
-// A session has the tools that a server had when it was last used before the server has started, and
-// calls wait for it. Nothing changes if it then lists the same; other tools take their place.
+// A session has the tools that a server had when it was last used before the server has started,
+// and calls wait for it. Nothing changes if it then lists the same; other tools take their place.
 func TestU10_ToolsOfTheLastStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lastStart{t: t, tools: []string{"look"}}

@@ -53,7 +53,8 @@ func (r *receiver) expect(belongs func(url.Values) bool) {
 	}
 }
 
-// serve answers a request. Any program and any web page can send one, so only the one that knows the login's state counts.
+// serve answers a request. Any program and any web page can send one, so only the one that knows
+// the login's state counts.
 func (r *receiver) serve(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// reference returns what a schema refers to. Ok is false for a schema without a reference. The target is nil if it is not in the document.
+// reference returns what a schema refers to. Ok is false for a schema without a reference. The
+// target is nil if it is not in the document.
 func (r *rewriter) reference(s map[string]any) (target any, ok bool) {
 	for _, name := range []string{"$recursiveRef", "$dynamicRef"} {
 		if _, ok := s[name].(string); ok {
@@ -61,8 +62,8 @@ func (r *rewriter) at(pointer string) any {
 	return value
 }
 
-// follow returns the schema to which another refers, with the other's description. Older dialects ignore everything beside a reference, so
-// it is left to the server.
+// follow returns the schema to which another refers, with the other's description. Older dialects
+// ignore everything beside a reference, so it is left to the server.
 func (r *rewriter) follow(s map[string]any, target any, depth int) map[string]any {
 	t, ok := target.(map[string]any)
 	out := map[string]any{}

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A server that restarts forgets its sessions. The next call begins a new one and is sent again, because it was not begun.
+// A server that restarts forgets its sessions. The next call begins a new one and is sent again,
+// because it was not begun.
 func TestM1_ForgottenSession(t *testing.T) {
 	p := startPlain(t)
 	var forgotten atomic.Pointer[string]
@@ -92,7 +93,8 @@ func TestM3_SessionsDoNotLogIn(t *testing.T) {
 	}
 }
 
-// An old remote server may leave the question for new versions without an answer. It is then asked without it, well within the time to start.
+// An old remote server may leave the question for new versions without an answer. It is then asked
+// without it, well within the time to start.
 func TestM1_RemoteServerThatIgnoresTheProbe(t *testing.T) {
 	p := startPlain(t)
 	p.Before = func(_ http.ResponseWriter, r *http.Request, body string) bool {

@@ -31,8 +31,8 @@ type readArgs struct {
 	URI    string `json:"uri" jsonschema:"the resource's address, as the list has it"`
 }
 
-// resourceTools returns the tools that list and read the resources of servers, if a server has any. Their definitions do not depend on
-// the servers.
+// resourceTools returns the tools that list and read the resources of servers, if a server has any.
+// Their definitions do not depend on the servers.
 func (s *Servers) resourceTools() []tool.Tool {
 	if len(s.withResources()) == 0 {
 		return nil
@@ -69,7 +69,8 @@ func (s *Servers) withResources() (names []string) {
 	return names
 }
 
-// resourceServer returns a server by the name that it has in the names of its tools. Permission rules know it by that name alone.
+// resourceServer returns a server by the name that it has in the names of its tools. Permission
+// rules know it by that name alone.
 func (s *Servers) resourceServer(name string) (*server, error) {
 	for _, one := range s.list {
 		if one.safe == name {

@@ -46,8 +46,8 @@ func resultOf(got *sdk.CallToolResult) tool.Result {
 
 // tells reports whether texts have a value. Servers repeat structured content as JSON for clients
 // that do not know it. What is no object is there the only member of one, such as "result" with the
-// Python SDK; the elements of a list are then a text each. Others write something else as text, such
-// as "ok".
+// Python SDK; the elements of a list are then a text each. Others write something else as text,
+// such as "ok".
 func tells(texts []string, value any) bool {
 	object, _ := value.(map[string]any)
 	if len(object) == 1 {
@@ -76,7 +76,8 @@ func holds(text string, value any) bool {
 		json.Unmarshal([]byte(text), &told) == nil && reflect.DeepEqual(told, value)
 }
 
-// shows reports whether an image of the result is in a value's JSON, which then has the parts once more.
+// shows reports whether an image of the result is in a value's JSON, which then has the parts once
+// more.
 func (b *builder) shows(data string) bool {
 	return slices.ContainsFunc(b.parts, func(part llm.Part) bool {
 		m, ok := part.(llm.Media)
@@ -134,7 +135,8 @@ func (b *builder) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// media adds an image that every provider takes. For anything else it adds a line that says what was left out.
+// media adds an image that every provider takes. For anything else it adds a line that says what
+// was left out.
 func (b *builder) media(mime string, data []byte, uri string) {
 	kind := picture.Type(data)
 	why := ""

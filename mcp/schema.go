@@ -67,8 +67,8 @@ func decoded(raw any) (doc any, err error) {
 	return doc, err
 }
 
-// encoded returns the JSON of a value that comes from JSON, in the form in which a journal keeps it.
-// Characters of HTML are not escaped.
+// encoded returns the JSON of a value that comes from JSON, in the form in which a journal keeps
+// it. Characters of HTML are not escaped.
 func encoded(value any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -95,7 +95,8 @@ type rewriter struct {
 	foreign int // how many schemas around the present one have an id of their own, so that references mean something else
 }
 
-// root rewrites the whole document. Anthropic and OpenAI refuse combinations of schemas at the root, so they are merged there.
+// root rewrites the whole document. Anthropic and OpenAI refuse combinations of schemas at the
+// root, so they are merged there.
 func (r *rewriter) root() (map[string]any, error) {
 	s := r.keywords(r.doc, 0)
 	if types, ok := s["type"]; ok && !slices.Contains(typeList(types), "object") {
@@ -164,7 +165,8 @@ func (r *rewriter) mergeBranches(s map[string]any, branches []any) {
 	}
 }
 
-// inBranches returns the schema of a property that some alternatives have. One that says nothing about it allows any value.
+// inBranches returns the schema of a property that some alternatives have. One that says nothing
+// about it allows any value.
 func (r *rewriter) inBranches(name string, objects []map[string]any) map[string]any {
 	var all []any
 	anything := false

@@ -80,7 +80,8 @@ func TestM1_Schemas(t *testing.T) {
 	}
 }
 
-// Large schemas lose their texts first, and then everything. References that double with each level end at a bound.
+// Large schemas lose their texts first, and then everything. References that double with each level
+// end at a bound.
 func TestM1_LargeSchemas(t *testing.T) {
 	t.Parallel()
 	many := func(text string, n int) map[string]any {
@@ -140,7 +141,8 @@ func realSchemas(t testing.TB) map[string]json.RawMessage {
 	return all
 }
 
-// The schemas of real servers keep their properties, and a server as strict as each vendor takes them.
+// The schemas of real servers keep their properties, and a server as strict as each vendor takes
+// them.
 func TestM1_RealSchemas(t *testing.T) {
 	var tools []llm.ToolDefinition
 	real := realSchemas(t)
@@ -271,8 +273,8 @@ func drawObject(rt *rapid.T, depth int) map[string]any {
 	return o
 }
 
-// withoutReferences removes references, because a schema that refers to itself for the same value is not valid for anything, and the
-// library overflows the stack there.
+// withoutReferences removes references, because a schema that refers to itself for the same value
+// is not valid for anything, and the library overflows the stack there.
 func withoutReferences(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -29,7 +29,8 @@ const (
 // DefaultBudget is the budget of definitions for a model whose window is not known, in bytes.
 const DefaultBudget = 80_000
 
-// BudgetFor returns the budget of definitions for a model: a tenth of its window of tokens, at four bytes each.
+// BudgetFor returns the budget of definitions for a model: a tenth of its window of tokens, at four
+// bytes each.
 func BudgetFor(window int) int {
 	if window <= 0 {
 		return DefaultBudget
@@ -43,8 +44,9 @@ type listing struct {
 	servers []string // by index, as in the names; empty for a tool that is always offered
 }
 
-// deferring returns the tools as sessions get them. If their definitions are larger than the budget, they are deferred, all of them, and two
-// tools to find and to call them come at the end. It stays so until the servers are closed: definitions that come and go would begin epochs.
+// deferring returns the tools as sessions get them. If their definitions are larger than the
+// budget, they are deferred, all of them, and two tools to find and to call them come at the end.
+// It stays so until the servers are closed: definitions that come and go would begin epochs.
 func (s *Servers) deferring(list listing) []tool.Tool {
 	size, many := 0, 0
 	for i, t := range list.tools {

@@ -145,8 +145,9 @@ func TestM4_AlwaysLoadIsConfigured(t *testing.T) {
 	}
 }
 
-// A session with 500 tools of a real server: the requests are as small as the budget says, finding tools changes nothing at their beginning, and
-// what is found runs on the server, under the rules for its own name.
+// A session with 500 tools of a real server: the requests are as small as the budget says, finding
+// tools changes nothing at their beginning, and what is found runs on the server, under the rules
+// for its own name.
 func TestM4_SessionWithManyTools(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ provider, model, version, call, args string }{

@@ -40,37 +40,47 @@ type Server struct {
 	Name   string
 	File   string // the configuration file, for messages
 	Origin Origin
-	// Off says that the server is disabled, or that its configuration has a mistake. It only keeps its name from others, see [Merge].
+	// Off says that the server is disabled, or that its configuration has a mistake. It only keeps
+	// its name from others, see [Merge].
 	Off bool
 
-	// Command is a program that speaks the protocol on its standard input and output. Env is added to its environment.
+	// Command is a program that speaks the protocol on its standard input and output. Env is added
+	// to its environment.
 	Command string
 	Args    []string
 	Env     map[string]string
 	Dir     string // its working directory; empty means the environment's
 
-	// URL is the address of a server that speaks streamable HTTP. Headers go with every request to it.
+	// URL is the address of a server that speaks streamable HTTP. Headers go with every request to
+	// it.
 	URL     string
 	Headers map[string]string
 	OAuth   OAuth
-	// Hosts names hosts that may be connected to although they are not public, as [Network.Client] says.
+	// Hosts names hosts that may be connected to although they are not public, as [Network.Client]
+	// says.
 	Hosts []string
 
-	// StartTimeout limits the time until the server has listed its tools. A server that the question for the newest version of the protocol
-	// hinders is started again, and then has it twice. CallTimeout limits the time of a call without progress; a report of progress begins it again, for an hour at most, and time in
-	// which a person answers does not count. Zero means the defaults.
+	// StartTimeout limits the time until the server has listed its tools. A server that the
+	// question for the newest version of the protocol hinders is started again, and then has it
+	// twice. CallTimeout limits the time of a call without progress; a report of progress begins it
+	// again, for an hour at most, and time in which a person answers does not count. Zero means the
+	// defaults.
 	StartTimeout, CallTimeout time.Duration
-	// Enabled names the only tools that are used, if it is not empty. Disabled names tools that are not used.
+	// Enabled names the only tools that are used, if it is not empty. Disabled names tools that are
+	// not used.
 	Enabled, Disabled []string
 	// Required says that the session must not begin without the server.
 	Required bool
-	// AlwaysLoad says that the server's tools are offered even if all others are found by a search, because there are so many.
+	// AlwaysLoad says that the server's tools are offered even if all others are found by a search,
+	// because there are so many.
 	AlwaysLoad bool
-	// Trusted says that the server's annotations are true: its tools with a readOnlyHint then are tool.ReadOnly.
+	// Trusted says that the server's annotations are true: its tools with a readOnlyHint then are
+	// tool.ReadOnly.
 	Trusted bool
 }
 
-// OAuth holds what a configuration says about the authorization of a remote server. The zero value leaves everything to discovery.
+// OAuth holds what a configuration says about the authorization of a remote server. The zero value
+// leaves everything to discovery.
 type OAuth struct {
 	ClientID        string
 	ClientSecretVar string // the environment variable that has the client's secret
@@ -111,7 +121,8 @@ func (s *Server) callTimeout() time.Duration {
 	return DefaultCallTimeout
 }
 
-// host returns the host of a remote server, with its port if the URL has one. It is empty for a server on this machine.
+// host returns the host of a remote server, with its port if the URL has one. It is empty for a
+// server on this machine.
 func (s *Server) host() string {
 	if s.URL == "" {
 		return ""

@@ -136,7 +136,8 @@ func enter(_ context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolR
 	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"go": &sdk.ElicitParams{Mode: "url", Message: "Log in.", URL: "https://example.com/login?x=1", ElicitationID: "1"}}}, nil, nil
 }
 
-// book asks a person for a day: within the protocol of 2026-07-28 by an unfinished result, before it by a request.
+// book asks a person for a day: within the protocol of 2026-07-28 by an unfinished result, before
+// it by a request.
 func book(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
 	ask := &sdk.ElicitParams{Mode: "form", Message: "Which\u202e day?", RequestedSchema: json.RawMessage(
 		`{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}`)}
@@ -174,7 +175,8 @@ func answer(f func(m *request) (result string)) error {
 	}
 }
 
-// old is a server that knows only initialize. It leaves other requests before that without an answer, or ends with the first of them.
+// old is a server that knows only initialize. It leaves other requests before that without an
+// answer, or ends with the first of them.
 func old(brittle bool) error {
 	begun := false
 	return answer(func(m *request) string {
@@ -232,7 +234,8 @@ func huge(context.Context) error {
 	}
 }
 
-// door is a server whose tool fails at first, because a person has to open addresses. The call says what the error has as data.
+// door is a server whose tool fails at first, because a person has to open addresses. The call says
+// what the error has as data.
 func door() error {
 	tries := 0
 	return answer(func(m *request) string {
@@ -258,7 +261,8 @@ func door() error {
 	})
 }
 
-// restless is a server whose list changes with each call: grow adds a tool, and turn changes whether turn only reads.
+// restless is a server whose list changes with each call: grow adds a tool, and turn changes
+// whether turn only reads.
 func restless() error {
 	grown, reads := 0, false
 	return answer(func(m *request) string {

@@ -18,31 +18,36 @@ import (
 // Options holds the host's choices for servers. The functions may be called concurrently.
 type Options struct {
 	Servers []Server
-	// Env returns the environment in which a server's process runs. The host closes it after [Servers.Close].
+	// Env returns the environment in which a server's process runs. The host closes it after
+	// [Servers.Close].
 	Env func(Server) (env.Environment, error)
-	// HTTP returns the client that reaches a remote server and its authorization server. Nil stands for [Network.Client].
+	// HTTP returns the client that reaches a remote server and its authorization server. Nil stands
+	// for [Network.Client].
 	HTTP func(Server) (*http.Client, error)
 	// Tokens keeps the users' logins at remote servers. Without it none is used.
 	Tokens TokenStore
 	// Secret is called with each token that is used, so that the host can mask it.
 	Secret func(name, value string)
-	// Budget is how many bytes the definitions of the servers' tools may have together. Above it all of them are deferred ([BudgetFor]). Zero
-	// means DefaultBudget; with a negative one they are never deferred.
+	// Budget is how many bytes the definitions of the servers' tools may have together. Above it
+	// all of them are deferred ([BudgetFor]). Zero means DefaultBudget; with a negative one they
+	// are never deferred.
 	Budget int
 	// Pins remembers the definitions that people have seen. With them a session has the tools of a
-	// server before it has started, and calls wait for it. Nil means that a session has the tools of
-	// servers that have started, and that changes are not noticed across starts.
+	// server before it has started, and calls wait for it. Nil means that a session has the tools
+	// of servers that have started, and that changes are not noticed across starts.
 	Pins PinStore
 	// Warn is told what went wrong with a server. It must return soon.
 	Warn func(server string, err error)
-	// Log gets the messages that servers log, ten a second of each server at most, and at level debug each request to a server with its result,
-	// both cut to 16 KiB. Nil drops them.
+	// Log gets the messages that servers log, ten a second of each server at most, and at level
+	// debug each request to a server with its result, both cut to 16 KiB. Nil drops them.
 	Log *slog.Logger
-	// Answers says that somebody can answer a server's questions. Without it servers are told that they cannot ask.
+	// Answers says that somebody can answer a server's questions. Without it servers are told that
+	// they cannot ask.
 	Answers bool
 }
 
-// Servers holds the running servers of a host. Any number of sessions can share it. It is safe for concurrent use.
+// Servers holds the running servers of a host. Any number of sessions can share it. It is safe for
+// concurrent use.
 type Servers struct {
 	o    Options
 	list []*server // in the order of the configuration
@@ -60,7 +65,8 @@ type Servers struct {
 // errClosed ends everything in Close.
 var errClosed = errors.New("the servers are closed")
 
-// Start starts the servers side by side and returns at once. They end with Close; the end of ctx ends only the starting.
+// Start starts the servers side by side and returns at once. They end with Close; the end of ctx
+// ends only the starting.
 func Start(ctx context.Context, o Options) *Servers {
 	s := &Servers{o: o, joined: map[*member]bool{}}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -75,8 +81,9 @@ func Start(ctx context.Context, o Options) *Servers {
 	return s
 }
 
-// Open starts the servers as [Start] does, and returns when the required ones have listed their tools. If one of them could not be started, it
-// closes all and returns the error. A session gets them by two of its options, and tools that come and go later by [Servers.Join]:
+// Open starts the servers as [Start] does, and returns when the required ones have listed their
+// tools. If one of them could not be started, it closes all and returns the error. A session gets
+// them by two of its options, and tools that come and go later by [Servers.Join]:
 //
 //	options.Tools, options.Closers = servers.Tools(), []io.Closer{servers}
 func Open(ctx context.Context, o Options) (*Servers, error) {
@@ -87,13 +94,15 @@ func Open(ctx context.Context, o Options) (*Servers, error) {
 	return s, nil
 }
 
-// In returns an [Options].Env that runs all servers in one environment. Closing that is up to the host.
+// In returns an [Options].Env that runs all servers in one environment. Closing that is up to the
+// host.
 func In(e env.Environment) func(Server) (env.Environment, error) {
 	return func(Server) (env.Environment, error) { return e, nil }
 }
 
-// serverNames returns the names of servers in the names of their tools. The user's servers choose first: permission rules are about names,
-// so no file of a project can change or take the name of one.
+// serverNames returns the names of servers in the names of their tools. The user's servers choose
+// first: permission rules are about names, so no file of a project can change or take the name of
+// one.
 func serverNames(servers []Server) []string {
 	names, taken := make([]string, len(servers)), map[string]bool{}
 	for _, origin := range []Origin{User, Project} {
@@ -112,7 +121,8 @@ func serverNames(servers []Server) []string {
 	return names
 }
 
-// Ready waits until the required servers have listed their tools. The error names those that could not be started.
+// Ready waits until the required servers have listed their tools. The error names those that could
+// not be started.
 func (s *Servers) Ready(ctx context.Context) error {
 	var errs []error
 	for _, one := range s.list {
@@ -151,8 +161,9 @@ func (s *server) await(ctx context.Context) bool {
 	}
 }
 
-// Tools returns the tools of the servers that have started, and of those whose tools are known from an earlier start, in the order of the configuration and of the servers' lists.
-// Above the budget they are deferred, and two tools find and call them.
+// Tools returns the tools of the servers that have started, and of those whose tools are known from
+// an earlier start, in the order of the configuration and of the servers' lists. Above the budget
+// they are deferred, and two tools find and call them.
 func (s *Servers) Tools() []tool.Tool { return s.deferring(s.listing()) }
 
 // listing returns the tools of the servers with where they come from.
@@ -174,7 +185,8 @@ func (s *Servers) listing() listing {
 	return l
 }
 
-// Close ends all servers and returns when their processes and connections are gone. Running calls get error results.
+// Close ends all servers and returns when their processes and connections are gone. Running calls
+// get error results.
 func (s *Servers) Close() error {
 	s.closing.Do(func() {
 		s.end(errClosed)
@@ -226,7 +238,8 @@ type Status struct {
 	Server Server
 	State  State
 	Err    error // why it is not connected
-	// Program holds what the server says of itself, and Protocol the version of the protocol that it speaks.
+	// Program holds what the server says of itself, and Protocol the version of the protocol that
+	// it speaks.
 	Program, Protocol string
 	Instructions      string // untrusted text for the model
 	Tools             []tool.Tool

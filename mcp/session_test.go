@@ -43,7 +43,8 @@ type seat struct {
 	events []agent.Event
 }
 
-// sit starts a session with servers. At the end of the test it is closed, and its journal must replay.
+// sit starts a session with servers. At the end of the test it is closed, and its journal must
+// replay.
 func sit(t *testing.T, s *Servers, questions *agent.Questions, steps ...llmtest.Step) *seat {
 	t.Helper()
 	store := journal.NewDir(t.TempDir())
@@ -134,7 +135,8 @@ func (h *seat) outputs() (texts []string) {
 	return texts
 }
 
-// In a session, results have structure and media, and the person of the session answers the questions of servers.
+// In a session, results have structure and media, and the person of the session answers the
+// questions of servers.
 func TestM1_Session(t *testing.T) {
 	for program := range map[string]bool{"lab": true, "legacy": true} {
 		t.Run(program, func(t *testing.T) {
@@ -162,7 +164,8 @@ func TestM1_Session(t *testing.T) {
 	}
 }
 
-// Servers that come late together, a list that changes during a call, and a death: one other prefix for each batch, and none for the death.
+// Servers that come late together, a list that changes during a call, and a death: one other prefix
+// for each batch, and none for the death.
 func TestM2_PrefixOfASession(t *testing.T) {
 	t.Parallel()
 	gates := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")}
@@ -250,7 +253,8 @@ func TestM1_ServersDieWithTheirEnvironment(t *testing.T) {
 	}
 }
 
-// A server that changes its list with every call costs a bounded number of prefixes. Then its tools stay, and people are told once.
+// A server that changes its list with every call costs a bounded number of prefixes. Then its tools
+// stay, and people are told once.
 func TestM2_RestlessServer(t *testing.T) {
 	t.Parallel()
 	w := new(warnings)
@@ -275,7 +279,8 @@ func TestM2_RestlessServer(t *testing.T) {
 	}
 }
 
-// A tool of a trusted server that only reads from now on runs so, and the prefix stays. A change of what is said about reading is told.
+// A tool of a trusted server that only reads from now on runs so, and the prefix stays. A change of
+// what is said about reading is told.
 func TestM12_ChangedHint(t *testing.T) {
 	t.Parallel()
 	w, one := new(warnings), as(t, "wild", "restless")
@@ -304,7 +309,8 @@ func TestM12_ChangedHint(t *testing.T) {
 	}
 }
 
-// A session gets the tools of a server that wanted a login when its user has logged in, in another process.
+// A session gets the tools of a server that wanted a login when its user has logged in, in another
+// process.
 func TestM3_LoginDuringASession(t *testing.T) {
 	t.Parallel()
 	p, tokens, w := startProtected(t), newTokens(t), new(warnings)
@@ -324,7 +330,8 @@ func TestM3_LoginDuringASession(t *testing.T) {
 	}
 }
 
-// The tools for resources count for the budget as those of servers do, and are found and called in the same way.
+// The tools for resources count for the budget as those of servers do, and are found and called in
+// the same way.
 func TestM4_DeferredResources(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Budget: 1})
 	h := sit(t, s, nil, llmtest.Calls(llmtest.Call(SearchTool, map[string]any{"query": "read a resource"})),

@@ -38,7 +38,8 @@ type begun struct {
 	starting []string // after the wait
 }
 
-// beginWith starts ten remote servers and then a session, as hosts do, which may wait for servers. Time passes only where something waits.
+// beginWith starts ten remote servers and then a session, as hosts do, which may wait for servers.
+// Time passes only where something waits.
 func beginWith(t *testing.T, wait time.Duration, servers func(i int) tenth) (b begun) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +104,8 @@ func beginWith(t *testing.T, wait time.Duration, servers func(i int) tenth) (b b
 	return b
 }
 
-// One server of ten hangs. If it is required, the session ends after its start timeout; otherwise nothing waits for it.
+// One server of ten hangs. If it is required, the session ends after its start timeout; otherwise
+// nothing waits for it.
 func TestM2_TenServersOfWhichOneHangs(t *testing.T) {
 	const hangs = 3
 	for name, c := range map[string]struct {
@@ -137,8 +139,8 @@ func TestM2_TenServersOfWhichOneHangs(t *testing.T) {
 	}
 }
 
-// A session without a person waits for the servers that are still starting, at most for a limit, and
-// for none that has failed.
+// A session without a person waits for the servers that are still starting, at most for a limit,
+// and for none that has failed.
 func TestU10_WaitForServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		servers func(i int) tenth

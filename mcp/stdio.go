@@ -22,9 +22,11 @@ import (
 // politeTime is the time from the end of a server's input to the end of its process.
 const politeTime = 2 * time.Second
 
-// stdio holds the connection to a server that runs as a process. It implements the SDK's Transport and Connection.
+// stdio holds the connection to a server that runs as a process. It implements the SDK's Transport
+// and Connection.
 //
-// Programs print other things than messages on standard output, so lines that are no messages are skipped.
+// Programs print other things than messages on standard output, so lines that are no messages are
+// skipped.
 type stdio struct {
 	*stdioproc.Process
 	inbox *inbox

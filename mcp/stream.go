@@ -20,8 +20,9 @@ const (
 	minReconnect = 100              // milliseconds before a stream is opened again, whatever the server says
 )
 
-// stream reads an answer with messages: one in JSON, or a stream of events. Read returns those that the SDK gets, as events. A message
-// that cannot be used fails the call that the answer belongs to, and no other.
+// stream reads an answer with messages: one in JSON, or a stream of events. Read returns those that
+// the SDK gets, as events. A message that cannot be used fails the call that the answer belongs to,
+// and no other.
 type stream struct {
 	io.Closer
 	in     *bufio.Reader
@@ -51,7 +52,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return s.out.Read(p)
 }
 
-// next reads an event, or the whole body if that is JSON, and puts what the SDK gets of it into out.
+// next reads an event, or the whole body if that is JSON, and puts what the SDK gets of it into
+// out.
 func (s *stream) next() {
 	e, err := s.event()
 	if err == nil || len(e.data) > 0 && errors.Is(err, io.EOF) {
@@ -112,7 +114,8 @@ func (e *event) field(line []byte) {
 	}
 }
 
-// pass puts into out what the SDK gets of an event. It returns io.EOF after the response to the call.
+// pass puts into out what the SDK gets of an event. It returns io.EOF after the response to the
+// call.
 func (s *stream) pass(e *event) error {
 	if e.id != "" {
 		fmt.Fprintf(&s.out, "id: %s\n", e.id)
@@ -157,7 +160,8 @@ func (s *stream) emit(m jsonrpc.Message) error {
 	return nil
 }
 
-// messagesOf replaces the body of an answer by a stream of the messages that the SDK gets. Sent is the message that it answers, or nil.
+// messagesOf replaces the body of an answer by a stream of the messages that the SDK gets. Sent is
+// the message that it answers, or nil.
 func (t *remote) messagesOf(req *http.Request, sent jsonrpc.Message, resp *http.Response) {
 	s := &stream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 16<<10), events: mediaType(resp) == "text/event-stream", inbox: t.inbox,
 		refuse: func(r *jsonrpc.Response) error { return t.refuse(req, r) }}

@@ -34,7 +34,8 @@ func questions(w io.Writer, from, n int) {
 	}
 }
 
-// What a remote server sends besides responses is bounded before the SDK gets it, as that of a process is.
+// What a remote server sends besides responses is bounded before the SDK gets it, as that of a
+// process is.
 func TestM5_WhatTheSDKGets(t *testing.T) {
 	t.Parallel()
 	const done = `{"jsonrpc":"2.0","id":7,"result":{}}`
@@ -110,7 +111,8 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 	}
 }
 
-// Requests of a remote server are answered while it has few of them open, and again once it has got responses.
+// Requests of a remote server are answered while it has few of them open, and again once it has got
+// responses.
 func TestM5_QuestionsOfARemoteServer(t *testing.T) {
 	p := startPlain(t)
 	answers := make(chan struct{}, 100)
@@ -199,7 +201,8 @@ func TestM1_NotificationsOfARemoteServer(t *testing.T) {
 	}
 }
 
-// FuzzM5_Events feeds bodies of remote servers to the reader: it ends, and what the SDK gets are events with messages.
+// FuzzM5_Events feeds bodies of remote servers to the reader: it ends, and what the SDK gets are
+// events with messages.
 func FuzzM5_Events(f *testing.F) {
 	for _, seed := range []string{"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n", "id: 1\r\nretry: 5\r\ndata:\r\n\r\n", ":\n\ndata: [1,\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"ping\"}]",
 		`{"jsonrpc":"2.0","id":1,"result":{"a":[]}}`, "event: x\ndata: {\n\n\xff"} {

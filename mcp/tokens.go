@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Login holds the tokens that a user got for a server, and what is needed to refresh and to revoke them. The tokens belong to one resource of
-// one issuer: they are sent to no other place.
+// Login holds the tokens that a user got for a server, and what is needed to refresh and to revoke
+// them. The tokens belong to one resource of one issuer: they are sent to no other place.
 type Login struct {
 	Server             string    `json:"server"`   // URL of the MCP server
 	Resource           string    `json:"resource"` // what the server calls itself
@@ -37,13 +37,15 @@ type Login struct {
 type TokenStore interface {
 	// Login returns the login for the server with a URL, or nil if there is none.
 	Login(ctx context.Context, server string) (*Login, error)
-	// Change calls a function with the login for a server, or nil if there is none that can be used, and keeps what the function returns.
-	// It forgets the login if that is nil, and changes nothing if there is an error. No other call of Change for this server runs
-	// meanwhile, in any process that uses the store: a function that refreshes tokens sends each refresh token once.
+	// Change calls a function with the login for a server, or nil if there is none that can be
+	// used, and keeps what the function returns. It forgets the login if that is nil, and changes
+	// nothing if there is an error. No other call of Change for this server runs meanwhile, in any
+	// process that uses the store: a function that refreshes tokens sends each refresh token once.
 	Change(ctx context.Context, server string, change func(*Login) (*Login, error)) error
 }
 
-// FileTokens implements [TokenStore] with a file for each server in a directory. Only the user can read them. Several processes may use it.
+// FileTokens implements [TokenStore] with a file for each server in a directory. Only the user can
+// read them. Several processes may use it.
 type FileTokens struct{ dir string }
 
 // NewFileTokens returns the store in a directory, which is made when the first login is kept.
@@ -137,7 +139,8 @@ func readPrivate(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxTokenFile))
 }
 
-// writePrivate replaces a file at once by one that only the user can read. Whoever reads it gets the old or the new content.
+// writePrivate replaces a file at once by one that only the user can read. Whoever reads it gets
+// the old or the new content.
 func writePrivate(name string, data []byte) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(name), "new-*") // with mode 0600
 	if err != nil {
@@ -158,7 +161,8 @@ func writePrivate(name string, data []byte) (err error) {
 	return os.Rename(file.Name(), name)
 }
 
-// lockFile locks a file, which it makes if needed, and returns a function that unlocks it. The lock ends with the process.
+// lockFile locks a file, which it makes if needed, and returns a function that unlocks it. The lock
+// ends with the process.
 func lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

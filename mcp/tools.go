@@ -67,7 +67,8 @@ func (s *server) guide(list []offered, instructions string) {
 	}
 }
 
-// frozen reports whether a list changes the server's tools once too often. The tools then stay as they are, and the host is told once.
+// frozen reports whether a list changes the server's tools once too often. The tools then stay as
+// they are, and the host is told once.
 func (s *server) frozen(list []offered) bool {
 	s.mu.Lock()
 	same := slices.EqualFunc(list, s.offered, func(a, b offered) bool { return a.name == b.name && a.hash == b.hash })
@@ -136,7 +137,8 @@ func (s *server) uses(name string) bool {
 	return (len(s.Enabled) == 0 || slices.Contains(s.Enabled, name)) && !slices.Contains(s.Disabled, name)
 }
 
-// used returns a copy with the parts of a tool that are used. The rest, which may be large, can then be freed.
+// used returns a copy with the parts of a tool that are used. The rest, which may be large, can
+// then be freed.
 func used(t *sdk.Tool) *sdk.Tool {
 	kept := &sdk.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}
 	if t.Annotations != nil {
@@ -153,7 +155,8 @@ func sizeOf(t *sdk.Tool) int {
 	return len(t.Name) + len(t.Title) + len(t.Description) + len(schema)
 }
 
-// offer returns the server's tools as tools of a session. Those that cannot be are left out, and the host is told.
+// offer returns the server's tools as tools of a session. Those that cannot be are left out, and
+// the host is told.
 func (s *server) offer(found []*sdk.Tool) []offered {
 	originals := make([]string, len(found))
 	for i, t := range found {
@@ -179,7 +182,8 @@ func (s *server) offer(found []*sdk.Tool) []offered {
 	return list
 }
 
-// tell tells the host what is wrong with a list. A server that lists its tools again causes the same warning only once.
+// tell tells the host what is wrong with a list. A server that lists its tools again causes the
+// same warning only once.
 func (s *server) tell(err error) {
 	if err == nil {
 		return

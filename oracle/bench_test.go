@@ -21,11 +21,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// deltaStream describes an answer of many deltas in a format: the bytes before the deltas, each delta, and the bytes after them.
+// deltaStream describes an answer of many deltas in a format: the bytes before the deltas, each
+// delta, and the bytes after them.
 type deltaStream struct {
 	dialect            dialect
 	before, each, last string
-	// sdk reads a stream and counts the deltas. If accumulate is set, it also assembles the answer with the SDK.
+	// sdk reads a stream and counts the deltas. If accumulate is set, it also assembles the answer
+	// with the SDK.
 	sdk         func(client *http.Client, accumulate bool) (int, error)
 	accumulates bool
 }
@@ -110,7 +112,8 @@ func (x deltaStream) client(deltas int) *http.Client {
 	})}
 }
 
-// BenchmarkTextDelta measures a text delta from the bytes of the answer to the event, in answers of different lengths.
+// BenchmarkTextDelta measures a text delta from the bytes of the answer to the event, in answers of
+// different lengths.
 func BenchmarkTextDelta(b *testing.B) {
 	for _, x := range deltaStreams {
 		for _, deltas := range []int{200, 2000, 20000} {
@@ -125,7 +128,8 @@ func BenchmarkTextDelta(b *testing.B) {
 	}
 }
 
-// TestDeltaAllocations checks that a text delta in an answer of 2,000 deltas costs no more allocations than decoding its event.
+// TestDeltaAllocations checks that a text delta in an answer of 2,000 deltas costs no more
+// allocations than decoding its event.
 func TestDeltaAllocations(t *testing.T) {
 	const deltas = 2000
 	for _, x := range deltaStreams {
@@ -237,8 +241,9 @@ func readGemini(client *http.Client, _ bool) (n int, err error) {
 	return n, nil
 }
 
-// BenchmarkEncodeTurn1000 measures the body of a request at turn 1,000 of a session, up to the HTTP client, which does not read it. Ours
-// has one more turn than the previous request, and a memo; the SDK has its own types, filled before.
+// BenchmarkEncodeTurn1000 measures the body of a request at turn 1,000 of a session, up to the HTTP
+// client, which does not read it. Ours has one more turn than the previous request, and a memo; the
+// SDK has its own types, filled before.
 func BenchmarkEncodeTurn1000(b *testing.B) {
 	for _, d := range dialects {
 		p := d.provider(b, &http.Client{Transport: nobody})

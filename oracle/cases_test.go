@@ -72,8 +72,8 @@ var media = []llm.Media{
 	{MIME: "text/plain", Data: []byte("plain"), Name: "notes"}, {MIME: "audio/wav", Data: []byte("RIFF")}, {MIME: "audio/mpeg", Data: []byte("ID3")},
 }
 
-// history returns the requests of a session with a number of turns. In each turn the model thinks, writes, calls tools and gets the
-// results. The requests share a memo, as in a session.
+// history returns the requests of a session with a number of turns. In each turn the model thinks,
+// writes, calls tools and gets the results. The requests share a memo, as in a session.
 func history(first *llm.Request, author string, turns int) []*llm.Request {
 	memo := new(llm.Memo)
 	messages := append([]llm.Message(nil), first.Messages...)

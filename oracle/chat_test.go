@@ -21,8 +21,8 @@ func chatProvider(t testing.TB, client *http.Client) llm.Provider {
 	return p
 }
 
-// chatSDK returns the outcome of OpenAI's SDK for Chat Completions, assembled by its accumulator. Reasoning is not part of the format, so
-// it is read from the members that the SDK does not know.
+// chatSDK returns the outcome of OpenAI's SDK for Chat Completions, assembled by its accumulator.
+// Reasoning is not part of the format, so it is read from the members that the SDK does not know.
 func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk := openaiClient(client)
 	params := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("x")}}

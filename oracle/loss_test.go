@@ -55,7 +55,8 @@ func union(a, b map[string]any) map[string]bool {
 	return all
 }
 
-// unknownValues returns the values for which the SDK has no type. The SDK keeps such list elements as JSON and sends them unchanged.
+// unknownValues returns the values for which the SDK has no type. The SDK keeps such list elements
+// as JSON and sends them unchanged.
 func unknownValues(v reflect.Value) (all []json.RawMessage) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -81,8 +82,9 @@ func unknownValues(v reflect.Value) (all []json.RawMessage) {
 	return all
 }
 
-// geminiSame removes differences without a meaning: values that the SDK's types cannot distinguish from nothing, the role of the system
-// instruction, which the SDK adds and the API ignores, and the form of the dummy signature.
+// geminiSame removes differences without a meaning: values that the SDK's types cannot distinguish
+// from nothing, the role of the system instruction, which the SDK adds and the API ignores, and the
+// form of the dummy signature.
 func geminiSame(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

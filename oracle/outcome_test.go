@@ -23,7 +23,8 @@ type outcome struct {
 	Raw            string // the reason to stop in the provider's terms
 	Failed         bool   // the answer is an error
 
-	// The fields below are set for the SDK only, to explain differences: the last counts, and the server's total of all tokens.
+	// The fields below are set for the SDK only, to explain differences: the last counts, and the
+	// server's total of all tokens.
 	last  llm.Usage
 	total int
 }
@@ -65,8 +66,8 @@ func ourOutcome(t *testing.T, p llm.Provider) (outcome, error) {
 	return o, nil
 }
 
-// differences returns the fields in which two outcomes differ. Arguments are compared as text if the SDK has them as text, and otherwise
-// as values.
+// differences returns the fields in which two outcomes differ. Arguments are compared as text if
+// the SDK has them as text, and otherwise as values.
 func differences(ours, sdk outcome) map[string]string {
 	diff := map[string]string{}
 	if ours.Failed || sdk.Failed {
@@ -88,8 +89,8 @@ func differences(ours, sdk outcome) map[string]string {
 	return diff
 }
 
-// alignValues copies arguments and ids between calls if they mean the same, for SDKs that parse the arguments or omit the ids that we
-// generate.
+// alignValues copies arguments and ids between calls if they mean the same, for SDKs that parse the
+// arguments or omit the ids that we generate.
 func alignValues(from []call, to []call) []call {
 	if len(from) != len(to) {
 		return to

@@ -15,7 +15,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// reading fills the SDK's types. Unknown returns what they cannot hold, and send sends the rest with the SDK.
+// reading fills the SDK's types. Unknown returns what they cannot hold, and send sends the rest
+// with the SDK.
 type reading func(client *http.Client, model string, body []byte) (send func() error, unknown []json.RawMessage, err error)
 
 func readMessageParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
@@ -32,7 +33,8 @@ func readResponseParams(client *http.Client, _ string, body []byte) (func() erro
 	if err := json.Unmarshal(body, &params); err != nil {
 		return nil, nil, err
 	}
-	// The SDK reads a choice into the first of its types that has a type, and loses the rest. This reads it into the right one.
+	// The SDK reads a choice into the first of its types that has a type, and loses the rest. This
+	// reads it into the right one.
 	var w struct {
 		Choice json.RawMessage `json:"tool_choice"`
 	}
@@ -78,13 +80,14 @@ func readChatParams(client *http.Client, _ string, body []byte) (func() error, [
 	return func() error { return sdk.Chat.Completions.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
 }
 
-// dummySignature is sent in place of a missing signature. Go cannot decode it as base64, although it is sent unchanged. Users of this SDK
-// must pass its bytes, which are then sent as base64.
+// dummySignature is sent in place of a missing signature. Go cannot decode it as base64, although
+// it is sent unchanged. Users of this SDK must pass its bytes, which are then sent as base64.
 const dummySignature = "skip_thought_signature_validator"
 
 var dummyInBase64 = base64.StdEncoding.EncodeToString([]byte(dummySignature))
 
-// readGeminiParams assembles the request from the SDK's types as its users do, because there is no type for the whole.
+// readGeminiParams assembles the request from the SDK's types as its users do, because there is no
+// type for the whole.
 func readGeminiParams(client *http.Client, model string, body []byte) (func() error, []json.RawMessage, error) {
 	body = bytes.ReplaceAll(body, []byte(dummySignature), []byte(dummyInBase64))
 	var w struct {

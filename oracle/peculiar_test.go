@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// peculiarity is an accepted difference between our reading of an answer and an SDK's. Each says when it applies, and must occur in some
-// recording.
+// peculiarity is an accepted difference between our reading of an answer and an SDK's. Each says
+// when it applies, and must occur in some recording.
 type peculiarity struct {
 	format string
 	fields []string

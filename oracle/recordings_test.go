@@ -37,7 +37,8 @@ var sides = map[string]side{
 	"gemini":    {provider: geminiProvider, sdk: geminiSDK, values: true},
 }
 
-// TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and compares the outcomes.
+// TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and
+// compares the outcomes.
 func TestG1_Recordings(t *testing.T) {
 	all := providertest.StreamCorpus(t, corpora+"provider_streams", "")
 	c, list := newCount(), newPeculiarities()

@@ -22,7 +22,8 @@ type dialect struct {
 	models   []string
 	// same, if set, normalizes values that mean the same to the API.
 	same func(v any) any
-	// lost holds the members and list element types that the SDK's types lack, each with the reason why we send it.
+	// lost holds the members and list element types that the SDK's types lack, each with the reason
+	// why we send it.
 	lost map[string]string
 }
 
@@ -96,7 +97,8 @@ func TestG1_WhatWeSend(t *testing.T) {
 	}
 }
 
-// check sends one request in both ways. It returns 0 if the API cannot express it, which is an error before anything is sent.
+// check sends one request in both ways. It returns 0 if the API cannot express it, which is an
+// error before anything is sent.
 func (d dialect) check(t *testing.T, req *llm.Request, seen map[string]bool) int {
 	var have, want sentRequest
 	_, err := llm.Collect(d.provider(t, recorder(&have)).Stream(t.Context(), req))

@@ -26,8 +26,8 @@ func openaiClient(client *http.Client) openai.Client {
 		option.WithBaseURL("https://api.test/v1"))
 }
 
-// responsesSDK returns the outcome of OpenAI's SDK. For a stream it is assembled by the SDK's accumulator (for the socket, whose events
-// are the same), with the text joined from the deltas.
+// responsesSDK returns the outcome of OpenAI's SDK. For a stream it is assembled by the SDK's
+// accumulator (for the socket, whose events are the same), with the text joined from the deltas.
 func responsesSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk := openaiClient(client)
 	params := responses.ResponseNewParams{Model: "m", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("x")}}
@@ -97,7 +97,8 @@ func responseOutcome(r *responses.Response) outcome {
 	return o
 }
 
-// responseFinish returns the finish reason in our terms. The API has no reason for a refusal or for calls.
+// responseFinish returns the finish reason in our terms. The API has no reason for a refusal or for
+// calls.
 func responseFinish(r *responses.Response, calls, refused bool) (llm.FinishReason, string) {
 	switch {
 	case r.Status == responses.ResponseStatusIncomplete && r.IncompleteDetails.Reason == "max_output_tokens":

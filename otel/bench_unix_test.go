@@ -28,7 +28,8 @@ type nowhere struct{}
 func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (nowhere) Shutdown(context.Context) error                             { return nil }
 
-// BenchmarkN6_Round measures the processor time of a round with one call, with spans and metrics, and the ratio to one without.
+// BenchmarkN6_Round measures the processor time of a round with one call, with spans and metrics,
+// and the ratio to one without.
 func BenchmarkN6_Round(b *testing.B) {
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(nowhere{}))
 	meters := metric.NewMeterProvider(metric.WithReader(metric.NewManualReader()))

@@ -24,7 +24,8 @@ type content struct {
 // cut marks what a limit has taken away.
 const cut = "[...]"
 
-// text returns a text without secrets, cut to a number of bytes. It masks first, so that no half of a secret stays.
+// text returns a text without secrets, cut to a number of bytes. It masks first, so that no half of
+// a secret stays.
 func (c *content) text(text string, limit int) string {
 	whole := len(text)
 	text = strings.ToValidUTF8(c.masker.String(text[:min(whole, 4*limit+1<<20)]), "\uFFFD") // masking costs time
@@ -97,7 +98,8 @@ func (c *content) answer(r *llm.Response) attribute.KeyValue {
 	return keyOutputMessages.String(encode([]message{{Role: "assistant", Parts: c.parts(r.Message.Parts, c.limit), Finish: finish}}))
 }
 
-// parts returns the parts of a message, with texts of a number of bytes in all. Media and encrypted thoughts are only named.
+// parts returns the parts of a message, with texts of a number of bytes in all. Media and encrypted
+// thoughts are only named.
 func (c *content) parts(list llm.Parts, room int) []part {
 	parts := []part{}
 	take := func(text string) string {

@@ -19,7 +19,8 @@ const (
 	apiKey   = "sk-ant-api03-AAAAbbbbCCCCddddEEEEffffGGGGhhhhIIIIjjjjKKKKllllMMMMnnnnOOOOppppQQQQrrrrSSSStttt-AAAAAAAA"
 )
 
-// secretive runs a session in which the input, an answer, arguments and results have secrets and a word that stands for ordinary content.
+// secretive runs a session in which the input, an answer, arguments and results have secrets and a
+// word that stands for ordinary content.
 func secretive(t *testing.T, o otel.Options) (l *lab, reported string) {
 	l = newLab(t, fakellm.Options{}, fakellm.Turn{Text: "The word is marzipan, the password " + password, Calls: []fakellm.Call{
 		use("c1", "shell", object{"command": "echo marzipan; cat keys; echo " + password}), use("c2", "marzipan_"+password, object{"marzipan": password})}},

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A program has a session report its spans. Here they are kept in memory; an exporter would send them.
+// A program has a session report its spans. Here they are kept in memory; an exporter would send
+// them.
 func Example() {
 	ctx := context.Background()
 	spans := tracetest.NewInMemoryExporter()

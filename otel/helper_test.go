@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 // model is the model of the tests, of which the catalog knows the prices.
 const model = "claude-sonnet-4-5"
 
-// lab is a session's surroundings: a model over HTTP, a directory, and a receiver of what it reports.
+// lab is a session's surroundings: a model over HTTP, a directory, and a receiver of what it
+// reports.
 type lab struct {
 	*testing.T
 	server   *fakellm.Server
@@ -153,8 +154,8 @@ func (l *lab) golden(name string) {
 	}
 }
 
-// stable returns what a golden tree shows of attributes: ids become names in the order in which they come, and what differs between runs is left
-// out.
+// stable returns what a golden tree shows of attributes: ids become names in the order in which
+// they come, and what differs between runs is left out.
 func stable() func(key, value string) string {
 	sessions := map[string]string{}
 	return func(key, value string) string {

@@ -23,9 +23,11 @@ import (
 // scope names this package in spans and metrics.
 const scope = "github.com/attractor-go/attractor/otel"
 
-// Instrument makes the session of the options, and its subagents, report to OpenTelemetry. It is called once for each session, when the
-// options are complete, because it wraps the hooks that they have. The client of the options is copied, so that others who use it do not
-// report. What a provider of OpenTelemetry's SDK does with spans and metrics, and when it sends them, is up to the program.
+// Instrument makes the session of the options, and its subagents, report to OpenTelemetry. It is
+// called once for each session, when the options are complete, because it wraps the hooks that they
+// have. The client of the options is copied, so that others who use it do not report. What a
+// provider of OpenTelemetry's SDK does with spans and metrics, and when it sends them, is up to the
+// program.
 func Instrument(o *agent.Options, options Options) {
 	t := newTelemetry(options)
 	if o.Client != nil { // otherwise agent.New returns an error
@@ -101,7 +103,8 @@ func (t *telemetry) session(id, agentID string) *session {
 	return s
 }
 
-// Close ends the spans of a session that has ended. Nothing of the session runs any more, so only what was abandoned is still open.
+// Close ends the spans of a session that has ended. Nothing of the session runs any more, so only
+// what was abandoned is still open.
 func (t *telemetry) Close() error {
 	t.mu.Lock()
 	all := t.sessions
@@ -142,7 +145,8 @@ func failed(span trace.Span, kind string) {
 // maxName limits names and ids that servers choose, in bytes.
 const maxName = 256
 
-// short returns the beginning of a name or an id. A receiver would refuse text that is not UTF-8, with all that comes in the same request.
+// short returns the beginning of a name or an id. A receiver would refuse text that is not UTF-8,
+// with all that comes in the same request.
 func short(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxName)], "") }
 
 // kindOf returns the kind of an error of a model call.

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// The most names that metrics have in an attribute. Each is a series at the receiver, and servers and models choose some of them.
+// The most names that metrics have in an attribute. Each is a series at the receiver, and servers
+// and models choose some of them.
 const (
 	maxTools  = 512
 	maxModels = 64
@@ -33,7 +34,8 @@ type metrics struct {
 	retries                                        metric.Int64Counter
 }
 
-// The boundaries that the conventions recommend, in tokens and seconds, and a longer scale for what takes minutes.
+// The boundaries that the conventions recommend, in tokens and seconds, and a longer scale for what
+// takes minutes.
 func tokenBounds() []float64 {
 	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 }
@@ -46,7 +48,8 @@ func longBounds() []float64 {
 	return []float64{0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 }
 
-// newMetrics makes the instruments. What a provider refuses to make goes to OpenTelemetry's error handler, and counts nothing.
+// newMetrics makes the instruments. What a provider refuses to make goes to OpenTelemetry's error
+// handler, and counts nothing.
 func newMetrics(p metric.MeterProvider, names conventions) *metrics {
 	meter := p.Meter(scope, metric.WithSchemaURL(names.schema))
 	m := &metrics{names: names, known: newBounded(maxTools), models: newBounded(maxModels), counts: map[string]metric.Int64Counter{}}

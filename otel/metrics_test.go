@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/otel/internal/receiver"
 )
 
-// points returns the points of a metric, each as its attributes without ports, with the number of values.
+// points returns the points of a metric, each as its attributes without ports, with the number of
+// values.
 func points(m *metricspb.Metric) (list []string) {
 	add := func(attrs map[string]string, n any) {
 		delete(attrs, "server.port")

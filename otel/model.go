@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// modelCall is a model call with its attempts. Its fields belong to the attempt that runs and, between attempts, to the session's lock.
+// modelCall is a model call with its attempts. Its fields belong to the attempt that runs and,
+// between attempts, to the session's lock.
 type modelCall struct {
 	*telemetry
 	ctx   context.Context // with the span
@@ -74,7 +75,8 @@ func (t *telemetry) model(next llm.Handler) llm.Handler {
 	}
 }
 
-// attempt returns the model call of an attempt: a new one, or the one whose last attempt has failed.
+// attempt returns the model call of an attempt: a new one, or the one whose last attempt has
+// failed.
 func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 	purpose := req.Caller.Purpose
 	s.metrics.offered(req.Tools)
@@ -130,7 +132,8 @@ func (s *session) asked(req *llm.Request) []attribute.KeyValue {
 	return attrs
 }
 
-// context returns the context of an attempt: the caller's, with the span of the call. It learns the address of the server.
+// context returns the context of an attempt: the caller's, with the span of the call. It learns the
+// address of the server.
 func (c *modelCall) context(ctx context.Context) context.Context {
 	ctx = c.carry(trace.ContextWithSpan(ctx, c.span))
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(address string) {
@@ -140,7 +143,8 @@ func (c *modelCall) context(ctx context.Context) context.Context {
 	}})
 }
 
-// attempted takes the end of an attempt. A call whose attempt has failed stays open, because there may be another.
+// attempted takes the end of an attempt. A call whose attempt has failed stays open, because there
+// may be another.
 func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Response, first time.Duration, failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

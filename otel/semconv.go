@@ -6,15 +6,17 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Conventions names a version of the semantic conventions for generative AI. All versions so far are in development, and each renames
-// something.
+// Conventions names a version of the semantic conventions for generative AI. All versions so far
+// are in development, and each renames something.
 type Conventions string
 
 // The versions that this package can follow.
 const (
-	// Conventions1_41 is the last version in the main repository of the conventions, which most receivers understand. It is the default.
+	// Conventions1_41 is the last version in the main repository of the conventions, which most
+	// receivers understand. It is the default.
 	Conventions1_41 Conventions = "1.41.0"
-	// ConventionsGenAI0_1 is the first version of the conventions' own repository, semantic-conventions-genai.
+	// ConventionsGenAI0_1 is the first version of the conventions' own repository,
+	// semantic-conventions-genai.
 	ConventionsGenAI0_1 Conventions = "genai/0.1.0"
 )
 
@@ -106,7 +108,8 @@ const (
 	spanAsk       = "ask_user"
 )
 
-// other stands for values that are not known, where each value costs the receiver of metrics a series.
+// other stands for values that are not known, where each value costs the receiver of metrics a
+// series.
 const other = "_OTHER"
 
 // conventions holds the names that differ between versions. An empty name is not reported.
@@ -157,7 +160,8 @@ func (n *conventions) usage(attrs []attribute.KeyValue, u llm.Usage) []attribute
 	return optional(attrs, keyReasoningTokens, u.Reasoning)
 }
 
-// providerName returns the name of a provider by the conventions. Those that they do not have keep their own.
+// providerName returns the name of a provider by the conventions. Those that they do not have keep
+// their own.
 func providerName(name string) string {
 	if name == "gemini" {
 		return "gcp.gemini"

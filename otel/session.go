@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// session holds the open spans of a session or a subagent. Events and the middleware of calls come on goroutines of their own.
+// session holds the open spans of a session or a subagent. Events and the middleware of calls come
+// on goroutines of their own.
 type session struct {
 	*telemetry
 	id, agentID string
@@ -25,7 +26,8 @@ type session struct {
 	model    string
 	mode     string
 
-	// Of the input that runs. Its span begins with the first call, whose context has the span above it.
+	// Of the input that runs. Its span begins with the first call, whose context has the span above
+	// it.
 	active bool
 	early  bool // the span has begun before the event that begins the input
 	begun  time.Time
@@ -39,7 +41,8 @@ type session struct {
 	over    bool           // the session has ended; late calls report for themselves
 }
 
-// within returns the context of an input's calls, with the input's span in it. A call that is not part of an input keeps its own.
+// within returns the context of an input's calls, with the input's span in it. A call that is not
+// part of an input keeps its own.
 func (s *session) within(ctx context.Context, partOfInput bool) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +200,8 @@ func (s *session) close() {
 	s.over = true
 }
 
-// remark adds what else happened to the span of the input. Texts are left out: they may quote anything.
+// remark adds what else happened to the span of the input. Texts are left out: they may quote
+// anything.
 func (s *session) remark(ev agent.Event) {
 	if note, ok := ev.(*agent.NoteWritten); ok && note.Note == "attractor.mode" {
 		_ = json.Unmarshal(note.Data, &s.mode) // a mode of another form is not known here

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// toolCall is a tool call between its begin and its last event. Its fields belong to the lock of its session.
+// toolCall is a tool call between its begin and its last event. Its fields belong to the lock of
+// its session.
 type toolCall struct {
 	*telemetry
 	span    trace.Span // nil for a call that was refused before it began
@@ -110,8 +111,8 @@ func (c *toolCall) abandon() {
 	}
 }
 
-// callStarted takes the first event of a call. One that the middleware does not know was refused. It is called with the lock held, as is
-// callEnded.
+// callStarted takes the first event of a call. One that the middleware does not know was refused.
+// It is called with the lock held, as is callEnded.
 func (s *session) callStarted(e *agent.ToolCallStart) {
 	if s.calls[e.CallID] == nil {
 		s.calls[e.CallID] = &toolCall{telemetry: s.telemetry, name: e.Name, begun: time.Now(), started: e}

@@ -7,8 +7,9 @@ import (
 	"github.com/attractor-go/attractor/internal/textfile"
 )
 
-// document holds a file as lines while hunks are applied to it from its beginning to its end. Hunks change only lines from where the
-// previous hunk ended, so the lines before that are kept apart, and no change moves the lines behind it.
+// document holds a file as lines while hunks are applied to it from its beginning to its end. Hunks
+// change only lines from where the previous hunk ended, so the lines before that are kept apart,
+// and no change moves the lines behind it.
 type document struct {
 	encoding textfile.Encoding
 	bom      string
@@ -121,8 +122,8 @@ func (d *document) texts() []string {
 	return texts
 }
 
-// replace replaces the hunk's old lines at an index by its new ones, and returns the index behind them. Context keeps the file's text. The
-// index is not before the end of the last hunk.
+// replace replaces the hunk's old lines at an index by its new ones, and returns the index behind
+// them. Context keeps the file's text. The index is not before the end of the last hunk.
 func (d *document) replace(at int, lines []HunkLine) int {
 	ending := d.ending()
 	if at > 0 && at == d.len() {

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/patch"
 )
 
-// folder is a patch.Files that keeps files by their paths. Those of an environment are patched by coding.Patch.
+// folder is a patch.Files that keeps files by their paths. Those of an environment are patched by
+// coding.Patch.
 type folder map[string]string
 
 func (f folder) Read(_ context.Context, name string) ([]byte, fs.FileMode, error) {

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Invocation holds a call of the command apply_patch. Models write such calls for a shell, although there is no such program.
+// Invocation holds a call of the command apply_patch. Models write such calls for a shell, although
+// there is no such program.
 type Invocation struct {
 	// Patch holds the text that the command would get as an argument or on its standard input.
 	Patch string
@@ -26,16 +27,17 @@ type Invocation struct {
 //	*** End Patch
 //	EOF
 //
-// with or without the cd, or with the quoted patch as an argument. It rejects anything else, such as a second command, a redirection
-// or text that a shell would expand, because guessing could do damage. It does not check the patch.
+// with or without the cd, or with the quoted patch as an argument. It rejects anything else, such
+// as a second command, a redirection or text that a shell would expand, because guessing could do
+// damage. It does not check the patch.
 func FromScript(script string) (Invocation, bool) {
 	inv, ok := invocation(script)
 	return inv, ok && !inv.expands
 }
 
-// FromArgv reads a command line that consists of an invocation alone: apply_patch with the patch as its only argument, or a shell
-// with a script for [FromScript]. It applies the rules of a POSIX shell to every shell, because a script that they accept is not a
-// valid program for any other.
+// FromArgv reads a command line that consists of an invocation alone: apply_patch with the patch as
+// its only argument, or a shell with a script for [FromScript]. It applies the rules of a POSIX
+// shell to every shell, because a script that they accept is not a valid program for any other.
 func FromArgv(argv []string) (Invocation, bool) {
 	if len(argv) < 2 {
 		return Invocation{}, false

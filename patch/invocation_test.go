@@ -14,7 +14,8 @@ import (
 
 const hi = "*** Begin Patch\n*** Add File: foo\n+hi\n*** End Patch\n"
 
-// invocations holds scripts with the directory and the patch that a real shell would pass to a command.
+// invocations holds scripts with the directory and the patch that a real shell would pass to a
+// command.
 var invocations = []struct{ name, script, dir, patch string }{
 	{"single quotes", "apply_patch <<'EOF'\n" + hi + "EOF", "", hi},
 	{"double quotes", "apply_patch <<\"EOF\"\n" + hi + "EOF\n", "", hi},

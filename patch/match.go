@@ -12,8 +12,9 @@ func loose(line string) string { return strings.TrimSpace(plain(line)) }
 
 func plain(line string) string { return strings.Map(fuzzy.Plain, line) }
 
-// find returns the first index from which the lines equal the wanted ones, at or after from, or only at the end of the file. From is not
-// before the end of the last hunk. If fits is not nil, it must accept the index.
+// find returns the first index from which the lines equal the wanted ones, at or after from, or
+// only at the end of the file. From is not before the end of the last hunk. If fits is not nil, it
+// must accept the index.
 func (d *document) find(want []string, from int, atEnd bool, fits func(at int) bool) (int, bool) {
 	if atEnd {
 		from = max(from, d.len()-len(want))
@@ -51,7 +52,8 @@ func (d *document) apply(path string, hunks []Hunk) (reindented []int, err error
 	return reindented, nil
 }
 
-// applyHunk applies a hunk at or after an index. It returns the index behind the change, and whether it adapted the indentation.
+// applyHunk applies a hunk at or after an index. It returns the index behind the change, and
+// whether it adapted the indentation.
 func (d *document) applyHunk(h Hunk, from int) (next int, adapted bool, _ *Error) {
 	at := from
 	for _, hint := range h.Hints {
@@ -81,8 +83,8 @@ func (d *document) applyHunk(h Hunk, from int) (next int, adapted bool, _ *Error
 	return d.replace(place, fresh), !slices.Equal(fresh, lines), nil
 }
 
-// locate finds the hunk's old lines below its hints, or from the last hint on if the hunk repeats that line. It returns their index,
-// and the hunk's lines with the file's indentation.
+// locate finds the hunk's old lines below its hints, or from the last hint on if the hunk repeats
+// that line. It returns their index, and the hunk's lines with the file's indentation.
 func (d *document) locate(h Hunk, lines []HunkLine, at int) (place int, fresh []HunkLine, ok bool) {
 	fits := func(i int) (ok bool) {
 		fresh, ok = d.reindent(lines, i)
@@ -109,8 +111,9 @@ func oldLines(lines []HunkLine) []string {
 	return want
 }
 
-// reindent returns the hunk's lines with the added ones indented as the file is at an index where its old lines are. It returns false
-// if no one rule turns the indentation of the old lines into the file's.
+// reindent returns the hunk's lines with the added ones indented as the file is at an index where
+// its old lines are. It returns false if no one rule turns the indentation of the old lines into
+// the file's.
 func (d *document) reindent(lines []HunkLine, at int) ([]HunkLine, bool) {
 	var want, have, added []string
 	blank, addsBlank := true, true

@@ -18,7 +18,8 @@ var lineNumbers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)?( @@|$)`)
 })
 
-// hintNotFound reports that a line after @@ is not in the file at or after an index, and shows the nearest line.
+// hintNotFound reports that a line after @@ is not in the file at or after an index, and shows the
+// nearest line.
 func (d *document) hintNotFound(hint string, from int) *Error {
 	if lineNumbers().MatchString(hint) {
 		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the change, such as @@ def main():"}
@@ -39,7 +40,8 @@ func (d *document) hintNotFound(hint string, from int) *Error {
 		from+at+1, quote(rest[at:at+1]))}
 }
 
-// lineLike returns the index of the first line that equals a hint by the strictest comparison that finds one, or -1.
+// lineLike returns the index of the first line that equals a hint by the strictest comparison that
+// finds one, or -1.
 func (d *document) lineLike(hint string) int {
 	texts := d.texts()
 	for _, v := range d.views {
@@ -50,7 +52,8 @@ func (d *document) lineLike(hint string) int {
 	return -1
 }
 
-// notFound reports that the old lines of a hunk are not in the file at or after an index, and shows the nearest place.
+// notFound reports that the old lines of a hunk are not in the file at or after an index, and shows
+// the nearest place.
 func (d *document) notFound(h Hunk, from int) *Error {
 	want, where := oldLines(h.Lines), "in the file"+after(from)
 	if h.EndOfFile {

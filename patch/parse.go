@@ -90,8 +90,9 @@ const (
 	operations = addFile + " PATH, " + updFile + " PATH or " + delFile + " PATH"
 )
 
-// Parse reads a patch. It accepts what [Unwrap] removes, whose directory it puts in front of the paths, and white space around the
-// lines that begin with ***. It rejects a text without the end marker, which may have been cut off.
+// Parse reads a patch. It accepts what [Unwrap] removes, whose directory it puts in front of the
+// paths, and white space around the lines that begin with ***. It rejects a text without the end
+// marker, which may have been cut off.
 func Parse(text string) ([]Op, error) {
 	text, dir := Unwrap(text)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -125,7 +126,8 @@ type parser struct {
 
 func (p *parser) done() bool { return p.at >= len(p.lines) }
 
-// line returns the number of the current line in the patch. The first of lines is the patch's second.
+// line returns the number of the current line in the patch. The first of lines is the patch's
+// second.
 func (p *parser) line() int { return p.at + 2 }
 
 func (p *parser) skipBlank() {
@@ -134,7 +136,8 @@ func (p *parser) skipBlank() {
 	}
 }
 
-// header reports whether the current line begins an operation. A leading space would make it context of a hunk.
+// header reports whether the current line begins an operation. A leading space would make it
+// context of a hunk.
 func (p *parser) header() bool {
 	for _, h := range []string{addFile, delFile, updFile} {
 		if strings.HasPrefix(p.lines[p.at], h) {
@@ -234,7 +237,8 @@ func (p *parser) update(op *Op) error {
 	return nil
 }
 
-// hunk reads the @@ lines, which the first hunk of a file may omit, and the lines up to the next hunk or operation.
+// hunk reads the @@ lines, which the first hunk of a file may omit, and the lines up to the next
+// hunk or operation.
 func (p *parser) hunk(file string, number int) (Hunk, error) {
 	h := Hunk{Line: p.line()}
 	for ; !p.done() && strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {

@@ -290,7 +290,8 @@ func (c corpusCase) check(t *testing.T) {
 	}
 }
 
-// filesOf reads a tree. A file is a text, or an object with content and mode. A directory is null, and gets a file .keep.
+// filesOf reads a tree. A file is a text, or an object with content and mode. A directory is null,
+// and gets a file .keep.
 func filesOf(t *testing.T, raw map[string]json.RawMessage) map[string]file {
 	files := map[string]file{}
 	for name, value := range raw {
@@ -314,7 +315,8 @@ func filesOf(t *testing.T, raw map[string]json.RawMessage) map[string]file {
 	return files
 }
 
-// FuzzPatch checks that no patch causes a panic or writes outside of the tree, and that a patch that fails changes nothing.
+// FuzzPatch checks that no patch causes a panic or writes outside of the tree, and that a patch
+// that fails changes nothing.
 func FuzzPatch(f *testing.F) {
 	f.Add(wrap("*** Update File: a", "@@ x", " 1", "-2", "+3", "*** End of File"), "1\n2\n")
 	f.Add(wrap("*** Add File: ../a", "+x", "*** Update File: a", "*** Move to: /b", "-1", "+2"), "1")
@@ -334,7 +336,8 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// What another writer writes while a patch is applied stays, and the error reports what is left of the patch.
+// What another writer writes while a patch is applied stays, and the error reports what is left of
+// the patch.
 func TestI6_PatchMeetsAnotherWriter(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// plainFile is a file whose hunks are applied in the plainest way: each looks at every line and moves all lines behind it.
+// plainFile is a file whose hunks are applied in the plainest way: each looks at every line and
+// moves all lines behind it.
 type plainFile struct{ lines []docLine }
 
 func (f *plainFile) find(want []string, from int, atEnd bool, fits func(lines []docLine) bool) int {
@@ -116,7 +117,8 @@ func (f *plainFile) replace(at int, lines []HunkLine) int {
 	return at + len(fresh)
 }
 
-// drawHunk draws a hunk whose old lines are lines of the file, as a model would copy them, or are not in it.
+// drawHunk draws a hunk whose old lines are lines of the file, as a model would copy them, or are
+// not in it.
 func drawHunk(t *rapid.T, lines []docLine, text *rapid.Generator[string]) Hunk {
 	h := Hunk{EndOfFile: rapid.IntRange(0, 9).Draw(t, "end of file") == 0}
 	if rapid.IntRange(0, 3).Draw(t, "hint") == 0 && len(lines) > 0 {

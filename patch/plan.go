@@ -15,11 +15,12 @@ import (
 
 // Files reads and writes the files that a patch changes. Paths are those of the patch, cleaned.
 type Files interface {
-	// Read returns the content and mode of a regular file. The error is fs.ErrNotExist if the file does not exist, and another one
-	// if the path must not be used, even if the file would be new.
+	// Read returns the content and mode of a regular file. The error is fs.ErrNotExist if the file
+	// does not exist, and another one if the path must not be used, even if the file would be new.
 	Read(ctx context.Context, name string) (data []byte, perm fs.FileMode, err error)
-	// Write replaces a file atomically, or creates it with its parents. Before points to the expected content, or is nil if no file
-	// is expected. An implementation may refuse to write if it finds something else.
+	// Write replaces a file atomically, or creates it with its parents. Before points to the
+	// expected content, or is nil if no file is expected. An implementation may refuse to write if
+	// it finds something else.
 	Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error
 	// Remove removes a file. Before is its expected content.
 	Remove(ctx context.Context, name, before string) error
@@ -30,21 +31,23 @@ const newPerm = 0o644
 
 // Change reports what one operation does to one file.
 type Change struct {
-	// Letter holds A for added, D for deleted, M for modified, or R for renamed and possibly modified.
+	// Letter holds A for added, D for deleted, M for modified, or R for renamed and possibly
+	// modified.
 	Letter byte
 	Path   string
 	To     string // the new path of an R
 	// Replaced reports whether an Add or a move replaced a file that existed.
 	Replaced bool
-	// Reindented holds the numbers, from 1, of the hunks whose indentation was adapted to the file's.
+	// Reindented holds the numbers, from 1, of the hunks whose indentation was adapted to the
+	// file's.
 	Reindented []int
-	// Kept names what a replaced file kept although the new content lacks it, such as CRLF line ends. Changed is a sentence about what it
-	// did not keep.
+	// Kept names what a replaced file kept although the new content lacks it, such as CRLF line
+	// ends. Changed is a sentence about what it did not keep.
 	Kept, Changed string
 }
 
-// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted. Parentheses hold what the patch
-// did not ask for.
+// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted.
+// Parentheses hold what the patch did not ask for.
 func (c Change) String() string {
 	line := string(c.Letter) + " " + names.Shown(c.Path)
 	if c.Letter == 'R' {
@@ -104,8 +107,9 @@ func (s *state) content() string {
 	return s.after
 }
 
-// NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees the
-// result of an earlier one. mayWrite reports whether a file without write permission may be changed; nil means that none may.
+// NewPlan reads the files that the operations touch and matches every hunk, without changing
+// anything. A later operation sees the result of an earlier one. mayWrite reports whether a file
+// without write permission may be changed; nil means that none may.
 func NewPlan(ctx context.Context, files Files, ops []Op, mayWrite func(name string) bool) (*Plan, error) {
 	p := &Plan{files: files, mayWrite: mayWrite, states: map[string]*state{}}
 	for _, op := range ops {
@@ -169,7 +173,8 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 	return change, err
 }
 
-// add replaces the content by that of an operation. It keeps the form of a file that existed before the patch.
+// add replaces the content by that of an operation. It keeps the form of a file that existed before
+// the patch.
 func (s *state) add(name string, op Op) (Change, error) {
 	change := Change{Letter: 'A', Path: name, Replaced: s.exists}
 	if s.exists {
@@ -187,7 +192,8 @@ func (s *state) add(name string, op Op) (Change, error) {
 	return change, nil
 }
 
-// refuse returns the error of an operation that would put a character into a content that cannot take it, or that is in UTF-16.
+// refuse returns the error of an operation that would put a character into a content that cannot
+// take it, or that is in UTF-16.
 func refuse(name string, op Op, encoding textfile.Encoding, char string) error {
 	switch {
 	case encoding == textfile.UTF16:
@@ -265,14 +271,15 @@ func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, 
 	return change, nil
 }
 
-// Apply writes the changes. If a write fails, it restores the files written before it; the error names those that it could not
-// restore. Apply must be called only once.
+// Apply writes the changes. If a write fails, it restores the files written before it; the error
+// names those that it could not restore. Apply must be called only once.
 func (p *Plan) Apply(ctx context.Context) error {
 	for i, name := range p.order {
 		s := p.states[name]
 		if err := p.write(ctx, name, s.existed, s.exists, s.before, s.content(), s.perm); err != nil {
 			problem := fmt.Sprintf("cannot write it: %v", err)
-			// Half a patch is worse than none, so the files are restored even if the context has ended.
+			// Half a patch is worse than none, so the files are restored even if the context has
+			// ended.
 			left := p.putBack(context.WithoutCancel(ctx), p.order[:i+1])
 			torn := len(left) > 0
 			if torn {
@@ -301,8 +308,8 @@ func (p *Plan) write(ctx context.Context, name string, is, shall bool, from, to 
 	return nil
 }
 
-// putBack undoes the writes of the files, the last first, and returns those that it could not undo, with reasons. The write of the
-// last file failed, so its content may be another writer's.
+// putBack undoes the writes of the files, the last first, and returns those that it could not undo,
+// with reasons. The write of the last file failed, so its content may be another writer's.
 func (p *Plan) putBack(ctx context.Context, paths []string) []string {
 	var left []string
 	for i := len(paths) - 1; i >= 0; i-- {

@@ -2,7 +2,8 @@ package patch
 
 import "slices"
 
-// sortedLines holds the lines of a file so that equal ones are found at once. Equal lines have the same number.
+// sortedLines holds the lines of a file so that equal ones are found at once. Equal lines have the
+// same number.
 type sortedLines struct {
 	numbers map[string]int // by text
 	lines   []int          // the number of each line

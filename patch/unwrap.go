@@ -11,9 +11,10 @@ var fence = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
 })
 
-// Unwrap removes what models put around a patch: a code fence, a JSON object with a single string, a heredoc or a whole
-// [Invocation]. It returns the patch and the directory that the invocation changes to, or "". Unlike [FromScript] it accepts text
-// that a shell would expand, and does not expand it.
+// Unwrap removes what models put around a patch: a code fence, a JSON object with a single string,
+// a heredoc or a whole [Invocation]. It returns the patch and the directory that the invocation
+// changes to, or "". Unlike [FromScript] it accepts text that a shell would expand, and does not
+// expand it.
 func Unwrap(text string) (patch, dir string) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if m := fence().FindStringSubmatch(text); m != nil {
@@ -30,7 +31,8 @@ func Unwrap(text string) (patch, dir string) {
 	return text, ""
 }
 
-// fromJSON returns the value of a JSON string or of the only member of a JSON object, and any other text unchanged.
+// fromJSON returns the value of a JSON string or of the only member of a JSON object, and any other
+// text unchanged.
 func fromJSON(text string) string {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, `"`) {
 		return text

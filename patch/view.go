@@ -2,11 +2,13 @@ package patch
 
 import "strings"
 
-// patience limits the lines that a view looks at one by one, as a multiple of the file's lines, before it sorts them.
+// patience limits the lines that a view looks at one by one, as a multiple of the file's lines,
+// before it sorts them.
 const patience = 2
 
-// view finds lines in a file by one way to compare them. It looks at the lines one by one, because most hunks are close to the one before
-// and most patches are short. When it has looked at many lines, it sorts them once, and from then on looks only at equal ones.
+// view finds lines in a file by one way to compare them. It looks at the lines one by one, because
+// most hunks are close to the one before and most patches are short. When it has looked at many
+// lines, it sorts them once, and from then on looks only at equal ones.
 type view struct {
 	like   func(string) string // two lines are equal if like returns the same text for both
 	looked int                 // how many lines were looked at
@@ -23,7 +25,8 @@ func views() []*view {
 	}
 }
 
-// find returns the first index from which the lines equal the wanted ones, at or after from. If fits is not nil, it must accept the index.
+// find returns the first index from which the lines equal the wanted ones, at or after from. If
+// fits is not nil, it must accept the index.
 func (v *view) find(lines []docLine, want []string, from int, fits func(at int) bool) (int, bool) {
 	wanted := make([]string, len(want))
 	for i, w := range want {

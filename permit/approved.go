@@ -15,9 +15,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// approval holds what a call was allowed to touch: the files as they were, and the directory of a command.
+// approval holds what a call was allowed to touch: the files as they were, and the directory of a
+// command.
 type approval struct {
-	// leads holds where the call's paths led, by the absolute path. It is empty for a path that led nowhere.
+	// leads holds where the call's paths led, by the absolute path. It is empty for a path that led
+	// nowhere.
 	leads map[string]string
 	// files holds the contents that were shown to a person, by the path without links.
 	files map[string]env.Hash
@@ -25,13 +27,16 @@ type approval struct {
 	dir string
 }
 
-// unseen stands for the content of a file that nobody was shown, or that is too large to be compared.
+// unseen stands for the content of a file that nobody was shown, or that is too large to be
+// compared.
 const unseen env.Hash = "unseen"
 
-// maxCompared limits the size of the files whose content is compared. The file tools change no larger ones.
+// maxCompared limits the size of the files whose content is compared. The file tools change no
+// larger ones.
 const maxCompared = 256 << 20
 
-// targets returns what a call would touch now. With contents, files that it would write must not change afterwards.
+// targets returns what a call would touch now. With contents, files that it would write must not
+// change afterwards.
 func (g *Gate) targets(ctx context.Context, req tool.Request, contents bool) *approval {
 	a := &approval{leads: map[string]string{}, files: map[string]env.Hash{}}
 	e := g.envOf(req)
@@ -80,10 +85,10 @@ func contentOf(ctx context.Context, e env.Environment, name string) env.Hash {
 // sameAs reports whether two calls would touch the same places.
 func (a *approval) sameAs(b *approval) bool { return a.dir == b.dir && maps.Equal(a.leads, b.leads) }
 
-// Middleware implements [tool.Middleware]. It runs each call in an environment that changes no files but
-// those for which the call was approved, as they were then, opens the call's own paths only where they
-// led, and starts commands only in the directory that was shown. A call whose value is not this gate's
-// does not run; one without a value was not decided about by it, and runs.
+// Middleware implements [tool.Middleware]. It runs each call in an environment that changes no
+// files but those for which the call was approved, as they were then, opens the call's own paths
+// only where they led, and starts commands only in the directory that was shown. A call whose value
+// is not this gate's does not run; one without a value was not decided about by it, and runs.
 func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		p, ok := call.Value.(*passage)
@@ -103,16 +108,17 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	}
 }
 
-// approvedEnv is the environment of an approved call. It opens and changes only the files that were approved, under the names that led to
-// them, and changes a file only if its content is the one that was shown.
+// approvedEnv is the environment of an approved call. It opens and changes only the files that were
+// approved, under the names that led to them, and changes a file only if its content is the one
+// that was shown.
 type approvedEnv struct {
 	env.Base
 	*approval
 	mu sync.Mutex // guards files
 }
 
-// find returns where a name leads, and an error if that is not what was approved. With others, names that the call did not have are
-// let through.
+// find returns where a name leads, and an error if that is not what was approved. With others,
+// names that the call did not have are let through.
 func (a *approvedEnv) find(ctx context.Context, name string, others bool) (target string, err error) {
 	if target, err = env.Resolve(ctx, a.Environment, name); err != nil {
 		return "", err
@@ -141,8 +147,8 @@ func (a *approvedEnv) has(target string) bool {
 	return ok
 }
 
-// write calls do with the path without links and the content that the file must have, and keeps the hash of the new content. Was is what
-// the caller expects, or unseen.
+// write calls do with the path without links and the content that the file must have, and keeps the
+// hash of the new content. Was is what the caller expects, or unseen.
 func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.Hash, do func(target string, was env.Hash) error) error {
 	target, err := a.find(ctx, name, false)
 	if err != nil {
@@ -171,7 +177,8 @@ func changed(name string) error {
 	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", names.Shown(name))
 }
 
-// Open implements env.Environment. It opens the path that find has checked, because the name may lead elsewhere by now.
+// Open implements env.Environment. It opens the path that find has checked, because the name may
+// lead elsewhere by now.
 func (a *approvedEnv) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	target, err := a.find(ctx, name, true)
 	if err != nil {
@@ -254,7 +261,8 @@ func (a *approvedEnv) Chmod(ctx context.Context, name string, perm fs.FileMode) 
 	return env.TreeOf(a.Environment).Chmod(ctx, name, perm)
 }
 
-// Start implements env.Environment. It refuses to run a command in another directory than the approved one.
+// Start implements env.Environment. It refuses to run a command in another directory than the
+// approved one.
 func (a *approvedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	dir := cmd.Dir
 	if dir == "" {

@@ -51,8 +51,8 @@ func (s *swapping) Resolve(ctx context.Context, name string) (string, error) {
 	return target, err
 }
 
-// What is read is the file that was approved, also if the link that led to it changes between the question and the read, or between the
-// last look at it and the read.
+// What is read is the file that was approved, also if the link that led to it changes between the
+// question and the read, or between the last look at it and the read.
 func TestL11_LinksThatChangeBeforeTheRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool string

@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// People who are elsewhere answer by the id of what is asked. A session makes the calls of Authorize
-// and Approve by itself.
+// People who are elsewhere answer by the id of what is asked. A session makes the calls of
+// Authorize and Approve by itself.
 func ExampleInbox() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")

@@ -17,8 +17,8 @@ import (
 // person changes are validated and pass the rules again.
 //
 // Authorize and Approve are hooks of a session and of its subagents, and Middleware is one of its
-// middlewares. All three are safe for concurrent use. The exported fields must not change once calls
-// are judged; the mode may. The zero value is not usable; see [NewGate].
+// middlewares. All three are safe for concurrent use. The exported fields must not change once
+// calls are judged; the mode may. The zero value is not usable; see [NewGate].
 type Gate struct {
 	Rules Rules
 	// Env is the environment of the calls.
@@ -28,16 +28,18 @@ type Gate struct {
 	BeforeRules, BeforeQuestion []Hook
 	// Ask asks a person. If it is nil, nobody can be asked, and such calls are refused.
 	Ask Asker
-	// HowToAllow is a sentence for the refusal of calls that a person could have allowed, if nobody can
-	// be asked: how the user of the program allows them. It may be empty.
+	// HowToAllow is a sentence for the refusal of calls that a person could have allowed, if nobody
+	// can be asked: how the user of the program allows them. It may be empty.
 	HowToAllow string
-	// Unasked reports whether a command that the built-in rules ask about runs without a question where it
-	// can change nothing, as one that only reads does: a LocalOptions.Launch has to see to that for commands
-	// with a context of [env.Observing]. What it is refused there asks; see [Gate.Outside]. It counts in the
-	// modes ask and accept-edits, and without BeforeQuestion. Nil means no.
+	// Unasked reports whether a command that the built-in rules ask about runs without a question
+	// where it can change nothing, as one that only reads does: a LocalOptions.Launch has to see to
+	// that for commands with a context of [env.Observing]. What it is refused there asks; see
+	// [Gate.Outside]. It counts in the modes ask and accept-edits, and without BeforeQuestion. Nil
+	// means no.
 	Unasked func() bool
-	// LeavePlan changes the mode when a person has approved a plan, in a session whose model has the
-	// tool of [ExitPlan]. Nil means that the model has none, so that only a person ends its planning.
+	// LeavePlan changes the mode when a person has approved a plan, in a session whose model has
+	// the tool of [ExitPlan]. Nil means that the model has none, so that only a person ends its
+	// planning.
 	LeavePlan func(Mode)
 
 	mode    atomic.Pointer[Mode]
@@ -61,8 +63,8 @@ func (g *Gate) SetMode(m Mode) {
 	g.mode.Store(&m)
 }
 
-// Rules judge tool calls; see [rules.Set]. While calls are judged they change only by Allow, which the
-// gate calls.
+// Rules judge tool calls; see [rules.Set]. While calls are judged they change only by Allow, which
+// the gate calls.
 type Rules interface {
 	Decide(ctx context.Context, e env.Environment, req tool.Request) rules.Decision
 	Allow(rules ...string) error
@@ -86,8 +88,8 @@ type passage struct {
 	observed bool
 }
 
-// Values returns the values of the hooks' opinions about a call, for middleware inside and outside of
-// the gate's.
+// Values returns the values of the hooks' opinions about a call, for middleware inside and outside
+// of the gate's.
 func Values(call *tool.Call) []any {
 	if p, ok := call.Value.(*passage); ok {
 		return p.values
@@ -95,9 +97,9 @@ func Values(call *tool.Call) []any {
 	return nil
 }
 
-// Observed reports whether a call runs a command that nobody was asked about, because the built-in rules
-// take it for one that only reads, or because of Unasked. Commands of such a call start with a context of
-// [env.Observing].
+// Observed reports whether a call runs a command that nobody was asked about, because the built-in
+// rules take it for one that only reads, or because of Unasked. Commands of such a call start with
+// a context of [env.Observing].
 func (g *Gate) Observed(call *tool.Call) bool {
 	p, ok := call.Value.(*passage)
 	return ok && p.gate == g && p.observed
@@ -124,8 +126,8 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 
 // decide asks the rules about a call, unless they have decided about it and it touches nothing else
 // now. What a command does depends on more than its paths, and so does a search, so they are asked
-// about these each time. What the call would touch is looked up first: if a link changes after that,
-// the call does not run.
+// about these each time. What the call would touch is looked up first: if a link changes after
+// that, the call does not run.
 func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
 	allowed, touches := g.allowed.Load(), g.targets(ctx, req, false)
 	bound := req.Access.Command == "" && req.Access.Effect != tool.ReadOnly
@@ -152,8 +154,8 @@ func (g *Gate) take(ctx context.Context) (give func(), err error) {
 	}
 }
 
-// Approve implements [tool.Authorize]. It waits until nobody else is asked and judges the call again,
-// because an answer may have allowed it meanwhile.
+// Approve implements [tool.Authorize]. It waits until nobody else is asked and judges the call
+// again, because an answer may have allowed it meanwhile.
 func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	give, err := g.take(ctx)
 	if err != nil {

@@ -92,7 +92,8 @@ func says(s permit.Stance) permit.Hook {
 	}
 }
 
-// Neither --yes nor a hook allows a search of a directory with a file that a rule denies. A person may.
+// Neither --yes nor a hook allows a search of a directory with a file that a rule denies. A person
+// may.
 func TestL1_DeniedFilesInTrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode permit.Mode
@@ -119,7 +120,8 @@ func TestL1_DeniedFilesInTrees(t *testing.T) {
 	}
 }
 
-// A rule that denies changes of files counts with --yes for what known programs change, also in directories.
+// A rule that denies changes of files counts with --yes for what known programs change, also in
+// directories.
 func TestL1_DeniedChanges(t *testing.T) {
 	for script, runs := range map[string]bool{"cp a prod/y": false, "echo x > prod/y": false, "echo x | tee prod/y": false, "mv a prod/y": false, "mv prod old": false,
 		"rm -rf ./*": false, "rm -r .": false, "git diff --no-index --output=prod/y a b": false, "sort -o prod/y a": false, "cp a b": true, "sort -o b a; rm a": true} {
@@ -140,16 +142,16 @@ func TestL1_DeniedChanges(t *testing.T) {
 	}
 }
 
-// Hooks, rules and the question decide in this order. What a hook allows skips the question of the built-in rules, but no rule. A rule that
-// denies counts in all modes.
+// Hooks, rules and the question decide in this order. What a hook allows skips the question of the
+// built-in rules, but no rule. A rule that denies counts in all modes.
 func TestL11_Order(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mode            permit.Mode
 		before, request permit.Stance
 		nobody          bool
-		// what becomes of a command that a rule allows, that no rule is about, that a rule asks about and that one denies: r runs, a asks and
-		// runs, d is denied
+		// what becomes of a command that a rule allows, that no rule is about, that a rule asks
+		// about and that one denies: r runs, a asks and runs, d is denied
 		want string
 	}{
 		"rules":                   {want: "raad"},
@@ -297,8 +299,8 @@ func TestL11_InvalidEditIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A remembered answer answers later questions, but not those about guarded files. A question that waits for its turn is not asked if the
-// answer before it has allowed the call.
+// A remembered answer answers later questions, but not those about guarded files. A question that
+// waits for its turn is not asked if the answer before it has allowed the call.
 func TestL3_RememberedAnswers(t *testing.T) {
 	g := newGate(t, `{"permissions": {}}`)
 	g.answer.Remember = true
@@ -412,8 +414,8 @@ func TestT3_RulesDecideOnce(t *testing.T) {
 	}
 }
 
-// What a command does depends on more than its paths, so it is judged again right before a question:
-// a call of the same answer may have changed what it leads to.
+// What a command does depends on more than its paths, so it is judged again right before a
+// question: a call of the same answer may have changed what it leads to.
 func TestT3_CommandsAreJudgedAgain(t *testing.T) {
 	g := newGate(t, `{"permissions":{"deny":["Edit(prod/**)"]}}`)
 	g.write("a", "x", "prod/y", "x", "other/y", "x")

@@ -15,9 +15,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Inbox keeps what people are asked, and takes their answers by id: whether a tool call may run, and
-// what a tool or the model wants to know. It is for programs whose people are elsewhere, such as
-// behind a web page. Its method Approve is an [Asker], and Question answers the questions of
+// Inbox keeps what people are asked, and takes their answers by id: whether a tool call may run,
+// and what a tool or the model wants to know. It is for programs whose people are elsewhere, such
+// as behind a web page. Its method Approve is an [Asker], and Question answers the questions of
 // [tool.Question]. Both wait until Decide or Reply brings the answer, the context or the time limit
 // ends, or Close is called. Each ask ends exactly once.
 //
@@ -88,8 +88,8 @@ func (e *Elsewhere) Error() string {
 }
 
 // NewInbox returns an Inbox without a time limit. It calls opened with each new ask and later ended
-// with its id, one call at a time and in this order. Either may be nil. They must return at once and
-// not call the Inbox.
+// with its id, one call at a time and in this order. Either may be nil. They must return at once
+// and not call the Inbox.
 func NewInbox(opened func(Ask), ended func(id string, how End)) *Inbox {
 	if opened == nil {
 		opened = func(Ask) {}
@@ -101,8 +101,8 @@ func NewInbox(opened func(Ask), ended func(id string, how End)) *Inbox {
 }
 
 // Beside has a person at a terminal asked as well. The first answer counts. If it comes from
-// elsewhere, the context of the person's question ends with an [Elsewhere]; if the person's question
-// fails, so does the ask. Beside is called before the first ask.
+// elsewhere, the context of the person's question ends with an [Elsewhere]; if the person's
+// question fails, so does the ask. Beside is called before the first ask.
 func (a *Inbox) Beside(approve Asker, reply func(context.Context, tool.Question) (tool.Answer, error)) {
 	a.person, a.questioned = approve, reply
 }
@@ -183,8 +183,8 @@ func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, err
 	return tool.Answer{}, tool.ErrNobody
 }
 
-// Decide answers an ask about a call. An error says that there is no such ask, that it has ended, or
-// why the answer does not fit; in the last case the ask goes on waiting.
+// Decide answers an ask about a call. An error says that there is no such ask, that it has ended,
+// or why the answer does not fit; in the last case the ask goes on waiting.
 func (a *Inbox) Decide(id string, answer Answer) error {
 	return a.answer(id, func(w *waiting) error {
 		switch {
@@ -214,7 +214,8 @@ func (a *Inbox) Reply(id string, answer tool.Answer) error {
 	})
 }
 
-// Close cancels all asks and refuses later ones. The reason says why nobody can answer, for the model: "the client has gone".
+// Close cancels all asks and refuses later ones. The reason says why nobody can answer, for the
+// model: "the client has gone".
 func (a *Inbox) Close(reason string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -249,8 +250,9 @@ func (a *Inbox) begin(ctx context.Context, asked Ask) *waiting {
 	return w
 }
 
-// askBeside puts an ask to the person at the terminal, too. The function that it returns is called when the ask has ended: it ends the
-// person's question and waits for that, so that the next one finds the terminal free.
+// askBeside puts an ask to the person at the terminal, too. The function that it returns is called
+// when the ask has ended: it ends the person's question and waits for that, so that the next one
+// finds the terminal free.
 func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Context) error) (withdraw func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})

@@ -110,7 +110,8 @@ func TestN2_ApprovalsById(t *testing.T) {
 	}
 }
 
-// What is edited is judged again, and arguments that do not fit are asked about once more, with the problem.
+// What is edited is judged again, and arguments that do not fit are asked about once more, with the
+// problem.
 func TestN2_EditedArguments(t *testing.T) {
 	g, b := newGate(t, `{"permissions":{}}`), newInbox()
 	g.Gate.Ask = b.Approve
@@ -313,8 +314,8 @@ func (b *inbox) beside() *besides {
 	return p
 }
 
-// A person at a terminal and a program are asked at once. The first answer counts, the other one is told so, and the terminal is free
-// when the ask has ended.
+// A person at a terminal and a program are asked at once. The first answer counts, the other one is
+// told so, and the terminal is free when the ask has ended.
 func TestN5_AskedInTwoPlaces(t *testing.T) {
 	b := newInbox()
 	p := b.beside()

@@ -24,8 +24,8 @@ type Opinion struct {
 // Stance is a hook's verdict.
 type Stance uint8
 
-// The stances, the stricter the higher. Denies and Asks count whatever the rules say. Allows answers the question that the built-in rules
-// ask, and no other.
+// The stances, the stricter the higher. Denies and Asks count whatever the rules say. Allows
+// answers the question that the built-in rules ask, and no other.
 const (
 	NoOpinion Stance = iota
 	Allows
@@ -60,7 +60,8 @@ func (p *passage) consult(ctx context.Context, hooks []Hook, req tool.Request) (
 	return req, strictest, nil
 }
 
-// judgement is a decision of the rules and hooks together. Its Reason names the rule, if one decided.
+// judgement is a decision of the rules and hooks together. Its Reason names the rule, if one
+// decided.
 type judgement rules.Decision
 
 // judge returns what rules and hooks say about a call in the gate's mode.

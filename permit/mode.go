@@ -16,8 +16,8 @@ const (
 	// ModeAcceptEdits allows what file tools change in the session's directories, if no rule and no
 	// hook asks about it and the file is an ordinary one. A person decides about the rest.
 	ModeAcceptEdits Mode = "accept-edits"
-	// ModePlan refuses what changes or runs something. Commands that only read run. The model leaves
-	// the mode by the tool exit_plan_mode, if a person approves of its plan.
+	// ModePlan refuses what changes or runs something. Commands that only read run. The model
+	// leaves the mode by the tool exit_plan_mode, if a person approves of its plan.
 	ModePlan Mode = "plan"
 	ModeFull Mode = "full" // they are allowed
 	// ModeReadOnly refuses them, and every call that changes or runs something, commands included.

@@ -28,9 +28,9 @@ type Plan struct {
 	Changed bool   // the person has changed what the model wrote
 }
 
-// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a person has approved of the
-// plan, asked by a gate whose LeavePlan is set, it returns what approved says about that to the model.
-// Otherwise it says that there is nothing to leave.
+// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a person has approved of
+// the plan, asked by a gate whose LeavePlan is set, it returns what approved says about that to the
+// model. Otherwise it says that there is nothing to leave.
 func ExitPlan(approved func(ctx context.Context, call *tool.Call, plan Plan) (tool.Result, error)) tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: ExitPlanMode,
 		Description: "Ends plan mode: shows your plan to the user, who approves it or says what to change. Use it in plan mode only, when the plan is " +
@@ -96,8 +96,8 @@ func (g *Gate) authorizePlan(ctx context.Context, req tool.Request, sent string,
 	return decision(req, sent, tool.Ask, p)
 }
 
-// approvePlan asks a person about a plan. Hooks cannot answer. The mode changes before the next call
-// is judged.
+// approvePlan asks a person about a plan. Hooks cannot answer. The mode changes before the next
+// call is judged.
 func (g *Gate) approvePlan(ctx context.Context, req tool.Request, p *passage) (tool.Decision, error) {
 	sent, problem := req.Call.Args, ""
 	for range maxEdits {

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Only a person lets the session leave plan mode: a subagent, a rule or a hook does not, and a plan that nobody can read is not shown.
+// Only a person lets the session leave plan mode: a subagent, a rule or a hook does not, and a plan
+// that nobody can read is not shown.
 func TestN8_ModesWhoLeavesPlan(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

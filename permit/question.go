@@ -11,18 +11,21 @@ import (
 // Question describes a call that a person decides about.
 type Question struct {
 	tool.Request
-	// Rule is the rule that asks, with its file. It is empty if no rule is about the call. Reason says why the call is asked about.
+	// Rule is the rule that asks, with its file. It is empty if no rule is about the call. Reason
+	// says why the call is asked about.
 	Rule, Reason string
-	// Allow lists the rules that would allow such calls from now on. It is nil if there are none, or none that would be safe.
+	// Allow lists the rules that would allow such calls from now on. It is nil if there are none,
+	// or none that would be safe.
 	Allow []string
 	// CommandDir is the directory in which a command would run, if it is not the session's.
 	CommandDir string
 	// Links lists the paths of the call that lead elsewhere through symbolic links.
 	Links []Link
-	// Refused lists what the sandbox refused to the command of the call, which has run in it. The question is whether the command runs once
-	// more, outside.
+	// Refused lists what the sandbox refused to the command of the call, which has run in it. The
+	// question is whether the command runs once more, outside.
 	Refused []string
-	// Plan is the plan, in Markdown, after which the model wants to leave plan mode. It is empty for other calls.
+	// Plan is the plan, in Markdown, after which the model wants to leave plan mode. It is empty
+	// for other calls.
 	Plan string
 	// Problem says why the previous answer could not be used. It is empty the first time.
 	Problem string
@@ -39,7 +42,8 @@ type Answer struct {
 	Reason  string       // for the model, when denied
 	// Remember adds [Question].Allow to the rules, for as long as the process runs.
 	Remember bool
-	// Mode is the mode that follows an approved plan: ModeAcceptEdits or ModeFull. Anything else means ModeAsk.
+	// Mode is the mode that follows an approved plan: ModeAcceptEdits or ModeFull. Anything else
+	// means ModeAsk.
 	Mode Mode
 	// Args, when not empty, replaces the arguments. They are validated and judged again.
 	Args string

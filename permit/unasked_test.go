@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Unasked is about scripts for the shell, which can be started where they change nothing, and not about what only looks like one.
+// Unasked is about scripts for the shell, which can be started where they change nothing, and not
+// about what only looks like one.
 func TestU21_OnlyScriptsRunUnasked(t *testing.T) {
 	dir := t.TempDir()
 	set, err := rules.Load(rules.Dirs{Work: dir, Home: "/home/somebody"})

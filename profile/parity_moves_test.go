@@ -21,7 +21,8 @@ type moves struct {
 	edit    func(path, before, after string) fakellm.Call // replaces one line
 	twice   func(path, before, after string) fakellm.Call // replaces both lines of a file of two
 	run     func(command string) fakellm.Call
-	// slow runs a command and waits for at most one second. The model then reads stopped. running says that the command goes on.
+	// slow runs a command and waits for at most one second. The model then reads stopped. running
+	// says that the command goes on.
 	slow    func(command string) fakellm.Call
 	stopped string
 	running bool
@@ -88,7 +89,8 @@ func ownMoves() moves {
 	}
 }
 
-// anthropicNative returns the moves of Claude Code's dialect. It has no tools for searching: its models use commands.
+// anthropicNative returns the moves of Claude Code's dialect. It has no tools for searching: its
+// models use commands.
 func anthropicNative() moves {
 	bash := func(command string) fakellm.Call { return say("Bash", object{"command": command}) }
 	return moves{
@@ -113,8 +115,8 @@ func anthropicNative() moves {
 	}
 }
 
-// openaiNative returns the moves of codex's dialect: commands and patches. A command has no timeout. After yield_time_ms it goes on in
-// the background.
+// openaiNative returns the moves of codex's dialect: commands and patches. A command has no
+// timeout. After yield_time_ms it goes on in the background.
 func openaiNative(own moves) moves {
 	exec := func(command string) fakellm.Call { return say("exec_command", object{"cmd": command}) }
 	m := own
@@ -144,8 +146,8 @@ func openaiNative(own moves) moves {
 	return m
 }
 
-// geminiNative returns the moves of gemini-cli's dialect. A command has a fixed timeout of minutes. For a shorter wait the model starts
-// it in the background with delay_ms.
+// geminiNative returns the moves of gemini-cli's dialect. A command has a fixed timeout of minutes.
+// For a shorter wait the model starts it in the background with delay_ms.
 func geminiNative(own moves) moves {
 	m := own
 	m.profile = gemini.Native()

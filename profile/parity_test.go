@@ -99,8 +99,8 @@ func runShell(c *cell) {
 	}
 }
 
-// shellTimeout runs a command that takes longer than the model waits. It is killed if the dialect's shell has a timeout, and otherwise
-// goes on.
+// shellTimeout runs a command that takes longer than the model waits. It is killed if the dialect's
+// shell has a timeout, and otherwise goes on.
 func shellTimeout(c *cell) {
 	c.script(calls(c.slow("echo begun; sleep 600")))
 	c.submit()
@@ -175,7 +175,8 @@ func truncation(c *cell) {
 	}
 }
 
-// parallelCalls has two commands that end only if they run at the same time, and checks the order of the results.
+// parallelCalls has two commands that end only if they run at the same time, and checks the order
+// of the results.
 func parallelCalls(c *cell) {
 	if out, err := exec.Command("mkfifo", filepath.Join(c.dir, "pipe")).CombinedOutput(); err != nil {
 		c.Fatalf("%v: %s", err, out)
@@ -219,8 +220,9 @@ func steering(c *cell) {
 	}
 }
 
-// effortChange sets the effort during an input and checks all requests. Anthropic's API does not let it change while results are being
-// sent: the host is told, and the first request of the next input has it.
+// effortChange sets the effort during an input and checks all requests. Anthropic's API does not
+// let it change while results are being sent: the host is told, and the first request of the next
+// input has it.
 func effortChange(c *cell) {
 	c.write("a.txt", "one\n")
 	c.model = func(r *fakellm.Request) fakellm.Turn {
@@ -317,7 +319,8 @@ func recovery(c *cell) {
 	c.wantFile("a.txt", "one\nthree\n")
 }
 
-// editingFormat checks that the format is the one that the vendor's models know: patches for OpenAI, texts to replace for others.
+// editingFormat checks that the format is the one that the vendor's models know: patches for
+// OpenAI, texts to replace for others.
 func editingFormat(c *cell) {
 	c.write("a.txt", "old\nold\n")
 	call := c.twice("a.txt", "old", "new")

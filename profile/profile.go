@@ -7,8 +7,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Profile holds the prompt, tools and defaults for one model family. Hosts may change any field of their copy before they pass it to a
-// session. Sessions never change it, so any number of them can share one.
+// Profile holds the prompt, tools and defaults for one model family. Hosts may change any field of
+// their copy before they pass it to a session. Sessions never change it, so any number of them can
+// share one.
 type Profile struct {
 	Name string
 	// Dialect is "" for this project's own tools, or "native" for those of the vendor's agent.
@@ -19,10 +20,12 @@ type Profile struct {
 	Prompt string
 	// Tools are offered in this order.
 	Tools []tool.Tool
-	// Documents are the documents of a directory that sessions have beside AGENTS.md, as slash-separated paths. A name that ends with a slash
-	// is a directory with rules; see instructions.Options.
+	// Documents are the documents of a directory that sessions have beside AGENTS.md, as
+	// slash-separated paths. A name that ends with a slash is a directory with rules; see
+	// instructions.Options.
 	Documents []string
-	// Sequential says that the calls of a response run one after the other, and asks the model for one call at a time.
+	// Sequential says that the calls of a response run one after the other, and asks the model for
+	// one call at a time.
 	Sequential bool
 	// Options holds the provider's options as one JSON object.
 	Options json.RawMessage

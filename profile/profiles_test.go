@@ -270,7 +270,8 @@ func TestE1_AC2_1_AC2_2_AC2_3_Tools(t *testing.T) {
 	}
 }
 
-// programs holds the words that prompts have in backquotes and that are neither tools nor parameters.
+// programs holds the words that prompts have in backquotes and that are neither tools nor
+// parameters.
 var programs = []string{"cd", "export", "rg", "grep", "find"}
 
 var (
@@ -278,7 +279,8 @@ var (
 	word   = regexp.MustCompile(`[A-Za-z_]+`)
 )
 
-// A prompt names only tools of its profile that every session has. Advice about the others is in their Guidance.
+// A prompt names only tools of its profile that every session has. Advice about the others is in
+// their Guidance.
 func TestE4_PromptsNameToolsThatExist(t *testing.T) {
 	everywhere := map[string]bool{}
 	for _, p := range all() {

@@ -61,7 +61,8 @@ func topicOf(t *testing.T, name string) [6]string {
 	return [6]string{}
 }
 
-// otherWords holds what prompts must not have: other words for a response, and requests for a running commentary.
+// otherWords holds what prompts must not have: other words for a response, and requests for a
+// running commentary.
 var otherWords = regexp.MustCompile(`(?i)(one|next|later|same) answer|next message|while you work,|before a longer step|(explain|say|describe) what you (do|are about to|will)`)
 
 func TestR2_HowTheWorkEnds(t *testing.T) {
@@ -96,13 +97,15 @@ func TestR4_WorkHabits(t *testing.T) {
 	}
 }
 
-// The limits for prompts and tools of this project's own dialects, in bytes: they are sent with every request.
+// The limits for prompts and tools of this project's own dialects, in bytes: they are sent with
+// every request.
 const (
 	maxPrompt = 6 << 10
 	maxTools  = 10 << 10
 )
 
-// sizes returns the bytes of a profile's prompt, and of the names, descriptions and parameters of its tools.
+// sizes returns the bytes of a profile's prompt, and of the names, descriptions and parameters of
+// its tools.
 func sizes(t *testing.T, p profile.Profile) (prompt, tools int) {
 	t.Helper()
 	registry, err := tool.NewRegistry(p.Tools...)

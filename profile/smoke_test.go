@@ -25,8 +25,9 @@ import (
 // smokeTime is the time limit of one task.
 const smokeTime = time.Minute
 
-// TestSmoke_Anthropic, TestSmoke_OpenAI and TestSmoke_Gemini are for users with keys: the tasks of the smoke matrix
-// with real models, each provider whose key is in the environment. They cost a few cents.
+// TestSmoke_Anthropic, TestSmoke_OpenAI and TestSmoke_Gemini are for users with keys: the tasks of
+// the smoke matrix with real models, each provider whose key is in the environment. They cost a few
+// cents.
 //
 //	ANTHROPIC_API_KEY=... OPENAI_API_KEY=... GEMINI_API_KEY=... go test -v -run TestSmoke ./profile ./llm/providers
 //
@@ -127,7 +128,8 @@ func answers(list ...fakellm.Call) fakellm.Model {
 	return fakellm.Script(append(turns, fakellm.Turn{Text: "Done."})...)
 }
 
-// obeys returns a model that makes the calls for the last message, and gives a final answer after a result.
+// obeys returns a model that makes the calls for the last message, and gives a final answer after a
+// result.
 func obeys(do func(task string) []fakellm.Call) fakellm.Model {
 	return func(r *fakellm.Request) fakellm.Turn {
 		if last := r.Messages[len(r.Messages)-1]; last.Role == llm.RoleUser {
@@ -173,7 +175,8 @@ func newSmoke(t *testing.T, provider string) *smoke {
 	return &smoke{cell: cell{T: t, moves: list[i], dir: t.TempDir()}, onEvent: func(agent.Event) {}}
 }
 
-// start begins the session. Commands have the same default timeout in all profiles, for the task about it.
+// start begins the session. Commands have the same default timeout in all profiles, for the task
+// about it.
 func (s *smoke) start(config providers.Config, model string, shell time.Duration) {
 	s.Helper()
 	s.shell = shell

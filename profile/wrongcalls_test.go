@@ -21,8 +21,9 @@ import (
 
 var rewrite = flag.Bool("update", false, "rewrite the results in testdata/wrong")
 
-// wrongCall holds one entry of a file in testdata/wrong: a line "# title", lines "+ tool arguments" with preparing calls, a line ">
-// tool arguments" with the wrong call, and then what the model reads, indented.
+// wrongCall holds one entry of a file in testdata/wrong: a line "# title", lines "+ tool arguments"
+// with preparing calls, a line "> tool arguments" with the wrong call, and then what the model
+// reads, indented.
 type wrongCall struct {
 	title string
 	calls []string // the last one is the wrong one
@@ -73,7 +74,8 @@ func writeWrongCalls(t *testing.T, file string, list []wrongCall) {
 	}
 }
 
-// asCall returns the call of a line in the file. Text that is not JSON is sent as it is, a patch with its line breaks.
+// asCall returns the call of a line in the file. Text that is not JSON is sent as it is, a patch
+// with its line breaks.
 func asCall(line string) fakellm.Call {
 	name, args, _ := strings.Cut(line[2:], " ")
 	if !strings.HasPrefix(args, "{") || !json.Valid([]byte(args)) {
@@ -101,7 +103,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`/bin/[a-z]*sh: |(bash|sh): (line )?`), "sh: "},
 }
 
-// TestR9_WrongCalls has the model of each profile and dialect make wrong calls in a real session, and compares what it reads.
+// TestR9_WrongCalls has the model of each profile and dialect make wrong calls in a real session,
+// and compares what it reads.
 func TestR9_WrongCalls(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows, and many of the calls need them")
@@ -175,8 +178,8 @@ func playWrongCalls(c *cell, list []wrongCall) []wrongCall {
 	return got
 }
 
-// TestR7_DialectsHaveTheirOwnWords checks that no dialect uses names of another dialect's tools and parameters, in the descriptions of its
-// tools and in what the model reads after a wrong call.
+// TestR7_DialectsHaveTheirOwnWords checks that no dialect uses names of another dialect's tools and
+// parameters, in the descriptions of its tools and in what the model reads after a wrong call.
 func TestR7_DialectsHaveTheirOwnWords(t *testing.T) {
 	known := map[string]bool{"run_in_background": true, "is_background": true}
 	for _, p := range all() {
@@ -202,7 +205,8 @@ func TestR7_DialectsHaveTheirOwnWords(t *testing.T) {
 	}
 }
 
-// wordsOf returns those names of a profile's tools and parameters that cannot occur by chance: those with an underscore, and some more.
+// wordsOf returns those names of a profile's tools and parameters that cannot occur by chance:
+// those with an underscore, and some more.
 func wordsOf(t *testing.T, p profile.Profile) map[string]bool {
 	t.Helper()
 	words := map[string]bool{}

@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// BenchmarkL1_Decide decides about a command of 200 characters by 100 rules. The yardstick is one regular expression for each rule, matched
-// with the text, without any parsing.
+// BenchmarkL1_Decide decides about a command of 200 characters by 100 rules. The yardstick is one
+// regular expression for each rule, matched with the text, without any parsing.
 func BenchmarkL1_Decide(b *testing.B) {
 	lists := map[string][]string{}
 	var expressions []*regexp.Regexp

@@ -90,7 +90,8 @@ var differences = []struct {
 	{"a wrapper is judged by the command that it runs", func(argv []string) bool { return argv[0] == "env" || argv[0] == "timeout" }},
 }
 
-// TestL1_CodexDecidesTheSame compares decisions by prefix rules with those of codex, on random rules and commands.
+// TestL1_CodexDecidesTheSame compares decisions by prefix rules with those of codex, on random
+// rules and commands.
 func TestL1_CodexDecidesTheSame(t *testing.T) {
 	codex := peer.Need(t, "codex")
 	p := newProject(t)

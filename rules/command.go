@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// forms returns the forms of a command that deny and ask rules are compared with: as it is, without a path in front of the program, and
-// without options in front of a subcommand. Each is joined.
+// forms returns the forms of a command that deny and ask rules are compared with: as it is, without
+// a path in front of the program, and without options in front of a subcommand. Each is joined.
 func forms(words []string) []string {
 	all := []string{joined(words)}
 	plain := words
@@ -43,7 +43,8 @@ func (r *rule) exactly(script string) bool {
 	return ok && r.text == "Bash("+exactPattern(script)+")"
 }
 
-// exampleCommand reports whether the rule matches an example: every command of it for a rule that allows, else any.
+// exampleCommand reports whether the rule matches an example: every command of it for a rule that
+// allows, else any.
 func (r *rule) exampleCommand(text string, dirs *Dirs) (bool, error) {
 	script := shell.Parse(text, shell.Place{Dir: dirs.Work, Home: dirs.Home, Vars: dirs.Vars})
 	matches := func(c shell.Command) bool {

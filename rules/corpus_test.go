@@ -173,7 +173,8 @@ func TestL1_PoliciesCorpus(t *testing.T) {
 	}
 }
 
-// Variables that a model sets for a command can make programs run others, so they ask, also if a rule allows the command.
+// Variables that a model sets for a command can make programs run others, so they ask, also if a
+// rule allows the command.
 func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 	type varCase struct{ ID, Kind, Name, Value string }
 	names := []string{"PATH", "BASH_ENV", "ENV", "PS4", "IFS", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER", "EDITOR", "GIT_CONFIG_COUNT",
@@ -236,8 +237,8 @@ func TestL2_ModelSuppliedLanguages(t *testing.T) {
 	}
 }
 
-// The cases of the corpus path_escape whose outcome is a question: files that start programs or instruct a later session ask even if a rule
-// allows to change everything.
+// The cases of the corpus path_escape whose outcome is a question: files that start programs or
+// instruct a later session ask even if a rule allows to change everything.
 func TestL2_PathsThatAskCorpus(t *testing.T) {
 	type pathCase struct{ ID, Op, Path, Outcome string }
 	n := 0

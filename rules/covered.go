@@ -16,14 +16,17 @@ const maxLookedAt = 20_000
 // Directories are those of this machine.
 type Directories interface {
 	ReadDir(dir string) ([]fs.DirEntry, error)
-	// State returns a value that changes when entries of a directory are made, removed or renamed. It reports false if that is not known.
+	// State returns a value that changes when entries of a directory are made, removed or renamed.
+	// It reports false if that is not known.
 	State(dir string) (state any, known bool)
 }
 
-// Covered returns the files and directories that a command does not need to see of which nobody was asked: where programs keep secrets in
-// the home directory, files of the session's directories whose names are those of secrets, and what rules deny or ask to read. Some of them
-// may not exist. Names, and patterns with wildcards, are compared with the first 20,000 files of the session's directories, and patterns
-// with those of the directories that they name. The judgement of a text may be wrong, so this does not depend on it.
+// Covered returns the files and directories that a command does not need to see of which nobody was
+// asked: where programs keep secrets in the home directory, files of the session's directories
+// whose names are those of secrets, and what rules deny or ask to read. Some of them may not exist.
+// Names, and patterns with wildcards, are compared with the first 20,000 files of the session's
+// directories, and patterns with those of the directories that they name. The judgement of a text
+// may be wrong, so this does not depend on it.
 func (s *Set) Covered(d Directories) (list []string) {
 	if s.dirs.Home != "" {
 		for _, name := range slices.Concat(secretPlaces(), secretsAtHome()) {
@@ -130,8 +133,8 @@ func (l *looking) list(dir string) *listing {
 	return in
 }
 
-// literal returns the path in front of the wildcards of a pattern, and reports whether that is all: then the pattern matches it alone, and
-// everything in it.
+// literal returns the path in front of the wildcards of a pattern, and reports whether that is all:
+// then the pattern matches it alone, and everything in it.
 func (p *pathPattern) literal() (name string, all bool) {
 	name = path.Join("/", p.base)
 	if p.tree {

@@ -16,27 +16,33 @@ type Decision struct {
 	Verdict tool.Verdict
 	Rule    string // the rule that decided, with its file; "" if the built-in table did
 	Reason  string // for the model, or for the person who is asked
-	// Default says that no rule matched: the built-in table decided. An allow from a hook may answer such a question, but no other.
+	// Default says that no rule matched: the built-in table decided. An allow from a hook may
+	// answer such a question, but no other.
 	Default bool
-	// Denied says that the call asks because it may also do what a rule denies: read a file, or run a command that is not literal. Only a
-	// person may allow it.
+	// Denied says that the call asks because it may also do what a rule denies: read a file, or run
+	// a command that is not literal. Only a person may allow it.
 	Denied bool
-	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a command that only reads, for example. The
-	// calls of agents that it starts are judged themselves.
+	// Reads says that the call changes and runs nothing, as far as the built-in table knows: a
+	// command that only reads, for example. The calls of agents that it starts are judged
+	// themselves.
 	Reads bool
-	// Script says that the call runs a script in the shell, and Secret that it names a file that usually holds secrets.
+	// Script says that the call runs a script in the shell, and Secret that it names a file that
+	// usually holds secrets.
 	Script, Secret bool
-	// Unclear says that the built-in table allows the call only because commands that only read run where they can change nothing; see
-	// Dirs.Observed.
+	// Unclear says that the built-in table allows the call only because commands that only read run
+	// where they can change nothing; see Dirs.Observed.
 	Unclear bool
-	// Edits says that the built-in table asks, and only because a file tool changes ordinary files in the session's directories. If such a
-	// directory contains the home directory, only the visible files of the home directory are ordinary in it.
+	// Edits says that the built-in table asks, and only because a file tool changes ordinary files
+	// in the session's directories. If such a directory contains the home directory, only the
+	// visible files of the home directory are ordinary in it.
 	Edits bool
-	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none is safe, or none would help.
+	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none
+	// is safe, or none would help.
 	Suggest []string
 }
 
-// Authorize returns a function for [agent.Hooks] that decides about calls in an environment by the rules. Approve is asked where they say Ask.
+// Authorize returns a function for [agent.Hooks] that decides about calls in an environment by the
+// rules. Approve is asked where they say Ask.
 //
 // [agent.Hooks]: https://pkg.go.dev/github.com/attractor-go/attractor/agent#Hooks
 func (s *Set) Authorize(e env.Environment) tool.Authorize {
@@ -46,7 +52,8 @@ func (s *Set) Authorize(e env.Environment) tool.Authorize {
 	}
 }
 
-// Decide decides about a call in an environment. It reads files to see where links lead and what git would run, and changes nothing.
+// Decide decides about a call in an environment. It reads files to see where links lead and what
+// git would run, and changes nothing.
 func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) Decision {
 	d := s.decideWhere(ctx, e, req, false)
 	if d.Verdict != tool.Ask || !d.Script || s.dirs.Observed == nil || !s.dirs.Observed() {
@@ -112,7 +119,8 @@ func (c *call) reads() bool {
 	return c.req.Access.Effect == tool.ReadOnly
 }
 
-// deniedInTree returns the question about a file that a rule denies and that the call uses with everything in a directory, or "".
+// deniedInTree returns the question about a file that a rule denies and that the call uses with
+// everything in a directory, or "".
 func (c *call) deniedInTree() string {
 	if len(c.of(tool.Deny)) == 0 {
 		return ""
@@ -199,7 +207,8 @@ func (c *call) first(v tool.Verdict) *rule {
 	return nil
 }
 
-// mayHide returns a rule that denies commands, if the call runs a script that is not literal, and the program that runs it.
+// mayHide returns a rule that denies commands, if the call runs a script that is not literal, and
+// the program that runs it.
 func (c *call) mayHide() (r *rule, program string) {
 	at := slices.IndexFunc(c.of(tool.Deny), func(r *rule) bool { return r.words != nil })
 	if at < 0 {
@@ -213,7 +222,8 @@ func (c *call) mayHide() (r *rule, program string) {
 	return nil, ""
 }
 
-// mayChange returns a rule that denies or asks about changes of a file that a command names. What the command does to the file is not known.
+// mayChange returns a rule that denies or asks about changes of a file that a command names. What
+// the command does to the file is not known.
 func (c *call) mayChange() *rule {
 	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
 		for _, r := range c.of(v) {
@@ -254,7 +264,8 @@ func (r *rule) touches(c *call, p *part) bool {
 	return slices.ContainsFunc(p.files, func(f file) bool { return r.aboutFile(f) && (r.path == nil && !f.mention || c.hits(r, f)) })
 }
 
-// hits reports whether the pattern of a deny or ask rule matches a file, as named or as it is after links.
+// hits reports whether the pattern of a deny or ask rule matches a file, as named or as it is after
+// links.
 func (c *call) hits(r *rule, f file) bool {
 	fold := c.dirs.FoldCase
 	return r.path != nil && (r.path.matches(f.place.name(), fold) || c.resolve(f.place) && r.path.matches(f.place.real, fold))
@@ -287,7 +298,8 @@ func (c *call) guarded() string {
 	return ""
 }
 
-// whole returns a rule that allows the call as a whole: by the name of the tool, or by the very script.
+// whole returns a rule that allows the call as a whole: by the name of the tool, or by the very
+// script.
 func (c *call) whole() *rule {
 	for _, r := range c.of(tool.Allow) {
 		switch {
@@ -398,8 +410,8 @@ func (c *call) allows(p *part) *rule {
 	return nil
 }
 
-// file returns the rule that allows the use of a file, or why the use asks. byRule says that a rule allows the command, with the files that
-// it reads, unless these need a rule of their own.
+// file returns the rule that allows the use of a file, or why the use asks. byRule says that a rule
+// allows the command, with the files that it reads, unless these need a rule of their own.
 func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []string) {
 	d, isDelicate := c.delicate(f)
 	if f.known && f.tree {

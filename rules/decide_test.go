@@ -70,7 +70,8 @@ func TestL1_Commands(t *testing.T) {
 	p.commands(t, `{"allow": ["Bash(echo $X \\* && cat ~/x)"]}`, []decisionCase{{"echo $X * && cat ~/x", "allow", "Bash(echo"}, {"echo $X y && cat ~/x", "ask", ""}})
 }
 
-// A program of the workspace with the name of one that runs others is not taken for it, whatever it runs.
+// A program of the workspace with the name of one that runs others is not taken for it, whatever it
+// runs.
 func TestL2_WrappersOfTheWorkspace(t *testing.T) {
 	p := newProject(t, "timeout", "bin/sh")
 	p.commands(t, `{"allow": ["Bash(go test:*)"]}`, []decisionCase{
@@ -127,7 +128,8 @@ func TestL1_FilesOfCommands(t *testing.T) {
 		{"cat /etc/../proc/1/environ", "ask", ""}})
 }
 
-// Rules about changes of files count for the files that well-known programs change, also where a rule allows the command.
+// Rules about changes of files count for the files that well-known programs change, also where a
+// rule allows the command.
 func TestL1_ChangesByCommands(t *testing.T) {
 	p := newProject(t, "a.go", "b.go", "prod/y", "prod/sub/z", "top/prod/y", "top/x", "docs/x.md", ".github/w.yml")
 	p.link("prod", "link")
@@ -267,7 +269,8 @@ func TestL2_Trees(t *testing.T) {
 	}
 }
 
-// A command that follows the symbolic links in a directory asks if one leads out of it, or to a secret.
+// A command that follows the symbolic links in a directory asks if one leads out of it, or to a
+// secret.
 func TestL2_LinkedTrees(t *testing.T) {
 	p := newProject(t, "src/a.go", "out/k", "secret/.env", "ok/a")
 	p.link("/etc/passwd", "out/link")

@@ -8,14 +8,16 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// delicate says why a file needs a rule of its own: one that names it, not one that matches it among others.
+// delicate says why a file needs a rule of its own: one that names it, not one that matches it
+// among others.
 type delicate struct {
 	elem  string // the element of the path that is in a table, in lower case
 	entry string // of the table
 	why   string
 }
 
-// secretName returns the entry of the table for the name of a file that usually holds secrets, or "". The name is in lower case.
+// secretName returns the entry of the table for the name of a file that usually holds secrets, or
+// "". The name is in lower case.
 func secretName(name string) string {
 	switch name {
 	case ".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd", ".dockercfg", ".s3cfg", ".boto",
@@ -42,13 +44,15 @@ func secretName(name string) string {
 	return ""
 }
 
-// secretPlaces lists the ends of paths that usually hold secrets. An entry that ends with a slash is a directory.
+// secretPlaces lists the ends of paths that usually hold secrets. An entry that ends with a slash
+// is a directory.
 func secretPlaces() []string {
 	return []string{".aws/", ".docker/config.json", ".kube/config", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
 		".config/gh/hosts.yml", ".config/gcloud/", ".composer/auth.json", ".ssh/", ".gnupg/", ".m2/settings.xml", ".azure/", ".password-store/"}
 }
 
-// secretsAtHome lists the files and directories of a home directory that hold secrets and are not among secretPlaces.
+// secretsAtHome lists the files and directories of a home directory that hold secrets and are not
+// among secretPlaces.
 func secretsAtHome() []string {
 	return []string{".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".config/git/credentials", ".config/rclone", ".config/hub",
 		".config/glab-cli", ".config/op", ".config/containers/auth.json", ".config/pypoetry/auth.toml", ".config/sops", ".bundle/config", ".fly", ".psql_history",
@@ -56,7 +60,8 @@ func secretsAtHome() []string {
 		".terraformrc", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium"}
 }
 
-// exampleName reports whether a name is that of an example, which holds no secrets, or of a public key.
+// exampleName reports whether a name is that of an example, which holds no secrets, or of a public
+// key.
 func exampleName(name string) bool {
 	switch path.Ext(name) {
 	case ".example", ".sample", ".template", ".dist", ".tmpl", ".pub":
@@ -88,7 +93,8 @@ func secretFile(name string) (d delicate, ok bool) {
 	return d, false
 }
 
-// HoldsSecrets reports whether a file with this absolute path usually holds secrets, by its name and the directories that it is in.
+// HoldsSecrets reports whether a file with this absolute path usually holds secrets, by its name
+// and the directories that it is in.
 func HoldsSecrets(file string) bool {
 	_, ok := secretFile(file)
 	return ok
@@ -109,13 +115,14 @@ func startingFile(name string) (d delicate, ok bool) {
 	return d, false
 }
 
-// kernelFile reports whether a path is a file of the kernel or a device. Such files show processes and their variables, or never end.
+// kernelFile reports whether a path is a file of the kernel or a device. Such files show processes
+// and their variables, or never end.
 func kernelFile(name string) bool {
 	return name != "/dev/null" && (inside("/proc", name) || inside("/sys", name) || inside("/dev", name))
 }
 
-// harmlessVar reports whether a variable can be set for a command without approval. Others can make programs run or load other programs. A
-// name that comes with a value has a strange one.
+// harmlessVar reports whether a variable can be set for a command without approval. Others can make
+// programs run or load other programs. A name that comes with a value has a strange one.
 func harmlessVar(name string) bool {
 	if strings.HasPrefix(name, "LC_") {
 		return name != "LC_" && !strings.Contains(name, "=")

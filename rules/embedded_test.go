@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A command in a string of another command is found wherever it stands. One that is not literal may be what a rule denies.
+// A command in a string of another command is found wherever it stands. One that is not literal may
+// be what a rule denies.
 func TestU8_CommandsInStrings(t *testing.T) {
 	dir := t.TempDir()
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup})

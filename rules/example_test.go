@@ -34,7 +34,8 @@ func ExampleSet_Decide() {
 	// make: ask by "", suggests ["Bash(make)"]
 }
 
-// A mistake is an error with its line. A set gives the permission hook for agent.Options.Authorize; calls that it asks about go on to Approve.
+// A mistake is an error with its line. A set gives the permission hook for agent.Options.Authorize;
+// calls that it asks about go on to Approve.
 func ExampleLoad() {
 	e := envtest.NewMemory(nil)
 	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {"deny": ["WebFetch"], "alow": []}}`)})

@@ -92,7 +92,8 @@ func TestL1_ExamplesOfEveryKind(t *testing.T) {
 	}
 }
 
-// The deny and ask rules of every file count, but rules that allow only the user's and a trusted project's.
+// The deny and ask rules of every file count, but rules that allow only the user's and a trusted
+// project's.
 func TestL1_OriginsAndForeignFiles(t *testing.T) {
 	p := newProject(t)
 	data := []byte(`{"permissions": {"allow": ["Bash(make:*)"], "deny": ["Bash(curl:*)"], "ask": ["Bash(pwd)"], "defaultMode": "bypassPermissions", "additionalDirectories": ["/etc"]},
@@ -123,7 +124,8 @@ func TestL1_OriginsAndForeignFiles(t *testing.T) {
 	}
 }
 
-// A pattern that begins with / starts at the directory of its file, others at the working directory.
+// A pattern that begins with / starts at the directory of its file, others at the working
+// directory.
 func TestL1_WherePatternsStart(t *testing.T) {
 	p := newProject(t, "sub/x", "sub/sub/x", "x")
 	base := func(pattern, dir string) *rules.Set {

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// The files of a call are those that its tool names, and those that the commands of its script read and write.
+// The files of a call are those that its tool names, and those that the commands of its script read
+// and write.
 func TestM10_FilesOfCalls(t *testing.T) {
 	p := newProject(t, "a", "sub/b", "sub/c.go", "sub/d.go")
 	set, err := rules.Load(p.dirs())

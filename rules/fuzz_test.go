@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// FuzzL1_File loads arbitrary files of rules and decides by those that load. Each error names the file.
+// FuzzL1_File loads arbitrary files of rules and decides by those that load. Each error names the
+// file.
 func FuzzL1_File(f *testing.F) {
 	for _, seed := range []string{`{"permissions": {"allow": ["Bash(go test:*)"], "deny": [{"rule": "Read(./x/**)", "match": ["x/y"], "not_match": []}]}}`,
 		`{"permissions": {"ask": [1, {"rule": 2}, {"match": {}}], "additionalDirectories": ["~/x"], "x": 1}}`, `{"permissions": []}`, "{", "[[[[", "\ufeff{}", `{"permissions":{"deny":["Edit([a-z]*/**/?\\*)", "mcp__a__*", "WebFetch(domain:*.x)"]}}`} {
@@ -34,7 +35,8 @@ func FuzzL1_File(f *testing.F) {
 	})
 }
 
-// FuzzL1_Suggestions checks that what is suggested for a command is a rule that answers its question.
+// FuzzL1_Suggestions checks that what is suggested for a command is a rule that answers its
+// question.
 func FuzzL1_Suggestions(f *testing.F) {
 	for _, seed := range []string{"go test ./...", "rm *.o", `a 'b*' "c" \d`, "a (b", "x:*", "x *", "a; b > c", "Bash(x)", "é ü", "cat .env > out", `a "\*"`, `echo '\*' x`, "'' 0"} {
 		f.Add(seed)
@@ -88,7 +90,8 @@ func TestL1_PatternsMatchAsExpressions(t *testing.T) {
 	})
 }
 
-// expression returns the regular expression for a pattern, written another way than the package does it.
+// expression returns the regular expression for a pattern, written another way than the package
+// does it.
 func expression(pattern string) *regexp.Regexp {
 	prefix, open := strings.CutSuffix(pattern, ":*")
 	if !open {

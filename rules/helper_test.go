@@ -22,7 +22,8 @@ type project struct {
 	env  *env.Local
 }
 
-// newProject returns a project with some files and links. Names that end with a slash are directories.
+// newProject returns a project with some files and links. Names that end with a slash are
+// directories.
 func newProject(t testing.TB, names ...string) *project {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())

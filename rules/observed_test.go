@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Where commands that only read can change nothing, it does not ask what the machine makes unclear: only what the text says.
+// Where commands that only read can change nothing, it does not ask what the machine makes unclear:
+// only what the text says.
 func TestU15_UnclearRunsWhereItCanDoNothing(t *testing.T) {
 	dir := t.TempDir()
 	git := peer.Need(t, "git")

@@ -58,7 +58,8 @@ func parsePath(text, dir string, dirs *Dirs) (p pathPattern, err error) {
 	return p, p.compile(line)
 }
 
-// fromWork returns the directory and the line for a pattern that starts at the working directory or, with .., above it.
+// fromWork returns the directory and the line for a pattern that starts at the working directory
+// or, with .., above it.
 func fromWork(text, work string) (base, line string) {
 	anchored := strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || text == "." || text == ".."
 	for base = work; anchored; {
@@ -91,7 +92,8 @@ func (p *pathPattern) compile(line string) error {
 	return nil
 }
 
-// matches reports whether the pattern matches a path or a directory above it. With fold it ignores upper and lower case.
+// matches reports whether the pattern matches a path or a directory above it. With fold it ignores
+// upper and lower case.
 func (p *pathPattern) matches(name string, fold bool) bool {
 	base, rules := p.base, p.rules
 	if fold {
@@ -116,7 +118,8 @@ func (p *pathPattern) matches(name string, fold bool) bool {
 	return false
 }
 
-// names reports whether the pattern was written for files like one of the table: it names them, and does not just match them among others.
+// names reports whether the pattern was written for files like one of the table: it names them, and
+// does not just match them among others.
 func (p *pathPattern) names(d delicate) bool {
 	for _, elem := range p.elems {
 		if elem == "" || strings.IndexByte("*?[", elem[0]) >= 0 && !strings.HasPrefix(d.entry, "*") {

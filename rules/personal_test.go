@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Edits is set for ordinary files only: those in a directory that somebody works in, not those around it or those that configure programs.
+// Edits is set for ordinary files only: those in a directory that somebody works in, not those
+// around it or those that configure programs.
 func TestN8_ModesOrdinaryFiles(t *testing.T) {
 	for _, c := range []struct {
 		work, home, also, file string

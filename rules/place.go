@@ -19,7 +19,8 @@ type place struct {
 // name returns the name without .. and the like.
 func (p *place) name() string { return path.Clean(p.named) }
 
-// absolute returns the absolute form of a name in the working directory or, with ~, in the home directory.
+// absolute returns the absolute form of a name in the working directory or, with ~, in the home
+// directory.
 func absolute(dirs *Dirs, name string) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok && dirs.Home != "" {
 		return path.Join(dirs.Home, rest)
@@ -69,9 +70,11 @@ func (s *Set) insideRoots(name string) bool {
 	return false
 }
 
-// personal reports whether a file may be one of the user's own rather than of the project. It counts the session's directories only if they
-// are neither the root nor contain the home directory. Outside of them only the home directory's visible files are ordinary: hidden ones
-// start programs and configure them, and so do files outside of the home directory. The name has no links.
+// personal reports whether a file may be one of the user's own rather than of the project. It
+// counts the session's directories only if they are neither the root nor contain the home
+// directory. Outside of them only the home directory's visible files are ordinary: hidden ones
+// start programs and configure them, and so do files outside of the home directory. The name has no
+// links.
 func (s *Set) personal(name string) bool {
 	var homes []string
 	if s.dirs.Home != "" {
@@ -99,7 +102,8 @@ func (s *Set) personal(name string) bool {
 	return true
 }
 
-// below returns a path as seen from the session's directory that it is in, because the names of the directories above mean nothing.
+// below returns a path as seen from the session's directory that it is in, because the names of the
+// directories above mean nothing.
 func (s *Set) below(name string) string {
 	for _, root := range s.roots {
 		if inside(root, name) {

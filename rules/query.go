@@ -11,7 +11,8 @@ import (
 // Query describes a call for somebody who wants to know what the rules say about it.
 type Query struct {
 	Tool string `json:"tool"`
-	// Command is for tools that run commands, Path for tools that read or change files, and Host for tools that read from the network.
+	// Command is for tools that run commands, Path for tools that read or change files, and Host
+	// for tools that read from the network.
 	Command string `json:"command"`
 	Path    string `json:"path"`
 	Host    string `json:"host"`

@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Reads does not depend on the rules: whatever they allow, only a command that the built-in table takes for reading reads.
+// Reads does not depend on the rules: whatever they allow, only a command that the built-in table
+// takes for reading reads.
 func TestN8_ModesReads(t *testing.T) {
 	p := newProject(t, "file.txt", "Cargo.toml", "files")
 	none, all := p.load(`{}`), p.load(`{"allow": ["Bash"]}`)

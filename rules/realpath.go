@@ -11,10 +11,12 @@ import (
 // maxLinks is the number of links to files that do not exist which a name may go through.
 const maxLinks = 40
 
-// RealPath returns an absolute path of this machine without symbolic links. The last elements need not exist. It suits [Dirs].Resolve.
+// RealPath returns an absolute path of this machine without symbolic links. The last elements need
+// not exist. It suits [Dirs].Resolve.
 func RealPath(name string) (string, error) { return realPath(name, maxLinks) }
 
-// realPath does what RealPath does. left counts the links and missing elements that may still follow.
+// realPath does what RealPath does. left counts the links and missing elements that may still
+// follow.
 func realPath(name string, left int) (string, error) {
 	real, err := filepath.EvalSymlinks(name)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) || left == 0 {

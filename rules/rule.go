@@ -33,7 +33,8 @@ type rule struct {
 // String returns the rule with its file.
 func (r *rule) String() string { return fmt.Sprintf("%s (%s)", r.text, r.where) }
 
-// errNoPattern reports a pattern for a tool that takes none, for example because it does not exist here.
+// errNoPattern reports a pattern for a tool that takes none, for example because it does not exist
+// here.
 var errNoPattern = errors.New("takes no pattern")
 
 var ruleForm = sync.OnceValue(func() *regexp.Regexp {
@@ -44,7 +45,8 @@ var listForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\)((?:[\s,]+[A-Za-z_][A-Za-z0-9_.*-]*)+)(?:\(|\s*,|\s*$)`)
 })
 
-// IsList reports whether a text looks like several rules in a row, such as Bash(rm:*),Edit(./x). As one rule it would match nothing.
+// IsList reports whether a text looks like several rules in a row, such as Bash(rm:*),Edit(./x). As
+// one rule it would match nothing.
 func IsList(text string) bool {
 	if ruleForm().FindStringSubmatch(strings.TrimSpace(text)) == nil {
 		return false
@@ -80,7 +82,8 @@ func parseRule(text, dir string, dirs *Dirs) (*rule, error) {
 	return r, nil
 }
 
-// checkName returns an error for a name that is probably a mistake. Other names may be those of a host's own tools.
+// checkName returns an error for a name that is probably a mistake. Other names may be those of a
+// host's own tools.
 func (r *rule) checkName() error {
 	if strings.Contains(r.name, "*") && !strings.HasPrefix(r.name, "mcp__") {
 		return fmt.Errorf("%s has a star in a tool's name; only names that begin with mcp__ can have one", r.text)

@@ -31,9 +31,10 @@ func (c *safetyCase) script() string {
 	return strings.Join(words, " ")
 }
 
-// TestL2_SafetyCorpus checks the built-in table: no command that the corpus wants asked about is allowed without rules, and nine of ten
-// that it takes for safe run without a question. The git commands that it wants asked about are judged outside of a repository, as they
-// stand; in a repository that names no program they are allowed.
+// TestL2_SafetyCorpus checks the built-in table: no command that the corpus wants asked about is
+// allowed without rules, and nine of ten that it takes for safe run without a question. The git
+// commands that it wants asked about are judged outside of a repository, as they stand; in a
+// repository that names no program they are allowed.
 func TestL2_SafetyCorpus(t *testing.T) {
 	data, err := os.ReadFile("../../shared/corpora/shell_safety/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {

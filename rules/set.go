@@ -27,10 +27,11 @@ type Source struct {
 	Name   string // of the file, or of a flag such as --allow-tool, for messages
 	Data   []byte
 	Origin Origin
-	// Dir is the directory where patterns that begin with / start. Empty means the working directory.
+	// Dir is the directory where patterns that begin with / start. Empty means the working
+	// directory.
 	Dir string
-	// Foreign says that the file is another program's settings. It may lack permissions, and a rule that allows something this package does
-	// not know becomes a warning instead of an error.
+	// Foreign says that the file is another program's settings. It may lack permissions, and a rule
+	// that allows something this package does not know becomes a warning instead of an error.
 	Foreign bool
 	// Lineless says that the rules stand in no file, so that messages name no line.
 	Lineless bool
@@ -42,20 +43,23 @@ type Dirs struct {
 	Home string // ~; empty if there is none
 	// Roots are the directories in which reading needs no permission. Nil means Work.
 	Roots []string
-	// Resolve returns a path without symbolic links. It is asked about paths that the environment does not resolve, such as those outside
-	// the roots. If it is nil, no rule allows such a path.
+	// Resolve returns a path without symbolic links. It is asked about paths that the environment
+	// does not resolve, such as those outside the roots. If it is nil, no rule allows such a path.
 	Resolve func(path string) (string, error)
-	// Vars holds the environment of commands, as NAME=value. A variable that makes git run a program makes git commands ask, for example.
-	// Nil means that it is harmless.
+	// Vars holds the environment of commands, as NAME=value. A variable that makes git run a
+	// program makes git commands ask, for example. Nil means that it is harmless.
 	Vars []string
-	// Outside returns the content of a file that the environment does not open: git's configuration of the user and of the system. If it
-	// is nil, git commands ask, because that could name programs. Its errors wrap fs.ErrNotExist if there is no such file.
+	// Outside returns the content of a file that the environment does not open: git's configuration
+	// of the user and of the system. If it is nil, git commands ask, because that could name
+	// programs. Its errors wrap fs.ErrNotExist if there is no such file.
 	Outside func(ctx context.Context, name string) ([]byte, error)
-	// Observed reports whether commands that only read run where they can change nothing. Then one runs without a question also if only
-	// the machine makes it unclear what it would run: the configuration of git, a program in PATH, the version of Go that a module wants,
-	// the order of matches of a pattern. Nil means no.
+	// Observed reports whether commands that only read run where they can change nothing. Then one
+	// runs without a question also if only the machine makes it unclear what it would run: the
+	// configuration of git, a program in PATH, the version of Go that a module wants, the order of
+	// matches of a pattern. Nil means no.
 	Observed func() bool
-	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask rules then ignore the case too.
+	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask
+	// rules then ignore the case too.
 	FoldCase bool
 }
 
@@ -76,7 +80,8 @@ type Set struct {
 	seen  seen       // by Covered
 }
 
-// Load reads rules. Its error joins the errors of all sources, each as FILE:LINE: and what is wrong.
+// Load reads rules. Its error joins the errors of all sources, each as FILE:LINE: and what is
+// wrong.
 func Load(dirs Dirs, sources ...Source) (*Set, error) {
 	s := &Set{dirs: dirs}
 	if s.dirs.Roots == nil {

@@ -11,7 +11,8 @@ import (
 // maxExact is the length of a script up to which a rule for that very script is suggested.
 const maxExact = 300
 
-// exactly returns the rule that allows the very script, or nil if it cannot be written or read well.
+// exactly returns the rule that allows the very script, or nil if it cannot be written or read
+// well.
 func (c *call) exactly() []string {
 	pattern := exactPattern(c.script)
 	if pattern == "" || len(pattern) > maxExact || strings.ContainsAny(pattern, "\n\t") {
@@ -35,8 +36,9 @@ func exactPattern(script string) string {
 	return strings.ReplaceAll(script, "*", `\*`)
 }
 
-// verbs returns the subcommands of a program after which any further words may be allowed. They do what they do to the project, which may
-// run the project's own programs, but their options do not name others. ok is false for programs that are not in the table.
+// verbs returns the subcommands of a program after which any further words may be allowed. They do
+// what they do to the project, which may run the project's own programs, but their options do not
+// name others. ok is false for programs that are not in the table.
 func verbs(program string) (list []string, ok bool) {
 	switch program {
 	case "go":
@@ -69,7 +71,8 @@ func checkers() []string {
 		"jest", "vitest", "mocha", "tsc", "eslint", "prettier", "rubocop", "rspec", "rustfmt", "shellcheck", "hadolint", "mkdir", "touch", "cmake", "ninja", "ctest"}
 }
 
-// suggestCommand returns a rule that allows commands like this one, or nil if only a rule for the very script is safe.
+// suggestCommand returns a rule that allows commands like this one, or nil if only a rule for the
+// very script is safe.
 func suggestCommand(cmd *shell.Command) []string {
 	words := cmd.Words
 	if slices.Contains(checkers(), words[0]) {
@@ -104,7 +107,8 @@ func plainWord(word string) bool {
 	}) && !strings.HasSuffix(word, ":")
 }
 
-// suggestFile returns the rule that allows the use of a file and, unless the file needs a rule of its own, of those around it.
+// suggestFile returns the rule that allows the use of a file and, unless the file needs a rule of
+// its own, of those around it.
 func (c *call) suggestFile(f file, alone bool) []string {
 	name := f.place.name()
 	if c.resolve(f.place) {

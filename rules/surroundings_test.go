@@ -52,7 +52,8 @@ func TestL2_SurroundingsOfCommands(t *testing.T) {
 	}
 }
 
-// TestL2_ModelSuppliedLocale checks that a model cannot choose a locale of other characters for a command.
+// TestL2_ModelSuppliedLocale checks that a model cannot choose a locale of other characters for a
+// command.
 func TestL2_ModelSuppliedLocale(t *testing.T) {
 	p := newProject(t)
 	s := p.load(`{"allow": ["Bash(ls:*)"]}`)

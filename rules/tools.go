@@ -45,11 +45,13 @@ func kindOf(name string) kind {
 	return other
 }
 
-// Covers reports whether a name of a tool, as Claude Code's files have it, stands for a tool of this module, of a native dialect or of an MCP
-// server: Bash for shell, Edit for all tools that change files, mcp__server for all tools of the server.
+// Covers reports whether a name of a tool, as Claude Code's files have it, stands for a tool of
+// this module, of a native dialect or of an MCP server: Bash for shell, Edit for all tools that
+// change files, mcp__server for all tools of the server.
 func Covers(name, tool string) bool { return name == tool || covers(name, tool, kindOf(tool)) }
 
-// ClaudeName returns the name that Claude Code has for what a tool does, such as Bash for shell, and the name itself if it has none.
+// ClaudeName returns the name that Claude Code has for what a tool does, such as Bash for shell,
+// and the name itself if it has none.
 func ClaudeName(tool string) string {
 	switch tool {
 	case "write_file":
@@ -73,8 +75,8 @@ func ClaudeName(tool string) string {
 	return tool
 }
 
-// covers reports whether a rule with a tool's name, and no pattern, is about calls of a tool of some kind. The names of Claude Code stand
-// for all tools that do the same.
+// covers reports whether a rule with a tool's name, and no pattern, is about calls of a tool of
+// some kind. The names of Claude Code stand for all tools that do the same.
 func covers(rule, tool string, of kind) bool {
 	switch rule {
 	case "Bash":
@@ -108,7 +110,8 @@ func covers(rule, tool string, of kind) bool {
 	return rule == tool
 }
 
-// coversMCP reports whether mcp__server, mcp__server__* or another name with stars stands for a tool of a server.
+// coversMCP reports whether mcp__server, mcp__server__* or another name with stars stands for a
+// tool of a server.
 func coversMCP(rule, tool string) bool {
 	if server, isAll := strings.CutSuffix(rule, "__*"); isAll && strings.Count(rule, "*") == 1 {
 		return strings.HasPrefix(tool, server+"__")
@@ -119,7 +122,8 @@ func coversMCP(rule, tool string) bool {
 	return starred(rule).match(tool)
 }
 
-// looks reports whether a tool reads all files in a directory, and whether it reads only their names.
+// looks reports whether a tool reads all files in a directory, and whether it reads only their
+// names.
 func looks(name string) (trees, names bool) {
 	switch name {
 	case "Grep", "grep", "grep_search", "read_many_files":

@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// Each tool of the three profiles in both dialects has the name that Claude Code's files use, and is covered by it.
+// Each tool of the three profiles in both dialects has the name that Claude Code's files use, and
+// is covered by it.
 func TestM9_ClaudeNames(t *testing.T) {
 	for tool, want := range map[string]string{
 		"shell": "Bash", "run_shell_command": "Bash", "exec_command": "Bash", "Bash": "Bash", "write_stdin": "Bash", "process": "Bash",

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// calls holds for each tool of a profile the arguments of a call, what is decided about it without rules, and the rules whose denial covers
-// the tool.
+// calls holds for each tool of a profile the arguments of a call, what is decided about it without
+// rules, and the rules whose denial covers the tool.
 var calls = map[string]struct {
 	args   map[string]any
 	want   string
@@ -59,7 +59,8 @@ var calls = map[string]struct {
 
 const addPatch = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"
 
-// Every tool of every profile and dialect is covered by the rules that its kind suggests, and decided about sensibly without any.
+// Every tool of every profile and dialect is covered by the rules that its kind suggests, and
+// decided about sensibly without any.
 func TestL1_EveryToolHasItsRules(t *testing.T) {
 	p := newProject(t, "a", "d/x")
 	e := env.Protect(p.env, env.DefaultProtection())
@@ -99,7 +100,8 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 	}
 }
 
-// The name of a remote server's tool decides about its calls, not the server's host. A rule that denies the host counts all the same.
+// The name of a remote server's tool decides about its calls, not the server's host. A rule that
+// denies the host counts all the same.
 func TestM12_ToolsOfRemoteServers(t *testing.T) {
 	p := newProject(t)
 	req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: "mcp__work__find", Args: "{}"},

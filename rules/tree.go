@@ -11,8 +11,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxTree limits the directory entries that are searched for files which a recursive reader should not read. Beyond it nothing is found:
-// most trees are smaller, and asking about every search of a large one would not protect anybody.
+// maxTree limits the directory entries that are searched for files which a recursive reader should
+// not read. Beyond it nothing is found: most trees are smaller, and asking about every search of a
+// large one would not protect anybody.
 const maxTree = 5000
 
 // branch is a directory of a tree.
@@ -21,9 +22,10 @@ type branch struct {
 	ignores search.Rules
 }
 
-// tree returns the question about reading everything in a directory, if there is a secret, or a file that a rule denies or asks about. Files
-// that .gitignore excludes do not count for tools, which do not read them. If everything may change instead, the question is about a file
-// whose change a rule denies or asks about.
+// tree returns the question about reading everything in a directory, if there is a secret, or a
+// file that a rule denies or asks about. Files that .gitignore excludes do not count for tools,
+// which do not read them. If everything may change instead, the question is about a file whose
+// change a rule denies or asks about.
 func (c *call) tree(f file) (why string, suggest []string) {
 	if f.writes && !c.protects() {
 		return "", nil
@@ -78,7 +80,8 @@ func (c *call) linked(name string, f file) (why string, suggest []string) {
 	return c.inTree(p.real, f.writes)
 }
 
-// ignoresAbove returns the rules of .gitignore files from the working directory down to the directory above a path.
+// ignoresAbove returns the rules of .gitignore files from the working directory down to the
+// directory above a path.
 func (c *call) ignoresAbove(name string) (r search.Rules) {
 	if !inside(c.dirs.Work, name) {
 		return r
@@ -108,7 +111,8 @@ func (c *call) protects() bool {
 	return slices.ContainsFunc(c.of(tool.Deny), about) || slices.ContainsFunc(c.of(tool.Ask), about)
 }
 
-// inTree returns the question about a file that is read, or changed, with all others of a directory.
+// inTree returns the question about a file that is read, or changed, with all others of a
+// directory.
 func (c *call) inTree(name string, writes bool) (why string, suggest []string) {
 	f := file{place: &place{named: name, real: name, known: true, resolved: true}, writes: writes}
 	does := map[bool]string{false: "reads", true: "may change"}[writes]

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Bytes that stand for something else in a pattern of words and in the text that it is compared with. A command cannot contain NUL.
+// Bytes that stand for something else in a pattern of words and in the text that it is compared
+// with. A command cannot contain NUL.
 const (
 	between  = '\x00' // ends a word
 	anyWords = '\x01' // any text
@@ -20,11 +21,12 @@ type wordPattern struct {
 	all    bool   // matches every command
 }
 
-// maxNarrow is the length of the words up to which anyText stays in one word. Beyond it the search could take long.
+// maxNarrow is the length of the words up to which anyText stays in one word. Beyond it the search
+// could take long.
 const maxNarrow = 16 << 10
 
-// parseWords reads a pattern as a shell reads words. A star stands for any text or, in quotes, for any text in that word. At the end, " *"
-// and ":*" stand for any further words.
+// parseWords reads a pattern as a shell reads words. A star stands for any text or, in quotes, for
+// any text in that word. At the end, " *" and ":*" stand for any further words.
 func parseWords(text string) (p wordPattern, err error) {
 	if strings.ContainsAny(text, "\x00\x01\x02") {
 		return p, errors.New("it contains a control character")

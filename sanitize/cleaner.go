@@ -2,8 +2,9 @@ package sanitize
 
 import "unicode/utf8"
 
-// Terminal returns what a program printed for a terminal as text for models, events and people. It does what [Cleaner] does for a
-// stream. Text that needs no change is returned as it is, without an allocation.
+// Terminal returns what a program printed for a terminal as text for models, events and people. It
+// does what [Cleaner] does for a stream. Text that needs no change is returned as it is, without an
+// allocation.
 func Terminal(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {
@@ -14,18 +15,22 @@ func Terminal(text string) string {
 	return string(c.Flush(b))
 }
 
-// Cleaner turns the stream that a program prints for a terminal into text. Nothing in the text acts on a terminal, and nothing is missing
-// that somebody might want to read. The zero value is ready to use. It is not for concurrent use.
+// Cleaner turns the stream that a program prints for a terminal into text. Nothing in the text acts
+// on a terminal, and nothing is missing that somebody might want to read. The zero value is ready
+// to use. It is not for concurrent use.
 //
-//   - Escape sequences are removed (ECMA-48: CSI, OSC, DCS, APC, PM, SOS and the others, in their 7-bit form, as raw bytes 0x80 to 0x9f
-//     and as the characters U+0080 to U+009f), and so are BEL, SO and SI. A sequence is shown, with \u{1b} for its ESC, if it is
-//     malformed, longer than 8 KiB, or cut off by a control character or the end of the stream.
+//   - Escape sequences are removed (ECMA-48: CSI, OSC, DCS, APC, PM, SOS and the others, in their
+//     7-bit form, as raw bytes 0x80 to 0x9f and as the characters U+0080 to U+009f), and so are
+//     BEL, SO and SI. A sequence is shown, with \u{1b} for its ESC, if it is malformed, longer than
+//     8 KiB, or cut off by a control character or the end of the stream.
 //   - \r\n and any other run of \r become one \n, so that text which a program overwrites is kept.
-//   - Overstrike, as in manual pages, becomes what it shows: X\bX and _\bX become X. Any other backspace becomes \u{8}.
-//   - The rest is treated as [Text] does: characters that cannot be seen are escaped, and invalid UTF-8 is replaced.
+//   - Overstrike, as in manual pages, becomes what it shows: X\bX and _\bX become X. Any other
+//     backspace becomes \u{8}.
+//   - The rest is treated as [Text] does: characters that cannot be seen are escaped, and invalid
+//     UTF-8 is replaced.
 //
-// The text does not depend on how the stream is cut into pieces. At most a sequence, an incomplete character, an underscore or a backspace
-// waits for the next piece.
+// The text does not depend on how the stream is cut into pieces. At most a sequence, an incomplete
+// character, an underscore or a backspace waits for the next piece.
 type Cleaner struct {
 	state state
 	seq   []byte // the bytes of an unfinished sequence
@@ -39,11 +44,12 @@ type Cleaner struct {
 	invalid bool // the last replacement stands for a run of bytes that may go on
 }
 
-// maxSequence limits the bytes of a sequence. A longer one is taken for text. The longest common ones, pieces of images in kitty's
-// protocol, have 4096 bytes of data.
+// maxSequence limits the bytes of a sequence. A longer one is taken for text. The longest common
+// ones, pieces of images in kitty's protocol, have 4096 bytes of data.
 const maxSequence = 8 << 10
 
-// Append cleans p and appends the resulting text to dst. An incomplete sequence or character waits for the next call.
+// Append cleans p and appends the resulting text to dst. An incomplete sequence or character waits
+// for the next call.
 func (c *Cleaner) Append(dst, p []byte) []byte {
 	for len(p) > 0 {
 		if c.parts > 0 {
@@ -210,7 +216,8 @@ func (c *Cleaner) clean(dst, p []byte) []byte {
 	return append(dst, p[:end]...)
 }
 
-// beginAppend settles pending text and clears the state that the next character could refer to. It precedes every append.
+// beginAppend settles pending text and clears the state that the next character could refer to. It
+// precedes every append.
 func (c *Cleaner) beginAppend(dst []byte) []byte {
 	c.cr, c.invalid = false, false
 	return c.appendPending(dst)

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// dirty returns the first character that must not be in clean text. It is independent of the code under test.
+// dirty returns the first character that must not be in clean text. It is independent of the code
+// under test.
 func dirty(text string) string {
 	if !utf8.ValidString(text) {
 		return "invalid UTF-8"
@@ -133,7 +134,8 @@ func TestB_CleanTerminal(t *testing.T) {
 	}
 }
 
-// An unterminated sequence, whatever it contains, is given up after a limit, and each of its bytes is shown.
+// An unterminated sequence, whatever it contains, is given up after a limit, and each of its bytes
+// is shown.
 func TestB_CleanTerminalIsBounded(t *testing.T) {
 	for _, intro := range []string{"\x1b]", "\x1bP", "\x1b[", "\x9d", "\x1b("} {
 		fill := "1"

@@ -17,7 +17,8 @@ const (
 	dataEnd
 )
 
-// introduces returns the state that a character outside sequences begins, or ground if it begins none.
+// introduces returns the state that a character outside sequences begins, or ground if it begins
+// none.
 func introduces(r rune) state {
 	switch r {
 	case 0x1b:
@@ -52,7 +53,8 @@ func (c *Cleaner) sequence(dst []byte, r rune, raw []byte) []byte {
 	return dst
 }
 
-// next returns the state after r, which is ground at the end of the sequence. It returns false if r does not belong to the sequence.
+// next returns the state after r, which is ground at the end of the sequence. It returns false if r
+// does not belong to the sequence.
 func (s state) next(r rune) (state, bool) {
 	switch s {
 	case escape:
@@ -80,8 +82,8 @@ func (s state) next(r rune) (state, bool) {
 	return ground, r == '\\' // commandEnd, dataEnd
 }
 
-// afterIntermediate returns the state after an intermediate byte, which is again, or after a final byte. first is the lowest final
-// byte.
+// afterIntermediate returns the state after an intermediate byte, which is again, or after a final
+// byte. first is the lowest final byte.
 func afterIntermediate(r rune, again state, first rune) (state, bool) {
 	if r >= ' ' && r <= '/' {
 		return again, true
@@ -89,8 +91,8 @@ func afterIntermediate(r rune, again state, first rune) (state, bool) {
 	return ground, r >= first && r <= '~'
 }
 
-// inString returns the state after r in a string. A control character that does not end the string shows that there was none, or that
-// it was cut off.
+// inString returns the state after r in a string. A control character that does not end the string
+// shows that there was none, or that it was cut off.
 func (s state) inString(r rune) (state, bool) {
 	switch {
 	case r == 0x9c, r == '\a' && s == command:
@@ -101,7 +103,8 @@ func (s state) inString(r rune) (state, bool) {
 	return s, r == invalidByte || r >= ' ' && (r < 0x7f || r > 0x9f)
 }
 
-// show appends an invalid sequence as text. Its introducer is escaped; the rest has no control characters and stays as it is.
+// show appends an invalid sequence as text. Its introducer is escaped; the rest has no control
+// characters and stays as it is.
 func (c *Cleaner) show(dst []byte) []byte {
 	rest := c.seq
 	c.state = ground

@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Text cleans text that was not meant for a terminal, such as a file's, for models, events and people. It interprets nothing and
-// drops nothing: a run of invalid UTF-8 becomes one U+FFFD, \r\n becomes \n, and every other character that cannot be seen becomes
-// an escape such as \u{1b}. Those are the control characters except \n and \t, the format characters (bidirectional marks, zero
-// widths, tags, the byte order mark), line and paragraph separators, fillers and variation selectors. The parts of emoji stay:
-// U+200D, U+FE0E and U+FE0F. Clean text is returned as it is, without an allocation.
+// Text cleans text that was not meant for a terminal, such as a file's, for models, events and
+// people. It interprets nothing and drops nothing: a run of invalid UTF-8 becomes one U+FFFD, \r\n
+// becomes \n, and every other character that cannot be seen becomes an escape such as \u{1b}. Those
+// are the control characters except \n and \t, the format characters (bidirectional marks, zero
+// widths, tags, the byte order mark), line and paragraph separators, fillers and variation
+// selectors. The parts of emoji stay: U+200D, U+FE0E and U+FE0F. Clean text is returned as it is,
+// without an allocation.
 func Text(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {
@@ -57,7 +59,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '}')
 }
 
-// cleanLen returns the length of the prefix of text that is clean. decode decodes the first character of a text.
+// cleanLen returns the length of the prefix of text that is clean. decode decodes the first
+// character of a text.
 func cleanLen[T string | []byte](text T, decode func(T) (rune, int)) int {
 	i := 0
 	for i < len(text) {
@@ -91,7 +94,8 @@ func load[T string | []byte](b T) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// printable reports whether eight bytes are all printable ASCII. It may return false for some that are, where a borrow carries over.
+// printable reports whether eight bytes are all printable ASCII. It may return false for some that
+// are, where a borrow carries over.
 func printable(x uint64) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	below := x - ones*' ' // sets the top bit of each byte below a space

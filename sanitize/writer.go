@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes text to a terminal. The text may contain text from elsewhere (a server, a model, a command, the name of a file), so
-// a Writer escapes each character that acts on a terminal or cannot be seen. Its methods may be called concurrently.
+// Writer writes text to a terminal. The text may contain text from elsewhere (a server, a model, a
+// command, the name of a file), so a Writer escapes each character that acts on a terminal or
+// cannot be seen. Its methods may be called concurrently.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -31,7 +32,8 @@ const (
 // NewWriter returns a Writer to w in a form.
 func NewWriter(w io.Writer, form Form) *Writer { return &Writer{w: w, form: form} }
 
-// In returns a Writer to the same destination in another form, for callers that sanitize a part of the text themselves.
+// In returns a Writer to the same destination in another form, for callers that sanitize a part of
+// the text themselves.
 func (w *Writer) In(form Form) *Writer { return NewWriter(w.w, form) }
 
 // Below returns the writer that gets the cleaned text.
@@ -76,7 +78,8 @@ func (f Form) clean(text string) string {
 	return Text(text)
 }
 
-// nextColour returns the first sequence of the palette and its offset. Without one, at is the length of the text.
+// nextColour returns the first sequence of the palette and its offset. Without one, at is the
+// length of the text.
 func nextColour(text string) (at int, colour string) {
 	at = len(text)
 	for _, c := range palette {

@@ -54,7 +54,8 @@ func written(t *testing.T, form Form, text string, size int) string {
 	return out.String()
 }
 
-// same compares two texts but for replacements, which are one for a run only within a piece, and \r, which may be cut from its \n.
+// same compares two texts but for replacements, which are one for a run only within a piece, and
+// \r, which may be cut from its \n.
 func same(t *testing.T, text, got, want string) {
 	t.Helper()
 	plain := strings.NewReplacer("\ufffd", "", `\u{d}`, "")

@@ -119,7 +119,8 @@ func relative(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
 }
 
-// hasOuterComma reports whether a valid pattern has a comma that is not in braces, which is a character of names.
+// hasOuterComma reports whether a valid pattern has a comma that is not in braces, which is a
+// character of names.
 func hasOuterComma(pattern string) bool {
 	depth := 0
 	for i := 0; i < len(pattern); i++ {

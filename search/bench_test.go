@@ -31,7 +31,8 @@ func once(b *testing.B) string {
 	return name
 }
 
-// trees returns the trees to search by name: Go's own sources and, with -many, their lines in 100,000 files of 30 lines.
+// trees returns the trees to search by name: Go's own sources and, with -many, their lines in
+// 100,000 files of 30 lines.
 func trees(b *testing.B) map[string]string {
 	b.Helper()
 	src := goSources(b)
@@ -81,8 +82,8 @@ func spent(b *testing.B, dir string, command []string) (time.Duration, []byte) {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out
 }
 
-// contest runs our program and its peers in turn. It reports the median of our processor time and its ratio to that of each peer, next to
-// the ratio to reach.
+// contest runs our program and its peers in turn. It reports the median of our processor time and
+// its ratio to that of each peer, next to the ratio to reach.
 func contest(b *testing.B, dir string, goal float64, ours []string, peers map[string][]string) {
 	_, want := spent(b, dir, ours) // also warms up the caches
 	for name, command := range peers {
@@ -110,12 +111,14 @@ func contest(b *testing.B, dir string, goal float64, ours []string, peers map[st
 	}
 }
 
-// ripgrepSame holds the options with which ripgrep searches the files that we search. In a tree without .git it needs no more.
+// ripgrepSame holds the options with which ripgrep searches the files that we search. In a tree
+// without .git it needs no more.
 func ripgrepSame() []string {
 	return []string{"rg", "--no-config", "--hidden", "--no-require-git", "--no-ignore-dot", "--no-ignore-global"}
 }
 
-// BenchmarkK10_Grep compares whole processes that search whole trees with ripgrep. Ripgrep does not sort what it finds, and we do.
+// BenchmarkK10_Grep compares whole processes that search whole trees with ripgrep. Ripgrep does not
+// sort what it finds, and we do.
 func BenchmarkK10_Grep(b *testing.B) {
 	peer.Need(b, "rg")
 	program := once(b)
@@ -149,8 +152,8 @@ func BenchmarkK10_Grep(b *testing.B) {
 	}
 }
 
-// BenchmarkK10_Glob compares whole processes that list whole trees with ripgrep and fd. These do not sort, so they need no times. The
-// peer sorted is ripgrep with the order that we have.
+// BenchmarkK10_Glob compares whole processes that list whole trees with ripgrep and fd. These do
+// not sort, so they need no times. The peer sorted is ripgrep with the order that we have.
 func BenchmarkK10_Glob(b *testing.B) {
 	peer.Need(b, "rg")
 	fd := peer.Need(b, "fdfind")

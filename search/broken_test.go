@@ -38,7 +38,8 @@ func (b broken) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return b.Environment.Open(ctx, name)
 }
 
-// A panic of the environment on a goroutine of a search reaches the caller's goroutine, where it can be recovered.
+// A panic of the environment on a goroutine of a search reaches the caller's goroutine, where it
+// can be recovered.
 func TestI7_BrokenEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 12 { // more than are walked and searched at the same time

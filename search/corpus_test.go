@@ -62,7 +62,8 @@ func corpusCases(t *testing.T, kind string) []corpusCase {
 	return cases
 }
 
-// TestC8_GitignoreCorpus walks a real tree for each case. The walk must omit a file exactly if git ignores it.
+// TestC8_GitignoreCorpus walks a real tree for each case. The walk must omit a file exactly if git
+// ignores it.
 func TestC8_GitignoreCorpus(t *testing.T) {
 	for _, c := range corpusCases(t, "gitignore") {
 		t.Run(c.ID, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// maxStates limits a dfa's memory, at half a kilobyte per state. Expressions that need more are left to regexp.
+	// maxStates limits a dfa's memory, at half a kilobyte per state. Expressions that need more are
+	// left to regexp.
 	maxStates = 1000
 	// maxProgram limits the instructions of an expression, and so the steps to make one state.
 	maxProgram = 1000
@@ -22,11 +23,12 @@ const (
 	firstState
 )
 
-// dfa finds lines that may match an expression in one pass over the text, with one table lookup per byte. Regexp takes a dozen times
-// as long. States are made when they are first reached.
+// dfa finds lines that may match an expression in one pass over the text, with one table lookup per
+// byte. Regexp takes a dozen times as long. States are made when they are first reached.
 //
-// A dfa may report lines that do not match, but misses none. It takes each byte outside of ASCII for part of any such character,
-// assumes word boundaries everywhere, and lets a carriage return end a line. It must not be used by several goroutines.
+// A dfa may report lines that do not match, but misses none. It takes each byte outside of ASCII
+// for part of any such character, assumes word boundaries everywhere, and lets a carriage return
+// end a line. It must not be used by several goroutines.
 type dfa struct {
 	prog  *syntax.Prog
 	loose bool // hits need confirmation by regexp
@@ -72,8 +74,8 @@ func newDFA(prog *syntax.Prog, loose bool) *dfa {
 	return d
 }
 
-// find returns an offset in the first line at or after pos that may match, or -1. Pos is the start of a line. It returns false if the
-// dfa has become full, so that nothing is known.
+// find returns an offset in the first line at or after pos that may match, or -1. Pos is the start
+// of a line. It returns false if the dfa has become full, so that nothing is known.
 func (d *dfa) find(text []byte, pos int) (at int, ok bool) {
 	if d.states[d.start].matches && pos < len(text) {
 		return pos, true
@@ -157,7 +159,8 @@ func consumes(inst *syntax.Inst) bool {
 	return false
 }
 
-// beyondASCII reports whether an instruction matches any character outside of ASCII or an invalid byte.
+// beyondASCII reports whether an instruction matches any character outside of ASCII or an invalid
+// byte.
 func beyondASCII(inst *syntax.Inst) bool {
 	switch {
 	case inst.Op == syntax.InstRuneAny || inst.Op == syntax.InstRuneAnyNotNL:
@@ -177,7 +180,8 @@ func beyondASCII(inst *syntax.Inst) bool {
 	return false
 }
 
-// state returns the state for a set of instructions and for matches that begin here. It makes the state if necessary.
+// state returns the state for a set of instructions and for matches that begin here. It makes the
+// state if necessary.
 func (d *dfa) state(from []uint32, lineStart bool) uint16 {
 	d.made++
 	d.set = d.set[:0]
@@ -222,7 +226,8 @@ func (d *dfa) keep(s dfaState) uint16 {
 	return id
 }
 
-// add adds an instruction to the set, or the instructions that follow it without a byte. It reports whether they match.
+// add adds an instruction to the set, or the instructions that follow it without a byte. It reports
+// whether they match.
 func (d *dfa) add(pc uint32, lineStart, lineEnd bool) (matches bool) {
 	if d.seen[pc] == d.made {
 		return false

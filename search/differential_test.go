@@ -24,7 +24,8 @@ import (
 
 var whole = flag.Bool("whole", false, "compare searches of all of Go's own sources, not of a part")
 
-// run returns what a program prints in a directory. Ripgrep's exit code for no match is not a failure.
+// run returns what a program prints in a directory. Ripgrep's exit code for no match is not a
+// failure.
 func run(t testing.TB, dir string, command ...string) string {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
@@ -64,7 +65,8 @@ type place struct {
 	git        []string // the command that knows it as a work tree
 }
 
-// goPlaces returns parts of Go's own sources, or all of them. The repository that git needs is elsewhere, so nothing is written there.
+// goPlaces returns parts of Go's own sources, or all of them. The repository that git needs is
+// elsewhere, so nothing is written there.
 func goPlaces(t *testing.T) []place {
 	peer.Need(t, "git")
 	src := goSources(t)
@@ -111,8 +113,8 @@ func TestC8_TheTreeIsGits(t *testing.T) {
 	})
 }
 
-// TestC9_GlobIsGits compares patterns with git's. They mean the same without braces and without ** at the end, which matches no element
-// too for us, as in bash.
+// TestC9_GlobIsGits compares patterns with git's. They mean the same without braces and without **
+// at the end, which matches no element too for us, as in bash.
 func TestC9_GlobIsGits(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		e := local(t, p.dir)
@@ -130,8 +132,8 @@ func TestC9_GlobIsGits(t *testing.T) {
 	})
 }
 
-// TestC9_GlobIsRipgreps compares the files that patterns with braces find. Ripgrep's patterns override ignore rules, so it searches
-// where those make no difference.
+// TestC9_GlobIsRipgreps compares the files that patterns with braces find. Ripgrep's patterns
+// override ignore rules, so it searches where those make no difference.
 func TestC9_GlobIsRipgreps(t *testing.T) {
 	peer.Need(t, "rg")
 	for _, p := range goPlaces(t) {
@@ -187,7 +189,8 @@ func TestC8_IgnoreRulesAreGits(t *testing.T) {
 	}
 }
 
-// compareRules compares the files that git and the walk see. It leaves out names that are also directories of other names.
+// compareRules compares the files that git and the walk see. It leaves out names that are also
+// directories of other names.
 func compareRules(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name := range files {
@@ -244,8 +247,8 @@ func TestC8_LinesAreRipgreps(t *testing.T) {
 	})
 }
 
-// ripgrepHits returns ripgrep's results in the form of hits. Ripgrep takes any file with a NUL byte for binary, we only one that has it
-// near the front, so ripgrep searches all files.
+// ripgrepHits returns ripgrep's results in the form of hits. Ripgrep takes any file with a NUL byte
+// for binary, we only one that has it near the front, so ripgrep searches all files.
 func ripgrepHits(t *testing.T, p place, mode Mode, args []string) []string {
 	t.Helper()
 	args = append([]string{"--text", "--crlf", "--null", "--line-number", "--no-heading", "--with-filename", "--no-context-separator", "--sort", "path"}, args...)

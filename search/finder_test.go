@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// TestC8_FinderFindsWhatIndexFinds compares the finder with bytes.Index, both when it samples the text and when it looks for one needle
-// after another.
+// TestC8_FinderFindsWhatIndexFinds compares the finder with bytes.Index, both when it samples the
+// text and when it looks for one needle after another.
 func TestC8_FinderFindsWhatIndexFinds(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		set := literalSet{fold: rapid.Bool().Draw(t, "fold")}
@@ -58,8 +58,8 @@ func TestC8_FinderFindsWhatIndexFinds(t *testing.T) {
 	})
 }
 
-// TestC8_FinderBeginsWithinANeedle checks that a search that begins within a needle, as in a long line that is searched in pieces, does not
-// return that needle, although a sample lies in it.
+// TestC8_FinderBeginsWithinANeedle checks that a search that begins within a needle, as in a long
+// line that is searched in pieces, does not return that needle, although a sample lies in it.
 func TestC8_FinderBeginsWithinANeedle(t *testing.T) {
 	for _, needle := range []string{"ab", "abc", "abcd", "abcdefgh", "abcdefghijklmnop"} {
 		ns := newNeedles(literalSet{texts: [][]byte{[]byte(needle), []byte("qqqqqqqqqqqqqqqqqqqq")}})

@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// forest returns a tree with everything that searches differ in: nested rules and negations, hidden and binary files, line ends, byte
-// order marks, invalid UTF-8, long lines, odd names.
+// forest returns a tree with everything that searches differ in: nested rules and negations, hidden
+// and binary files, line ends, byte order marks, invalid UTF-8, long lines, odd names.
 func forest(t testing.TB) *env.Local {
 	t.Helper()
 	files := map[string]string{

@@ -48,8 +48,9 @@ func plainElement(e elementPattern, tokens []token, s string) bool {
 	return s != "" && tokens[0].set.has(s[0]) && plainElement(e, tokens[1:], s[1:])
 }
 
-// FuzzC8_Ignore: whatever a .gitignore says, a pattern matches what trying everything finds, a last line that names a file decides
-// about it and about no other, and comments and line ends do not matter.
+// FuzzC8_Ignore: whatever a .gitignore says, a pattern matches what trying everything finds, a last
+// line that names a file decides about it and about no other, and comments and line ends do not
+// matter.
 func FuzzC8_Ignore(f *testing.F) {
 	for _, rules := range []string{
 		"*.log\n!keep.log\n", "/a\nb/\n", "**/x/**\na/**/b\n", "[!a-c]?\\*\n", "#c\n\\#c\n\\!x \n", "x\\ \ny \n[[:alpha:]\n[]-]\n", "a**b\n***\n*a*a*a\n", "\ufeffx\r\n",
@@ -89,7 +90,8 @@ func FuzzC8_Ignore(f *testing.F) {
 	})
 }
 
-// FuzzC9_Glob: no pattern panics, a walk enters the directories of all that matches, and a filter with ! is the opposite.
+// FuzzC9_Glob: no pattern panics, a walk enters the directories of all that matches, and a filter
+// with ! is the opposite.
 func FuzzC9_Glob(f *testing.F) {
 	for _, pattern := range []string{"**/*.go", "*.{ts,tsx}", "src/[a-c]?/**", "{a/b,c}/*", `\*`, "a/**/b", "[!x]*", "**", "{,a}b", "[", "{a"} {
 		f.Add(pattern, "src/a/b.go")

@@ -45,7 +45,8 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	return Listing{Files: newestFirst(slices.Concat(batches...)), Unreadable: w.unreadable.list()}, context.Cause(ctx)
 }
 
-// newestFirst returns the files sorted by time, then by path. It moves each file once, because a File is larger than what is compared.
+// newestFirst returns the files sorted by time, then by path. It moves each file once, because a
+// File is larger than what is compared.
 func newestFirst(files []File) []File {
 	type key struct {
 		sec  int64
@@ -106,8 +107,9 @@ func listed(ctx context.Context, e env.Environment, in *folder, files []env.Entr
 	return found, problems
 }
 
-// splitGlob returns the directory to walk and the pattern to match below it. A pattern that is absolute or begins with .. changes the
-// directory. An absolute pattern below the directory does not, so that the same .gitignore files apply.
+// splitGlob returns the directory to walk and the pattern to match below it. A pattern that is
+// absolute or begins with .. changes the directory. An absolute pattern below the directory does
+// not, so that the same .gitignore files apply.
 func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 	root = absolute(e, dir)
 	if isHome(pattern) {
@@ -127,7 +129,8 @@ func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 	return root, pattern
 }
 
-// mayContain reports whether there may be matching files below a directory. It may return true if there are none.
+// mayContain reports whether there may be matching files below a directory. It may return true if
+// there are none.
 func mayContain(pattern, dir string) bool {
 	if strings.HasPrefix(pattern, "**/") || strings.ContainsRune(pattern, '{') { // an alternative may have slashes in it
 		return true

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// keepInElements rewrites a valid glob pattern so that no class in it matches a slash. In doublestar, [!a] and ranges such as [+-9] do.
+// keepInElements rewrites a valid glob pattern so that no class in it matches a slash. In
+// doublestar, [!a] and ranges such as [+-9] do.
 func keepInElements(pattern string) string {
 	var b strings.Builder
 	for rest := pattern; rest != ""; {
@@ -26,7 +27,8 @@ func keepInElements(pattern string) string {
 	return b.String()
 }
 
-// writeClass writes the members of a class. Rest begins behind the bracket; writeClass returns what follows the members.
+// writeClass writes the members of a class. Rest begins behind the bracket; writeClass returns what
+// follows the members.
 func writeClass(b *strings.Builder, rest string) string {
 	if rest[0] == '!' || rest[0] == '^' {
 		b.WriteString(rest[:1] + "/")

@@ -6,7 +6,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// globPattern holds a valid glob pattern. The frequent ones, **, **/*.go and *.go, need no backtracking and no whole path.
+// globPattern holds a valid glob pattern. The frequent ones, **, **/*.go and *.go, need no
+// backtracking and no whole path.
 type globPattern struct {
 	text   string
 	all    bool   // it matches everything
@@ -31,8 +32,8 @@ func newGlobPattern(text string) globPattern {
 	return p
 }
 
-// match reports whether the pattern matches a path that is given as its directory, with a slash at the end unless it is empty, and its
-// name.
+// match reports whether the pattern matches a path that is given as its directory, with a slash at
+// the end unless it is empty, and its name.
 func (p *globPattern) match(dir, name string) bool {
 	switch {
 	case p.all:

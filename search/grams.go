@@ -9,9 +9,10 @@ const (
 	gramShift = 32 - 13
 )
 
-// grams finds needles in one pass, however many there are. At every few bytes of the text it looks up the next two or three bytes, the
-// gram, in a table, and compares the text with the needles that have it. Of each needle the table has as
-// many grams in a row as bytes are between two samples, so that one of them is sampled wherever the needle is.
+// grams finds needles in one pass, however many there are. At every few bytes of the text it looks
+// up the next two or three bytes, the gram, in a table, and compares the text with the needles that
+// have it. Of each needle the table has as many grams in a row as bytes are between two samples, so
+// that one of them is sampled wherever the needle is.
 type grams struct {
 	needles []needle
 	size    int    // bytes of a gram
@@ -54,15 +55,17 @@ func newGrams(all []needle) *grams {
 	return g
 }
 
-// Estimates of processor time per byte of text, in nanoseconds: of a sample, and of a pass for one byte by what it costs to find none and
-// to check one candidate. They decide which way is taken, and nothing else.
+// Estimates of processor time per byte of text, in nanoseconds: of a sample, and of a pass for one
+// byte by what it costs to find none and to check one candidate. They decide which way is taken,
+// and nothing else.
 const (
 	sampleCost    = 0.8
 	emptyCost     = 0.05
 	candidateCost = 14
 )
 
-// passCost estimates the cost of a pass for one byte, whose frequency follows roughly from its rank.
+// passCost estimates the cost of a pass for one byte, whose frequency follows roughly from its
+// rank.
 func passCost(c byte) float64 {
 	return emptyCost + candidateCost*0.3/float64(8+byteRarity(c))
 }
@@ -79,7 +82,8 @@ func (g *grams) faster(groups []group) bool {
 	return passes > sampleCost/float64(g.stride)
 }
 
-// add adds the grams of a needle's window, the rarest one. It reports whether there was room for them.
+// add adds the grams of a needle's window, the rarest one. It reports whether there was room for
+// them.
 func (g *grams) add(n *needle) bool {
 	length := g.size + g.stride - 1
 	window, best := 0, -1
@@ -132,7 +136,8 @@ func (g *grams) find(text []byte, pos int) int {
 			return at
 		}
 	}
-	// No sample is left that has enough bytes behind it: try the needles that none of the samples so far could have hit.
+	// No sample is left that has enough bytes behind it: try the needles that none of the samples
+	// so far could have hit.
 	for at := max(pos, i-g.stride+1-g.behind); at < len(text); at++ {
 		for k := range g.needles {
 			if g.needles[k].at(text[at:]) {

@@ -38,7 +38,8 @@ type grepper struct {
 	left    int // of Query.Max
 }
 
-// tree searches a directory. It takes the results in the order of the files, so that the first Max matches are always the same.
+// tree searches a directory. It takes the results in the order of the files, so that the first Max
+// matches are always the same.
 func (g *grepper) tree(ctx context.Context, root string) error {
 	filter, err := newFilter(g.query.Glob)
 	if err != nil {

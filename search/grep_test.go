@@ -21,7 +21,8 @@ import (
 // longLine stands for the text of a line that is cut.
 const longLine = "[long]"
 
-// hits runs a query. It returns lines as path:number:text, context as path-number-text, and counts as path:count.
+// hits runs a query. It returns lines as path:number:text, context as path-number-text, and counts
+// as path:count.
 func hits(t *testing.T, e env.Environment, q Query) []string {
 	t.Helper()
 	r, err := Grep(context.Background(), e, q)

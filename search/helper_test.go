@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// plant makes a directory with files and returns an environment for it. A name with a slash at the end is a directory.
+// plant makes a directory with files and returns an environment for it. A name with a slash at the
+// end is a directory.
 func plant(t testing.TB, files map[string]string) *env.Local {
 	t.Helper()
 	return local(t, plantIn(t, t.TempDir(), files))

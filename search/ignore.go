@@ -72,7 +72,8 @@ func (r *rule) match(rel, name string, isDir bool) bool {
 	return r.pattern.match(rel + name)
 }
 
-// ignoreList holds the rules of a directory, which take precedence over those of the directories above it. A nil list ignores nothing.
+// ignoreList holds the rules of a directory, which take precedence over those of the directories
+// above it. A nil list ignores nothing.
 type ignoreList struct {
 	dir   string // absolute, or "" for the root of the file system
 	rules []rule
@@ -87,8 +88,9 @@ func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
 	return &ignoreList{dir: strings.TrimSuffix(dir, "/"), rules: rules, above: l}
 }
 
-// ignores reports whether a file is excluded, given its directory's path with a slash at the end. The last matching rule of the nearest
-// directory decides. It does not check the directories above the file, because the walk enters none that is excluded.
+// ignores reports whether a file is excluded, given its directory's path with a slash at the end.
+// The last matching rule of the nearest directory decides. It does not check the directories above
+// the file, because the walk enters none that is excluded.
 func (l *ignoreList) ignores(dir, name string, isDir bool) bool {
 	for ; l != nil; l = l.above {
 		rel := dir[len(l.dir)+1:]
@@ -101,8 +103,9 @@ func (l *ignoreList) ignores(dir, name string, isDir bool) bool {
 	return false
 }
 
-// ignoreListAbove returns the rules of the directories above dir: from the git root down to dir's parent or, without a git root, from
-// the working directory down. Directories that cannot be read have no rules.
+// ignoreListAbove returns the rules of the directories above dir: from the git root down to dir's
+// parent or, without a git root, from the working directory down. Directories that cannot be read
+// have no rules.
 func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignoreList, error) {
 	var above []string // dir's parents, nearest first
 	inRepository := false
@@ -123,7 +126,8 @@ func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignor
 	return list, nil
 }
 
-// enter adds the rules of dir. A git root starts a new list, because rules do not apply across repositories.
+// enter adds the rules of dir. A git root starts a new list, because rules do not apply across
+// repositories.
 func (l *ignoreList) enter(ctx context.Context, e env.Environment, dir string, gitRoot bool) (*ignoreList, error) {
 	if gitRoot {
 		exclude, err := readRules(ctx, e, path.Join(dir, ".git/info/exclude"))
@@ -141,8 +145,8 @@ func isGitRoot(ctx context.Context, e env.Environment, dir string) bool {
 	return err == nil
 }
 
-// readRules reads an ignore file. Like git, it takes one that is missing, is no file or cannot be read for empty. A lost connection says nothing
-// about the file.
+// readRules reads an ignore file. Like git, it takes one that is missing, is no file or cannot be
+// read for empty. A lost connection says nothing about the file.
 func readRules(ctx context.Context, e env.Environment, name string) ([]rule, error) {
 	f, err := e.Open(ctx, name)
 	switch {

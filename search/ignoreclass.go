@@ -2,8 +2,8 @@ package search
 
 import "strings"
 
-// parseClass adds the bytes of the bracket expression at the start of s to set. It returns the expression's length, and whether it
-// is well-formed.
+// parseClass adds the bytes of the bracket expression at the start of s to set. It returns the
+// expression's length, and whether it is well-formed.
 func parseClass(s string, set *byteSet) (n int, ok bool) {
 	i := 1
 	negated := i < len(s) && (s[i] == '!' || s[i] == '^')
@@ -53,7 +53,8 @@ func classByte(s string, i int) (c byte, next int, ok bool) {
 	return s[i], i + 1, true
 }
 
-// addNamedClass adds the ASCII members of a POSIX class, and reports whether there is one of that name.
+// addNamedClass adds the ASCII members of a POSIX class, and reports whether there is one of that
+// name.
 func addNamedClass(set *byteSet, name string) bool {
 	ranges, ok := map[string]string{
 		"alnum": "azAZ09", "alpha": "azAZ", "blank": "  \t\t", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09", "graph": "!~",

@@ -2,11 +2,13 @@ package search
 
 import "strings"
 
-// ignorePattern holds a wildcard pattern of a .gitignore file. It follows git's wildmatch: * and ? do not match slashes, ** as a whole
-// element matches any number of elements, a class never matches a slash, and bytes are compared. A malformed pattern matches nothing.
+// ignorePattern holds a wildcard pattern of a .gitignore file. It follows git's wildmatch: * and ?
+// do not match slashes, ** as a whole element matches any number of elements, a class never matches
+// a slash, and bytes are compared. A malformed pattern matches nothing.
 type ignorePattern []elementPattern
 
-// parseIgnorePattern splits a pattern at its slashes, even those after a backslash, but not at those in a class.
+// parseIgnorePattern splits a pattern at its slashes, even those after a backslash, but not at
+// those in a class.
 func parseIgnorePattern(pattern string) ignorePattern {
 	var p ignorePattern
 	start := 0
@@ -30,8 +32,9 @@ func parseIgnorePattern(pattern string) ignorePattern {
 	return append(p, parseElement(pattern[start:]))
 }
 
-// match reports whether the pattern matches the whole path. It backtracks to the last ** alone, because a later ** can match
-// whatever an earlier one can. So the time is at most the product of the lengths.
+// match reports whether the pattern matches the whole path. It backtracks to the last ** alone,
+// because a later ** can match whatever an earlier one can. So the time is at most the product of
+// the lengths.
 func (p ignorePattern) match(name string) bool {
 	pi, rest, more := 0, name, true // rest begins with the next element, if there are more
 	star, resume := -1, ""

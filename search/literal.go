@@ -8,13 +8,16 @@ import (
 )
 
 const (
-	// maxLiterals limits the alternatives that are searched for. For more of them a pass with a dfa is as fast.
+	// maxLiterals limits the alternatives that are searched for. For more of them a pass with a dfa
+	// is as fast.
 	maxLiterals = 32
-	// maxPasses limits the alternatives that are searched for one by one, each in a pass over the text.
+	// maxPasses limits the alternatives that are searched for one by one, each in a pass over the
+	// text.
 	maxPasses = 8
 )
 
-// literalSet holds texts. Every match of an expression contains at least one of them, unless the set is empty.
+// literalSet holds texts. Every match of an expression contains at least one of them, unless the
+// set is empty.
 type literalSet struct {
 	texts [][]byte
 	fold  bool // the texts are lower case ASCII and match in either case
@@ -23,8 +26,8 @@ type literalSet struct {
 
 func (s literalSet) empty() bool { return len(s.texts) == 0 }
 
-// rarity returns a number that is greater for sets that occur less often: those with long texts of rare bytes. The most frequent text
-// counts.
+// rarity returns a number that is greater for sets that occur less often: those with long texts of
+// rare bytes. The most frequent text counts.
 func (s literalSet) rarity() int {
 	least := 0
 	for i, t := range s.texts {

@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// absolute returns name as an absolute slash-separated path in the environment, without . and .. elements. It keeps a ~ in front, which
-// the environment rejects.
+// absolute returns name as an absolute slash-separated path in the environment, without . and ..
+// elements. It keeps a ~ in front, which the environment rejects.
 func absolute(e env.Environment, name string) string {
 	if path.IsAbs(name) || filepath.IsAbs(name) || isHome(name) { // the second for drive letters on Windows
 		return path.Clean(name)
@@ -31,7 +31,8 @@ func below(dir, abs string) (string, bool) {
 	return rest[1:], true
 }
 
-// shown returns the path of a file for results: relative to the working directory if the file is inside it.
+// shown returns the path of a file for results: relative to the working directory if the file is
+// inside it.
 func shown(workDir, abs string) string {
 	if rel, ok := below(workDir, abs); ok && rel != "" {
 		return rel
@@ -39,7 +40,8 @@ func shown(workDir, abs string) string {
 	return abs
 }
 
-// shownDir returns the path of a directory for results, which ends in a slash unless it is empty. So does prefix.
+// shownDir returns the path of a directory for results, which ends in a slash unless it is empty.
+// So does prefix.
 func shownDir(workDir, prefix string) string {
 	if rel, ok := below(workDir, prefix); ok {
 		return rel

@@ -7,14 +7,16 @@ import (
 
 // Query holds the parameters of Grep.
 type Query struct {
-	// Pattern holds a regular expression in Go's syntax (RE2). It is matched against each line without the line's end, so ^ and $
-	// match at the ends of a line. A carriage return before a newline belongs to the line's end unless the pattern names it.
+	// Pattern holds a regular expression in Go's syntax (RE2). It is matched against each line
+	// without the line's end, so ^ and $ match at the ends of a line. A carriage return before a
+	// newline belongs to the line's end unless the pattern names it.
 	Pattern string
-	// Path names the file or directory to search; "" means the working directory. A file is searched even if Glob or a .gitignore
-	// excludes it.
+	// Path names the file or directory to search; "" means the working directory. A file is
+	// searched even if Glob or a .gitignore excludes it.
 	Path string
-	// Glob selects files, unless it is empty. Without a slash it is matched against the file's name, otherwise against its path
-	// from Path or from the working directory. A ! in front excludes what matches.
+	// Glob selects files, unless it is empty. Without a slash it is matched against the file's
+	// name, otherwise against its path from Path or from the working directory. A ! in front
+	// excludes what matches.
 	Glob       string
 	IgnoreCase bool
 	Mode       Mode
@@ -40,9 +42,11 @@ type Result struct {
 	Files []FileMatches
 	// More reports whether there are matches beyond Query.Max.
 	More bool
-	// Searched counts the text files that were searched, Binary the files that were skipped because they are not text.
+	// Searched counts the text files that were searched, Binary the files that were skipped because
+	// they are not text.
 	Searched, Binary int
-	// Unreadable names the first few files and directories that could not be read, with the reasons.
+	// Unreadable names the first few files and directories that could not be read, with the
+	// reasons.
 	Unreadable []string
 }
 
@@ -54,8 +58,8 @@ type FileMatches struct {
 	Lines []Line
 }
 
-// Line holds a line that matches, or that is context of a match. The text has no line end and may be invalid UTF-8. A long line is cut
-// to the part around the match.
+// Line holds a line that matches, or that is context of a match. The text has no line end and may
+// be invalid UTF-8. A long line is cut to the part around the match.
 type Line struct {
 	Number int // from 1
 	Text   string

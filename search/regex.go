@@ -37,16 +37,20 @@ var errNewline = errors.New("newline in the pattern")
 // matcher finds the lines that a pattern matches.
 type matcher struct {
 	re *regexp.Regexp
-	// literals are searched for before the expression is tried, because that is a hundred times as fast.
+	// literals are searched for before the expression is tried, because that is a hundred times as
+	// fast.
 	literals literalSet
 	needles  needles
-	// programs holds the programs for a dfa: that of the expression, and a relaxed one for when the first needs too many states.
+	// programs holds the programs for a dfa: that of the expression, and a relaxed one for when the
+	// first needs too many states.
 	programs [2]*syntax.Prog
-	// keepCR reports whether the pattern names a carriage return, which otherwise belongs to the line's end.
+	// keepCR reports whether the pattern names a carriage return, which otherwise belongs to the
+	// line's end.
 	keepCR bool
 }
 
-// compile compiles a pattern to match against single lines. It rejects patterns that name a newline.
+// compile compiles a pattern to match against single lines. It rejects patterns that name a
+// newline.
 func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	flags, prefix := syntax.Perl, ""
 	if ignoreCase {
@@ -75,8 +79,8 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	return m, nil
 }
 
-// relaxed returns an expression that matches wherever re does and possibly elsewhere. It needs fewer states, because it does not count
-// repetitions.
+// relaxed returns an expression that matches wherever re does and possibly elsewhere. It needs
+// fewer states, because it does not count repetitions.
 func relaxed(re *syntax.Regexp) *syntax.Regexp {
 	copied := *re
 	copied.Sub = nil
@@ -144,8 +148,8 @@ func closeParen(pattern string) int {
 	return stray
 }
 
-// unbalanced returns the offsets of the last parenthesis that is not closed and the first that was not opened, or 0. It skips
-// escaped characters and classes.
+// unbalanced returns the offsets of the last parenthesis that is not closed and the first that was
+// not opened, or 0. It skips escaped characters and classes.
 func unbalanced(pattern string) (open, stray int) {
 	var opened []int
 	class := -1

@@ -34,8 +34,8 @@ type scanner struct {
 	owed  int  // context lines after the last match that are still to be shown
 }
 
-// scan searches one file, and reports whether it is a text file. It stops after Max+1 matches, so that the caller can tell whether there
-// are more than Max.
+// scan searches one file, and reports whether it is a text file. It stops after Max+1 matches, so
+// that the caller can tell whether there are more than Max.
 func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
 	s.found, s.line, s.at, s.shown, s.owed, s.again = FileMatches{}, 1, 0, 0, 0, false
 	if s.buf == nil {
@@ -90,8 +90,8 @@ func (s *scanner) grow() bool {
 	return more > 0
 }
 
-// keep moves to the front of the buffer what the next chunk needs: the unsearched rest, and the lines before it that may become context.
-// It returns the size of that, and where the rest begins.
+// keep moves to the front of the buffer what the next chunk needs: the unsearched rest, and the
+// lines before it that may become context. It returns the size of that, and where the rest begins.
 func (s *scanner) keep(end, n int) (kept, from int) {
 	start := end
 	if s.query.Mode == Lines {
@@ -109,7 +109,8 @@ func (s *scanner) keep(end, n int) (kept, from int) {
 	return n - start, end - start
 }
 
-// chunk searches the lines from an offset on; those before it serve as context. It reports whether the file is done.
+// chunk searches the lines from an offset on; those before it serve as context. It reports whether
+// the file is done.
 func (s *scanner) chunk(text []byte, from int) bool {
 	if from = s.skip(text, from); from == len(text) {
 		return false
@@ -146,7 +147,8 @@ func (s *scanner) skip(text []byte, from int) int {
 	return from
 }
 
-// begin returns the fastest function that finds the first matching line at or after an offset. A line includes its newline.
+// begin returns the fastest function that finds the first matching line at or after an offset. A
+// line includes its newline.
 func (s *scanner) begin(text []byte) func(pos int) (start, end int, ok bool) {
 	if s.literals.empty() || s.needles.foldOddly(text) {
 		return func(pos int) (int, int, bool) { return s.nextByExpression(text, pos) }

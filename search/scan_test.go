@@ -73,8 +73,8 @@ func reference(text string, q Query) []Line {
 	return found
 }
 
-// TestC8_ScanIsWhatAPlainSearchFinds compares the scanner, with its prefilter, its chunks and context across them, with the
-// reference.
+// TestC8_ScanIsWhatAPlainSearchFinds compares the scanner, with its prefilter, its chunks and
+// context across them, with the reference.
 func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	patterns := []string{
 		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`, "[^f]oo", `\s`, `\W`,
@@ -112,7 +112,8 @@ func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	})
 }
 
-// TestC8_ContextAcrossChunks moves two matches over the borders of chunks that hold seven lines or so.
+// TestC8_ContextAcrossChunks moves two matches over the borders of chunks that hold seven lines or
+// so.
 func TestC8_ContextAcrossChunks(t *testing.T) {
 	for at := range 60 {
 		var text strings.Builder
@@ -153,7 +154,8 @@ func TestC8_EveryOperator(t *testing.T) {
 	}
 }
 
-// TestC8_ExpressionsThatAreTooMuch for one way to search go on with the next, in the middle of a text.
+// TestC8_ExpressionsThatAreTooMuch for one way to search go on with the next, in the middle of a
+// text.
 func TestC8_ExpressionsThatAreTooMuch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var text strings.Builder

@@ -8,14 +8,16 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Searcher is implemented by environments that search by themselves. They must return what [Grep] and [Glob] would for any other.
+// Searcher is implemented by environments that search by themselves. They must return what [Grep]
+// and [Glob] would for any other.
 type Searcher interface {
 	Grep(ctx context.Context, q Query) (Result, error)
 	Glob(ctx context.Context, pattern, dir string) (Listing, error)
 }
 
-// Grep searches the contents of files. It uses the environment's own search if it has one. A glob also selects the files that it names
-// literally, such as app/[id]/*.tsx, and names that are equal to it to the eye.
+// Grep searches the contents of files. It uses the environment's own search if it has one. A glob
+// also selects the files that it names literally, such as app/[id]/*.tsx, and names that are equal
+// to it to the eye.
 func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	q = q.prepared(ctx, e)
 	if s, done := searcher(ctx, e, "grep", q.Path); s != nil {
@@ -26,10 +28,12 @@ func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	return grep(ctx, e, q)
 }
 
-// Glob lists the files below dir whose path from dir matches the pattern, newest first. It uses the environment's own search if it has
-// one. Patterns may have *, ?, classes and {alternatives} within a path element, and ** for any number of elements. An empty dir means
-// the working directory. An absolute pattern may lead out of dir. A pattern is also the literal name of what exists, such as
-// app/[id]/page.tsx, and it matches names that are equal to the eye: in another Unicode normal form, or with other spaces or quotes.
+// Glob lists the files below dir whose path from dir matches the pattern, newest first. It uses the
+// environment's own search if it has one. Patterns may have *, ?, classes and {alternatives} within
+// a path element, and ** for any number of elements. An empty dir means the working directory. An
+// absolute pattern may lead out of dir. A pattern is also the literal name of what exists, such as
+// app/[id]/page.tsx, and it matches names that are equal to the eye: in another Unicode normal
+// form, or with other spaces or quotes.
 func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	literal := literalGlob(ctx, e, pattern, dir)
 	switch {
@@ -56,8 +60,8 @@ func globOnce(ctx context.Context, e env.Environment, pattern, dir string) (List
 	return glob(ctx, e, pattern, dir)
 }
 
-// searcher returns the search of e, or of the environment that e is a view of, or nil. Done must be called with the outcome, which it
-// passes to the views.
+// searcher returns the search of e, or of the environment that e is a view of, or nil. Done must be
+// called with the outcome, which it passes to the views.
 func searcher(ctx context.Context, e env.Environment, op, name string) (s Searcher, done func(error)) {
 	if s, ok := e.(Searcher); ok {
 		return s, func(error) {}

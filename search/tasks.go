@@ -9,12 +9,14 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// farWorkers is the number of tasks that run at the same time where each operation may have to wait for another machine.
+// farWorkers is the number of tasks that run at the same time where each operation may have to wait
+// for another machine.
 const farWorkers = 8
 
-// task is a step of a walk: it lists a directory or visits files of one. All tasks that are not yet taken form a list in the order of
-// the tree, and the tasks for a directory's entries follow that of the directory. Workers begin the first one that has not begun, so the
-// walk proceeds nearly in the order of its results, and an early end wastes little.
+// task is a step of a walk: it lists a directory or visits files of one. All tasks that are not yet
+// taken form a list in the order of the tree, and the tasks for a directory's entries follow that
+// of the directory. Workers begin the first one that has not begun, so the walk proceeds nearly in
+// the order of its results, and an early end wastes little.
 type task struct {
 	in    *folder
 	dir   string      // the subdirectory to list, or
@@ -100,7 +102,8 @@ func (q *queue) report(rel string, err error) func() bool {
 	}
 }
 
-// begin returns the first task that has not begun, or nil if none is left. It waits while there may be new ones.
+// begin returns the first task that has not begun, or nil if none is left. It waits while there may
+// be new ones.
 func (q *queue) begin(ctx context.Context) *task {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +124,8 @@ func (q *queue) begin(ctx context.Context) *task {
 	return nil
 }
 
-// firstToBegin returns the first task that has not begun, or nil. It joins tasks that are done, so that it passes few of them.
+// firstToBegin returns the first task that has not begun, or nil. It joins tasks that are done, so
+// that it passes few of them.
 func (q *queue) firstToBegin() *task {
 	for t := q.first; t != nil; t = t.next {
 		for t.done && t.next != nil && t.next.done {
@@ -136,7 +140,8 @@ func (q *queue) firstToBegin() *task {
 	return nil
 }
 
-// finish adds the tasks below a directory behind its task, which is done, and takes the tasks before which all are done.
+// finish adds the tasks below a directory behind its task, which is done, and takes the tasks
+// before which all are done.
 func (q *queue) finish(ctx context.Context, t, below *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -69,7 +69,8 @@ func (s *shuffled) yield() {
 	}
 }
 
-// TestK10_AnyScheduleVisitsInOrder compares the files that walks visit, and those before an early end, with the sorted names.
+// TestK10_AnyScheduleVisitsInOrder compares the files that walks visit, and those before an early
+// end, with the sorted names.
 func TestK10_AnyScheduleVisitsInOrder(t *testing.T) {
 	rnd := seed.New(t)
 	for range 12 {
@@ -94,7 +95,8 @@ func TestK10_AnyScheduleVisitsInOrder(t *testing.T) {
 	}
 }
 
-// TestK10_WalksCloseWhatTheyOpen counts descriptors after walks that end early, by Max or by their context.
+// TestK10_WalksCloseWhatTheyOpen counts descriptors after walks that end early, by Max or by their
+// context.
 func TestK10_WalksCloseWhatTheyOpen(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skipf("the system does not list descriptors: %v", err)
@@ -137,7 +139,8 @@ func descriptors(t *testing.T) int {
 	return len(names)
 }
 
-// TestK10_SlowFileBoundsWhatIsHeld blocks the visit of the first files. The others go on only until they hold the limit.
+// TestK10_SlowFileBoundsWhatIsHeld blocks the visit of the first files. The others go on only until
+// they hold the limit.
 func TestK10_SlowFileBoundsWhatIsHeld(t *testing.T) {
 	files := map[string]string{}
 	for i := range 100 {
@@ -214,7 +217,8 @@ func (d countedDir) OpenDir(ctx context.Context, name string) (env.Dir, error) {
 	return countedDir{dir, d.env, d.env.count(d.name + "/" + name)}, err
 }
 
-// TestK10_EverythingIsOpenedOnce counts how often a search opens files and directories, and that a listing opens no files.
+// TestK10_EverythingIsOpenedOnce counts how often a search opens files and directories, and that a
+// listing opens no files.
 func TestK10_EverythingIsOpenedOnce(t *testing.T) {
 	files := map[string]string{}
 	for i := range 300 {
@@ -240,7 +244,8 @@ func TestK10_EverythingIsOpenedOnce(t *testing.T) {
 	}
 }
 
-// TestK10_EarlyEndStopsTheWalk counts the visits that begin after nothing more was wanted: at most one for each worker.
+// TestK10_EarlyEndStopsTheWalk counts the visits that begin after nothing more was wanted: at most
+// one for each worker.
 func TestK10_EarlyEndStopsTheWalk(t *testing.T) {
 	files := map[string]string{}
 	for i := range 300 {

@@ -23,20 +23,23 @@ const (
 // walker visits the files of a tree: regular files and symbolic links.
 type walker struct {
 	env env.Environment
-	// enter reports whether to enter a directory, given its path from the walk's root. Nil enters all.
+	// enter reports whether to enter a directory, given its path from the walk's root. Nil enters
+	// all.
 	enter func(rel string) bool
 	// accept reports whether to visit a file. Nil visits all.
 	accept func(in *folder, f env.Entry) bool
 	// visitor returns a function that visits files. It is called once for each goroutine.
 	visitor func() visitor
-	// limit bounds what finished visits may hold while they wait for a slow one before them; 0 means no limit.
+	// limit bounds what finished visits may hold while they wait for a slow one before them; 0
+	// means no limit.
 	limit int
 
 	unreadable problems
 }
 
-// visitor visits some files of a folder. Take is called after the takes of all files that come before these, never concurrently, and
-// reports whether to go on. Holds says how much the visit holds until then, in a unit of the visitor's own.
+// visitor visits some files of a folder. Take is called after the takes of all files that come
+// before these, never concurrently, and reports whether to go on. Holds says how much the visit
+// holds until then, in a unit of the visitor's own.
 type visitor func(ctx context.Context, in *folder, files []env.Entry) (take func() bool, holds int)
 
 // folder is an open directory of a walk. It is closed with the last task for its entries.
@@ -59,8 +62,9 @@ func (f *folder) release() error {
 	return nil
 }
 
-// walk visits the files below a directory, by name, directory by directory. It fails only if root cannot be read or the context ends.
-// Other directories that cannot be read are added to w.unreadable.
+// walk visits the files below a directory, by name, directory by directory. It fails only if root
+// cannot be read or the context ends. Other directories that cannot be read are added to
+// w.unreadable.
 func (w *walker) walk(ctx context.Context, root string) error {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
 		return &invalidError{shown(w.env.WorkDir(), root) + ": .git directories are not searched; git's own commands say what is in them"}

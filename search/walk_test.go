@@ -123,7 +123,8 @@ func TestC8_WalkIgnoresWhatTheDirectoriesAboveSay(t *testing.T) {
 	}
 }
 
-// TestC8_WalkIgnoresAboveTheWorkingDirectory walks from a working directory below the git root, which the host allows to read.
+// TestC8_WalkIgnoresAboveTheWorkingDirectory walks from a working directory below the git root,
+// which the host allows to read.
 func TestC8_WalkIgnoresAboveTheWorkingDirectory(t *testing.T) {
 	repo := plantIn(t, t.TempDir(), map[string]string{".git/": "", ".gitignore": "*.log\n", "sub/x.log": "", "sub/y": ""})
 	if diff := cmp.Diff([]string{"y"}, walked(t, local(t, repo+"/sub", repo), "")); diff != "" {

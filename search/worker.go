@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// maxHeld limits the lines that are found before a slow file has been searched, if Query.Max limits them.
+// maxHeld limits the lines that are found before a slow file has been searched, if Query.Max limits
+// them.
 const maxHeld = 4096
 
 // outcome holds what was found in some files.
@@ -42,7 +43,8 @@ func (w *worker) search(ctx context.Context, in *folder, files []env.Entry) (o o
 	return o
 }
 
-// file searches one file, unless opening it failed. The path comes in two parts, because most files need none.
+// file searches one file, unless opening it failed. The path comes in two parts, because most files
+// need none.
 func (w *worker) file(r io.ReadCloser, err error, dir, name string, o *outcome) {
 	var found FileMatches
 	if err == nil {

@@ -5,17 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// enough is how many bytes of the beginning of a longer pattern are taken for it. So a value that was cut off is found, and comparing it
-// again and again, where it repeats itself, takes time in proportion to the text.
+// enough is how many bytes of the beginning of a longer pattern are taken for it. So a value that
+// was cut off is found, and comparing it again and again, where it repeats itself, takes time in
+// proportion to the text.
 const enough = 256
 
-// wrapAt is the least length of a pattern that programs may divide into lines, as base64 and xxd do.
+// wrapAt is the least length of a pattern that programs may divide into lines, as base64 and xxd
+// do.
 const wrapAt = 56
 
 // cursor holds how far a text and a pattern were compared: the offsets behind what is the same.
 type cursor struct{ at, pos int }
 
-// extent holds the text that was last found to be like a long pattern: a place in it that is not behind the next candidate, and its end.
+// extent holds the text that was last found to be like a long pattern: a place in it that is not
+// behind the next candidate, and its end.
 type extent struct{ from, end cursor }
 
 // extentOf identifies the pattern of an extent and the escapes that were undone.
@@ -24,7 +27,8 @@ type extentOf struct {
 	layer
 }
 
-// plain looks for the patterns that begin at an offset of the text without escapes. It is one at which pairs has the text.
+// plain looks for the patterns that begin at an offset of the text without escapes. It is one at
+// which pairs has the text.
 func (s *scanner) plain(at int) {
 	rest := s.text[at:]
 	if len(rest) <= 2 { // the caller has compared that much
@@ -45,7 +49,8 @@ func (s *scanner) plain(at int) {
 	}
 }
 
-// match compares a pattern with the text at an offset, whose escapes it undoes, and adds a region if it is there.
+// match compares a pattern with the text at an offset, whose escapes it undoes, and adds a region
+// if it is there.
 func (s *scanner) match(p *pattern, l layer, at int) {
 	end, more := s.compare(p, l, at)
 	if end >= 0 {
@@ -56,8 +61,8 @@ func (s *scanner) match(p *pattern, l layer, at int) {
 	}
 }
 
-// compare returns the offset behind the pattern, or behind enough of it, and -1 if it is not there. more reports that the text ends before all
-// is known.
+// compare returns the offset behind the pattern, or behind enough of it, and -1 if it is not there.
+// more reports that the text ends before all is known.
 func (s *scanner) compare(p *pattern, l layer, at int) (end int, more bool) {
 	c, more := s.begin(p, l, at)
 	if c.pos < min(len(p.text), enough) {
@@ -76,8 +81,8 @@ func (s *scanner) compare(p *pattern, l layer, at int) (end int, more bool) {
 	return s.tail(p, l, c.at)
 }
 
-// begin compares the beginning of a pattern with the text at an offset. If that is inside of what was last found to be like the pattern, the
-// text up to there is not compared again.
+// begin compares the beginning of a pattern with the text at an offset. If that is inside of what
+// was last found to be like the pattern, the text up to there is not compared again.
 func (s *scanner) begin(p *pattern, l layer, at int) (c cursor, more bool) {
 	last := s.extents[extentOf{p, l}]
 	if last != nil && at < last.end.at {
@@ -98,8 +103,9 @@ func (s *scanner) begin(p *pattern, l layer, at int) (c cursor, more bool) {
 	return c, more
 }
 
-// advance goes on from c as long as the text is like the pattern, up to an offset of the pattern or of the text. more reports that the text
-// ended. The lines of a long text may be divided, but not within its beginning, by which the filter finds it.
+// advance goes on from c as long as the text is like the pattern, up to an offset of the pattern or
+// of the text. more reports that the text ended. The lines of a long text may be divided, but not
+// within its beginning, by which the filter finds it.
 func (s *scanner) advance(p *pattern, l layer, c cursor, pos, at int) (_ cursor, more bool) {
 	divided := l == layer{} && len(p.text) >= wrapAt
 	next := c.at
@@ -129,7 +135,8 @@ func (s *scanner) advance(p *pattern, l layer, c cursor, pos, at int) (_ cursor,
 	return c, c.pos < pos && next >= len(s.text)
 }
 
-// tail returns the offset behind the character of base64 that has the last bits of a pattern which ends at an offset.
+// tail returns the offset behind the character of base64 that has the last bits of a pattern which
+// ends at an offset.
 func (s *scanner) tail(p *pattern, l layer, at int) (end int, more bool) {
 	if p.tail.bits == 0 {
 		return at, false

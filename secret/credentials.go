@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// matchAuthorization matches the credentials in an Authorization header, as HTTP, curl or JSON have it.
+// matchAuthorization matches the credentials in an Authorization header, as HTTP, curl or JSON have
+// it.
 func matchAuthorization(s *suffix, head int) (int, int, bool) {
 	text := s.text
 	at := head
@@ -35,7 +36,8 @@ func matchAuthorization(s *suffix, head int) (int, int, bool) {
 	return -1, 0, false
 }
 
-// tokenEnd returns the end of the bearer token that begins at an offset, without the full stop of a sentence.
+// tokenEnd returns the end of the bearer token that begins at an offset, without the full stop of a
+// sentence.
 func tokenEnd(s *suffix, from int) (end int, more bool) {
 	text := s.text
 	end = s.runEnd(from, from+maxToken, "._~+/=-")
@@ -55,7 +57,8 @@ func isBasic(credentials string) bool {
 	return err == nil && strings.IndexByte(string(plain), ':') > 0
 }
 
-// matchBearer matches a bearer token that has no name of a header before it. It must have letters and digits.
+// matchBearer matches a bearer token that has no name of a header before it. It must have letters
+// and digits.
 func matchBearer(s *suffix, head int) (int, int, bool) {
 	text := s.text
 	end, more := tokenEnd(s, head)

@@ -32,8 +32,8 @@ func (t tail) matches(c byte) bool {
 
 const alphabet64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// encodings returns the patterns by which a value is found: itself, base64 and hexadecimal. Percent-encoding and escapes of JSON are undone
-// while text is compared with these.
+// encodings returns the patterns by which a value is found: itself, base64 and hexadecimal.
+// Percent-encoding and escapes of JSON are undone while text is compared with these.
 func encodings(v value) []pattern {
 	lower := hex.EncodeToString([]byte(v.text))
 	texts := []string{v.text, lower, strings.ToUpper(lower)}
@@ -58,12 +58,13 @@ func encodings(v value) []pattern {
 	return slices.CompactFunc(patterns, func(a, b pattern) bool { return a.text == b.text })
 }
 
-// skipped limits how many bytes of a long text may be before the end of a line without the text being found there. It is more than the filter
-// looks at, and few enough to say nothing.
+// skipped limits how many bytes of a long text may be before the end of a line without the text
+// being found there. It is more than the filter looks at, and few enough to say nothing.
 const skipped = span + 1
 
-// inner64 appends the patterns of a value in base64, in a text that has it at an offset of shift bytes, modulo 3: the characters that depend
-// on the value alone, and these with each character that may stand before them and has bits of the value too.
+// inner64 appends the patterns of a value in base64, in a text that has it at an offset of shift
+// bytes, modulo 3: the characters that depend on the value alone, and these with each character
+// that may stand before them and has bits of the value too.
 func inner64(patterns []pattern, enc *base64.Encoding, v value, shift int) []pattern {
 	encoded := enc.EncodeToString([]byte("\x00\x00"[:shift] + v.text))
 	from, bits := (8*shift+5)/6, 8*(shift+len(v.text))

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// layer describes escapes to undo: percent-encoding over so many layers of JSON strings. The zero value stands for none.
+// layer describes escapes to undo: percent-encoding over so many layers of JSON strings. The zero
+// value stands for none.
 type layer struct {
 	percent bool
 	json    int
@@ -63,10 +64,12 @@ func nextJSON(text string, at, layers int) unit {
 	return u // not an escape
 }
 
-// jsonEscapes holds the bytes that make an escape after a backslash, except u, and jsonEscaped what they stand for.
+// jsonEscapes holds the bytes that make an escape after a backslash, except u, and jsonEscaped what
+// they stand for.
 const jsonEscapes, jsonEscaped = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 
-// codePoint decodes the digits of \u, and the second half of a surrogate pair. Without digits it returns the backslash.
+// codePoint decodes the digits of \u, and the second half of a surrogate pair. Without digits it
+// returns the backslash.
 func codePoint(text string, backslash unit, at, layers int) unit {
 	code, end := hexDigits(text, at, layers, 4)
 	switch {
@@ -93,7 +96,8 @@ func codePoint(text string, backslash unit, at, layers int) unit {
 	return unit{code: utf16.DecodeRune(code, low), end: end}
 }
 
-// hexDigits decodes n hexadecimal digits. The code is -1 if there is anything else, and the end -1 if the text ends before.
+// hexDigits decodes n hexadecimal digits. The code is -1 if there is anything else, and the end -1
+// if the text ends before.
 func hexDigits(text string, at, layers, n int) (code rune, end int) {
 	for range n {
 		u := nextJSON(text, at, layers)
@@ -109,7 +113,8 @@ func hexDigits(text string, at, layers, n int) (code rune, end int) {
 	return code, at
 }
 
-// relevant reports whether the escape at an offset may stand for a character of a pattern, or may do so once the text goes on.
+// relevant reports whether the escape at an offset may stand for a character of a pattern, or may
+// do so once the text goes on.
 func (m *matcher) relevant(text string, at int) bool {
 	for _, l := range layers {
 		switch u := l.next(text, at); {
@@ -126,7 +131,8 @@ func (m *matcher) relevant(text string, at int) bool {
 // mayBeHex reports whether a byte is a hexadecimal digit, or begins the escape of one.
 func mayBeHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' || c == '\\' }
 
-// escaped looks for patterns whose first escape of its kind is at an offset of text. tried is the offset behind the last one.
+// escaped looks for patterns whose first escape of its kind is at an offset of text. tried is the
+// offset behind the last one.
 func (s *scanner) escaped(at int, tried *int) {
 	if !s.relevant(s.text, at) {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// Values that a program registers are found as they are and encoded; keys in well-known formats need not be registered.
+// Values that a program registers are found as they are and encoded; keys in well-known formats
+// need not be registered.
 func ExampleMasker() {
 	m := secret.New()
 	if err := m.Register("DEPLOY_TOKEN", "k7Gq-29xLm-44-z"); err != nil {

@@ -2,11 +2,13 @@ package secret
 
 import "encoding/binary"
 
-// filter finds quickly where no secret can begin. It looks at every fourth place of a text: at the pair of bytes there and at the next
-// pair. Each pair has a set of buckets, and a secret may begin near the place only if both pairs have a bucket in common.
+// filter finds quickly where no secret can begin. It looks at every fourth place of a text: at the
+// pair of bytes there and at the next pair. Each pair has a set of buckets, and a secret may begin
+// near the place only if both pairs have a bucket in common.
 //
-// A secret is described by its first seven bytes, so four bytes of these are at one of the places. A shorter literal beginning has
-// unknown bytes before it, and bytes of the format's alphabet behind it.
+// A secret is described by its first seven bytes, so four bytes of these are at one of the places.
+// A shorter literal beginning has unknown bytes before it, and bytes of the format's alphabet
+// behind it.
 type filter struct {
 	first, second [1 << 16]uint16
 	windows       windows // the four known bytes of places
@@ -27,8 +29,8 @@ func (w *windows) has(bytes uint32) bool {
 	return w[at/64]>>(at%64)&1 != 0
 }
 
-// The buckets. Four known bytes have one by their hash. Pairs with an unknown byte have buckets of their own: they are so frequent that
-// they say little about the other pair.
+// The buckets. Four known bytes have one by their hash. Pairs with an unknown byte have buckets of
+// their own: they are so frequent that they say little about the other pair.
 const (
 	bucketUnknown = 0 // + the offset of the pairs in the seven bytes, 0 to 3
 	bucketFirst   = 4 // nothing is known of the first pair
@@ -46,13 +48,15 @@ func (f *filter) addWindow(bytes uint32) {
 	f.windows.add(bytes)
 }
 
-// excludes reports whether no secret begins near a place although its pairs have a bucket in common.
+// excludes reports whether no secret begins near a place although its pairs have a bucket in
+// common.
 func (f *filter) excludes(text []byte, place int) bool {
 	bytes := binary.LittleEndian.Uint32(text[place:])
 	return f.first[uint16(bytes)]&f.second[bytes>>16]&(1<<bucketHash-1) == 0 && !f.windows.has(bytes)
 }
 
-// span counts the bytes of a secret that the filter knows, and reach limits how far before or behind a place a secret can begin.
+// span counts the bytes of a secret that the filter knows, and reach limits how far before or
+// behind a place a secret can begin.
 const span, reach = 7, 3
 
 // newFilter returns a filter for patterns and the heads of formats.
@@ -74,7 +78,8 @@ func newFilter(patterns []pattern, heads *[256][]head) *filter {
 	return f
 }
 
-// addHead adds a literal beginning. Its bytes stand after up to two unknown ones, as far as it is shorter than seven.
+// addHead adds a literal beginning. Its bytes stand after up to two unknown ones, as far as it is
+// shorter than seven.
 func (f *filter) addHead(h head) {
 	before := 0
 	switch {
@@ -145,8 +150,8 @@ func fill(table *[1 << 16]uint16, low, high []byte, bucket uint16) {
 	}
 }
 
-// next returns the first place from at on, in steps of four, near which a secret may begin. If there is none, it returns an offset in the
-// last seven bytes.
+// next returns the first place from at on, in steps of four, near which a secret may begin. If
+// there is none, it returns an offset in the last seven bytes.
 func (f *filter) next(text []byte, at int) int {
 	for ; at+16 <= len(text); at += 16 {
 		p := text[at : at+16]

@@ -9,8 +9,8 @@ import (
 type format struct {
 	name  string
 	heads []string // the literal beginnings
-	// match looks for a key in a text that begins with the head. It returns where the secret part is, from < 0 for none. more reports that
-	// the text may go on as a key, or as a longer one.
+	// match looks for a key in a text that begins with the head. It returns where the secret part
+	// is, from < 0 for none. more reports that the text may go on as a key, or as a longer one.
 	match func(s *suffix, head int) (from, to int, more bool)
 	// inside says that the head may stand inside a word.
 	inside bool
@@ -37,8 +37,8 @@ func Formats() []string {
 	return slices.Compact(names)
 }
 
-// formats returns the known formats. Each is precise enough that ordinary text does not match it: a literal head, then so many characters
-// of the format's alphabet.
+// formats returns the known formats. Each is precise enough that ordinary text does not match it: a
+// literal head, then so many characters of the format's alphabet.
 func formats() []format {
 	const dashes = "-_"
 	return []format{
@@ -95,8 +95,9 @@ func formatHeads() (heads [256][]head) {
 	return heads
 }
 
-// token returns a format: a head, then at least so many letters, digits and extra characters, the first of them one of first if that is
-// not empty. If there may be extra characters, 12 in a row have to be without: a name of several words is no key.
+// token returns a format: a head, then at least so many letters, digits and extra characters, the
+// first of them one of first if that is not empty. If there may be extra characters, 12 in a row
+// have to be without: a name of several words is no key.
 func token(name, first string, least int, extra string, heads ...string) format {
 	return format{name: name, heads: heads, body: isIn(extra), match: func(s *suffix, head int) (int, int, bool) {
 		text := s.text
@@ -111,7 +112,8 @@ func token(name, first string, least int, extra string, heads ...string) format 
 	}}
 }
 
-// isIn returns a function that reports whether a byte is a letter, a digit or one of the extra ones.
+// isIn returns a function that reports whether a byte is a letter, a digit or one of the extra
+// ones.
 func isIn(extra string) func(byte) bool {
 	return func(c byte) bool { return isAlnum(c) || strings.IndexByte(extra, c) >= 0 }
 }
@@ -124,7 +126,8 @@ func orNone(at int, ok bool) int {
 	return -1
 }
 
-// starts reports whether body begins with one of the bytes in first. With no such bytes every body does.
+// starts reports whether body begins with one of the bytes in first. With no such bytes every body
+// does.
 func starts(body, first string) bool {
 	return first == "" || body != "" && strings.IndexByte(first, body[0]) >= 0
 }
@@ -219,7 +222,8 @@ func matchPEM(s *suffix, head int) (int, int, bool) {
 // maxHeader bounds what stands between lines of data, such as the headers of an encrypted key.
 const maxHeader = 256
 
-// endOfPEM returns the end of a block whose last line goes on at an offset. Without data there is no key.
+// endOfPEM returns the end of a block whose last line goes on at an offset. Without data there is
+// no key.
 func endOfPEM(text string, data bool, end int) (int, int, bool) {
 	label := end
 	for end < min(len(text), label+40) && text[end] != '-' {
@@ -232,5 +236,6 @@ func endOfPEM(text string, data bool, end int) (int, int, bool) {
 	return orNone(0, data), end, more
 }
 
-// pemByte reports whether a byte may be in the body of a PEM block: base64, headers, and newlines as they are or escaped.
+// pemByte reports whether a byte may be in the body of a PEM block: base64, headers, and newlines
+// as they are or escaped.
 func pemByte(c byte) bool { return isAlnum(c) || strings.IndexByte("+/=\n\r\t \\:,-.\"'", c) >= 0 }

@@ -71,7 +71,8 @@ func (g *generator) filler() string {
 	return b.String()
 }
 
-// encoded returns a value in a random encoding: the part that depends on it alone, and what is around it in a longer encoded text.
+// encoded returns a value in a random encoding: the part that depends on it alone, and what is
+// around it in a longer encoded text.
 func (g *generator) encoded(value string) (before, core, after string) {
 	switch g.IntN(8) {
 	case 0:
@@ -213,7 +214,8 @@ func (g *generator) sink(t *testing.T, text string) (name, out string) {
 	return "JSON", list[0]
 }
 
-// TestL7_GeneratedCases checks that nothing of a secret is left in any way out, and that everything else is left as it was.
+// TestL7_GeneratedCases checks that nothing of a secret is left in any way out, and that everything
+// else is left as it was.
 func TestL7_GeneratedCases(t *testing.T) {
 	var g *generator
 	formats, dice := secret.New(), seed.New(t)

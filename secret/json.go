@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// JSON returns a JSON value with the secrets in its strings, names and numbers replaced. It stays valid JSON; a number that is a secret
-// becomes a string. A value without any is returned as it is. A text that is no JSON becomes a string.
+// JSON returns a JSON value with the secrets in its strings, names and numbers replaced. It stays
+// valid JSON; a number that is a secret becomes a string. A value without any is returned as it is.
+// A text that is no JSON becomes a string.
 func (m *Masker) JSON(data json.RawMessage) json.RawMessage {
 	if m == nil || len(data) == 0 {
 		return data
@@ -27,8 +28,9 @@ func (m *Masker) JSON(data json.RawMessage) json.RawMessage {
 	return quote(text)
 }
 
-// onlyInEscapes reports whether all that looks like a secret in a JSON value begins in the middle of an escape, as with nsecret in
-// "\nsecret": it is none there. Another one is spread over several strings.
+// onlyInEscapes reports whether all that looks like a secret in a JSON value begins in the middle
+// of an escape, as with nsecret in "\nsecret": it is none there. Another one is spread over several
+// strings.
 func (m *Masker) onlyInEscapes(data []byte) bool {
 	regions, _ := m.current().scan(view(data), "", true)
 	for _, r := range regions {
@@ -64,7 +66,8 @@ func (m *Masker) literals(data []byte) []byte {
 	return out
 }
 
-// literalEnd returns the end of the string, number or word that begins at an offset, or the offset if none does.
+// literalEnd returns the end of the string, number or word that begins at an offset, or the offset
+// if none does.
 func literalEnd(data []byte, at int) int {
 	if data[at] != '"' {
 		end := at

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// clean remembers texts without secrets, because the same text passes several doors of a session. It holds only hashes, whose seed nobody
-// knows outside of the process. It is safe for concurrent use.
+// clean remembers texts without secrets, because the same text passes several doors of a session.
+// It holds only hashes, whose seed nobody knows outside of the process. It is safe for concurrent
+// use.
 type clean struct {
 	seed maphash.Seed
 
@@ -39,8 +40,8 @@ func (c *clean) add(hash uint64) {
 	c.count++
 }
 
-// shared holds the last piece without secrets of one of several streams, because the others will probably get it too. It is safe for
-// concurrent use.
+// shared holds the last piece without secrets of one of several streams, because the others will
+// probably get it too. It is safe for concurrent use.
 type shared struct {
 	mu      sync.Mutex
 	matcher *matcher // that was used

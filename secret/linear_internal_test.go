@@ -69,7 +69,8 @@ func (h hardText) counted(t testing.TB) (*Masker, *int) {
 	return m, steps
 }
 
-// Masking looks at each character a bounded number of times, even if the beginning of a key or value is repeated.
+// Masking looks at each character a bounded number of times, even if the beginning of a key or
+// value is repeated.
 func TestL7_LinearTime(t *testing.T) {
 	for _, h := range hardTexts() {
 		m, steps := h.counted(t)

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// Log returns a handler that masks messages and attributes and passes the records on to h. An attribute of another type than the usual
-// ones becomes text if its text has a secret.
+// Log returns a handler that masks messages and attributes and passes the records on to h. An
+// attribute of another type than the usual ones becomes text if its text has a secret.
 func (m *Masker) Log(h slog.Handler) slog.Handler { return logHandler{h, m} }
 
 type logHandler struct {

@@ -10,15 +10,16 @@ import (
 	"sync/atomic"
 )
 
-// MinLength and MaxLength bound the length of a registered value, in bytes. A shorter one would also be found where it is none.
+// MinLength and MaxLength bound the length of a registered value, in bytes. A shorter one would
+// also be found where it is none.
 const (
 	MinLength = 8
 	MaxLength = 64 << 10
 )
 
-// Masker replaces secrets in texts by their names. It is safe for concurrent use, and secrets can be registered at any time. The zero
-// value knows no formats and no values; [New] returns one that knows the formats. String, Error, JSON, Placeholder and Recall of a nil
-// Masker change nothing.
+// Masker replaces secrets in texts by their names. It is safe for concurrent use, and secrets can
+// be registered at any time. The zero value knows no formats and no values; [New] returns one that
+// knows the formats. String, Error, JSON, Placeholder and Recall of a nil Masker change nothing.
 type Masker struct {
 	formats bool
 	matcher atomic.Pointer[matcher] // nil before it is first needed, and after a change
@@ -37,9 +38,10 @@ func New() *Masker { return &Masker{formats: true} }
 // ErrTooShort says that a value is too short to be masked.
 var ErrTooShort = fmt.Errorf("it has fewer than %d bytes, so it cannot be told from ordinary text", MinLength)
 
-// Register adds a secret, which is masked from now on. White space around the value does not count. Of a value with several lines, each
-// long line without spaces is masked as well. The name is shown in place of the value; only its letters, digits and _ . - are used. An
-// error names the secret and never has the value.
+// Register adds a secret, which is masked from now on. White space around the value does not count.
+// Of a value with several lines, each long line without spaces is masked as well. The name is shown
+// in place of the value; only its letters, digits and _ . - are used. An error names the secret and
+// never has the value.
 func (m *Masker) Register(name, text string) error {
 	name, text = cleanName(name), strings.TrimSpace(text)
 	switch {
@@ -102,7 +104,8 @@ func (m *Masker) current() *matcher {
 	return known
 }
 
-// String returns the text with the secrets in it replaced. A text without any is returned as it is, without an allocation.
+// String returns the text with the secrets in it replaced. A text without any is returned as it is,
+// without an allocation.
 func (m *Masker) String(text string) string {
 	if m == nil {
 		return text
@@ -123,7 +126,8 @@ func (m *Masker) String(text string) string {
 	return text
 }
 
-// Error returns err with its text masked, or err itself if there is no secret in it. errors.Is and errors.As see the original.
+// Error returns err with its text masked, or err itself if there is no secret in it. errors.Is and
+// errors.As see the original.
 func (m *Masker) Error(err error) error {
 	if err == nil {
 		return nil
@@ -164,8 +168,9 @@ func (m *Masker) replace(dst []byte, text string, regions []region) []byte {
 // open begins a placeholder.
 const open = "[secret "
 
-// Placeholder returns the first placeholder in a text for a secret that this Masker has masked, or "". A tool that writes files refuses
-// such a text: the placeholder would replace the secret in the file.
+// Placeholder returns the first placeholder in a text for a secret that this Masker has masked, or
+// "". A tool that writes files refuses such a text: the placeholder would replace the secret in the
+// file.
 func (m *Masker) Placeholder(text string) string {
 	if m == nil {
 		return ""
@@ -183,8 +188,9 @@ func (m *Masker) Placeholder(text string) string {
 	}
 }
 
-// Recall notes the placeholders in a text for secrets that this Masker knows, as if it had put them there, so that Placeholder finds them. It
-// is for the texts of a session that an earlier process has masked.
+// Recall notes the placeholders in a text for secrets that this Masker knows, as if it had put them
+// there, so that Placeholder finds them. It is for the texts of a session that an earlier process
+// has masked.
 func (m *Masker) Recall(text string) {
 	if m == nil {
 		return

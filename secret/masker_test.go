@@ -145,7 +145,8 @@ func TestL7_RegisterAtAnyTime(t *testing.T) {
 	}
 }
 
-// Of a value of several lines, each long line is masked, as where something stands between the lines.
+// Of a value of several lines, each long line is masked, as where something stands between the
+// lines.
 func TestL7_Lines(t *testing.T) {
 	line := strings.Repeat("Zm9v", 10)
 	m := newMasker(t, "LINES", "short\n"+line+"1\n"+line+"2\nwith spaces "+line)
@@ -216,7 +217,8 @@ func TestL7_Placeholder(t *testing.T) {
 	}
 }
 
-// Long values are found in base64 and hexadecimal that is divided into lines, wherever a line ends, also in pieces.
+// Long values are found in base64 and hexadecimal that is divided into lines, wherever a line ends,
+// also in pieces.
 func TestL7_LinesOfEncodings(t *testing.T) {
 	value := "sk-ant-" + strings.Repeat("q8Zr3LmW", 12)
 	m := new(secret.Masker)

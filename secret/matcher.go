@@ -39,7 +39,8 @@ func (p *pairs) add(text string) {
 	p.first[text[0]] = true
 }
 
-// has reports whether the set has the two bytes at an offset of a text, of which the second may be missing.
+// has reports whether the set has the two bytes at an offset of a text, of which the second may be
+// missing.
 func (p *pairs) has(text string, at int) bool {
 	if at+1 >= len(text) {
 		return p.first[text[at]]
@@ -111,7 +112,8 @@ func (m *matcher) enter(i int) {
 	m.index[slot] = int32(i + 1)
 }
 
-// slot returns where the index has the patterns that begin with the first four bytes of text, unless that place is taken.
+// slot returns where the index has the patterns that begin with the first four bytes of text,
+// unless that place is taken.
 func (m *matcher) slot(text string) int {
 	return int(hash4(load4(text))) & (len(m.index) - 1)
 }
@@ -122,8 +124,8 @@ func load4(text string) uint32 {
 
 func hash4(x uint32) uint32 { return x * 0x9E3779B1 >> 8 }
 
-// beginning returns the patterns that begin with text, or, if text has more than three bytes, with its first four. They are
-// patterns[from:to].
+// beginning returns the patterns that begin with text, or, if text has more than three bytes, with
+// its first four. They are patterns[from:to].
 func (m *matcher) beginning(text string) (from, to int) {
 	if len(text) < 4 {
 		from = sort.Search(len(m.patterns), func(i int) bool { return m.patterns[i].text >= text })

@@ -20,7 +20,8 @@ import (
 var realKeys = []string{"cmd/go/internal/auth/userauth_test.go", "cmd/go/testdata/script/goauth_userauth.txt", "crypto/tls/example_test.go",
 	"crypto/tls/testdata/example-key.pem", "crypto/x509/platform_root_key.pem"}
 
-// TestL7_NoOrdinaryWords checks that nothing in Go's sources is taken for a secret, except for the keys in them.
+// TestL7_NoOrdinaryWords checks that nothing in Go's sources is taken for a secret, except for the
+// keys in them.
 func TestL7_NoOrdinaryWords(t *testing.T) {
 	m := withValues(t, seed.New(t), 100)
 	out, err := exec.Command("go", "env", "GOROOT").Output()

@@ -9,7 +9,8 @@ type suffix struct {
 	runs *runs
 }
 
-// runs remembers what was found out about the characters of a text, because the head of a key may be repeated inside of it.
+// runs remembers what was found out about the characters of a text, because the head of a key may
+// be repeated inside of it.
 type runs struct {
 	spans [8]run
 
@@ -23,7 +24,8 @@ type run struct {
 	from, to int
 }
 
-// runEnd returns the end of the run of letters, digits and extra characters that begins at from, at most limit.
+// runEnd returns the end of the run of letters, digits and extra characters that begins at from, at
+// most limit.
 func (s *suffix) runEnd(from, limit int, extra string) int {
 	r := s.runs.at(s.base+from, extra)
 	limit = min(limit, len(s.text))
@@ -51,7 +53,8 @@ func (r *runs) at(at int, extra string) *run {
 	return first
 }
 
-// hasRun reports whether there are 12 letters and digits in a row between two offsets: a name of several words is no key.
+// hasRun reports whether there are 12 letters and digits in a row between two offsets: a name of
+// several words is no key.
 func (s *suffix) hasRun(from, end int) bool {
 	const least = 12
 	r := s.runs

@@ -25,8 +25,9 @@ type scanner struct {
 	steps   int   // compared characters, for tests
 }
 
-// scan returns the secrets in a text, in their order and without overlaps. Unless the text is final, safe is the offset from which on it may
-// be a secret that continues behind the text; everything before it is decided.
+// scan returns the secrets in a text, in their order and without overlaps. Unless the text is
+// final, safe is the offset from which on it may be a secret that continues behind the text;
+// everything before it is decided.
 func (m *matcher) scan(text, before string, final bool) (regions []region, safe int) {
 	s := scanner{matcher: m, text: text, before: before, final: final, safe: len(text)}
 	s.candidates()
@@ -63,7 +64,8 @@ func (s *scanner) wait(at int) {
 	}
 }
 
-// small is the length of a text that is not worth a filter, which takes half a millisecond to make: most sessions never need it.
+// small is the length of a text that is not worth a filter, which takes half a millisecond to make:
+// most sessions never need it.
 const small = 32 << 10
 
 // candidates looks at each place at which a pattern or the head of a format may begin.
@@ -173,7 +175,8 @@ func (s *scanner) matchFormats() {
 	s.regions = union(append(known, keys...))
 }
 
-// ends reports whether one of the regions, which are in order and do not overlap, ends at an offset.
+// ends reports whether one of the regions, which are in order and do not overlap, ends at an
+// offset.
 func ends(regions []region, at int) bool {
 	_, found := slices.BinarySearchFunc(regions, at, func(r region, at int) int { return r.end - at })
 	return found
@@ -190,7 +193,8 @@ func (s *scanner) leftOf(at int) string {
 	return s.before + s.text[:at]
 }
 
-// isInWord reports whether a text ends in the middle of a word: with a letter or digit that does not belong to an escape.
+// isInWord reports whether a text ends in the middle of a word: with a letter or digit that does
+// not belong to an escape.
 func isInWord(left string) bool {
 	n := len(left)
 	switch {
@@ -206,7 +210,8 @@ func isInWord(left string) bool {
 	return true
 }
 
-// union sorts regions and joins those that overlap. The one that begins first, else the longest, else the first found gives the name.
+// union sorts regions and joins those that overlap. The one that begins first, else the longest,
+// else the first found gives the name.
 func union(regions []region) []region {
 	if len(regions) < 2 {
 		return regions

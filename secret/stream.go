@@ -8,8 +8,9 @@ import (
 	"unsafe"
 )
 
-// Stream masks a text that arrives in pieces. It holds back only what may be the beginning of a secret. The result does not depend on how
-// the text is cut into pieces. It is not safe for concurrent use.
+// Stream masks a text that arrives in pieces. It holds back only what may be the beginning of a
+// secret. The result does not depend on how the text is cut into pieces. It is not safe for
+// concurrent use.
 type Stream struct {
 	masker *Masker
 	held   []byte // what may be the beginning of a secret
@@ -22,8 +23,8 @@ type Stream struct {
 // Stream returns a new stream.
 func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
 
-// Twin returns another stream for the same Masker. The two may get different texts, but if they get the same pieces, one of them has little
-// to do. Twins may be used concurrently.
+// Twin returns another stream for the same Masker. The two may get different texts, but if they get
+// the same pieces, one of them has little to do. Twins may be used concurrently.
 func (s *Stream) Twin() *Stream {
 	if s.shared == nil {
 		s.shared = new(shared)
@@ -31,7 +32,8 @@ func (s *Stream) Twin() *Stream {
 	return &Stream{masker: s.masker, shared: s.shared}
 }
 
-// Next adds a piece of text and returns what can be shown of the text so far, beyond what Next has returned before.
+// Next adds a piece of text and returns what can be shown of the text so far, beyond what Next has
+// returned before.
 func (s *Stream) Next(piece string) string {
 	shown := view(s.NextBytes(bytesOf(piece)))
 	if len(shown) <= len(piece) && shown == piece[:len(shown)] { // needs no copy
@@ -40,7 +42,8 @@ func (s *Stream) Next(piece string) string {
 	return strings.Clone(shown)
 }
 
-// NextBytes does what Next does for bytes. The result may be a part of the piece, and is valid until the next call.
+// NextBytes does what Next does for bytes. The result may be a part of the piece, and is valid
+// until the next call.
 func (s *Stream) NextBytes(piece []byte) []byte {
 	if len(s.held) > 0 {
 		return s.add(view(piece), false)
@@ -56,7 +59,8 @@ func (s *Stream) NextBytes(piece []byte) []byte {
 	return shown
 }
 
-// Held returns what is held back: the end of the text so far, as far as it may be the beginning of a secret.
+// Held returns what is held back: the end of the text so far, as far as it may be the beginning of
+// a secret.
 func (s *Stream) Held() string { return string(s.held) }
 
 // Flush ends the text and returns the rest of it. The stream can then be used for another text.
@@ -68,7 +72,8 @@ func (s *Stream) flush() []byte {
 	return out
 }
 
-// add adds a piece to what is held and returns what can be shown. The result is valid until the next call.
+// add adds a piece to what is held and returns what can be shown. The result is valid until the
+// next call.
 func (s *Stream) add(piece string, final bool) []byte {
 	text := piece
 	if len(s.held) > 0 {
@@ -118,7 +123,8 @@ func (s *Stream) keep(text string, regions []region, safe int) {
 	}
 }
 
-// longHeld is the number of bytes held back from which on more than a piece has to come for another look at them.
+// longHeld is the number of bytes held back from which on more than a piece has to come for another
+// look at them.
 const longHeld = 1 << 10
 
 // bytesOf returns the bytes of a text, which must not be changed.
@@ -127,8 +133,8 @@ func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), 
 // view returns p as a string. It is valid as long as p is not changed.
 func view(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
-// Writer masks what is written to it and writes it on. It holds back what may be the beginning of a secret until Flush. It is safe for
-// concurrent use.
+// Writer masks what is written to it and writes it on. It holds back what may be the beginning of a
+// secret until Flush. It is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -142,8 +148,9 @@ type Writer struct {
 // Writer returns a Writer to w.
 func (m *Masker) Writer(w io.Writer) *Writer { return m.Stream().Writer(w) }
 
-// Writer returns a Writer that masks with the stream, which must not be used by others. If the stream has twins, what was written is known
-// to the Masker until the next secret is registered, so that String has little to do if it gets the whole of it.
+// Writer returns a Writer that masks with the stream, which must not be used by others. If the
+// stream has twins, what was written is known to the Masker until the next secret is registered, so
+// that String has little to do if it gets the whole of it.
 func (s *Stream) Writer(w io.Writer) *Writer {
 	writer := &Writer{to: w, stream: s}
 	if s.shared != nil {
@@ -163,7 +170,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what is held back, as at the end of a text. It does not flush or close the destination.
+// Flush writes what is held back, as at the end of a text. It does not flush or close the
+// destination.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// Text is shown at once unless it may be the beginning of a secret. A single letter may be the one that has the first bits of it in base64.
+// Text is shown at once unless it may be the beginning of a secret. A single letter may be the one
+// that has the first bits of it in base64.
 func TestL7_HoldBack(t *testing.T) {
 	m := newMasker(t, "CANARY", canary)
 	for _, c := range []struct{ pieces, shown []string }{
@@ -71,7 +72,8 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-// FuzzL7_Stream checks that a stream gives what masking the whole text gives, wherever the text is cut.
+// FuzzL7_Stream checks that a stream gives what masking the whole text gives, wherever the text is
+// cut.
 func FuzzL7_Stream(f *testing.F) {
 	for _, text := range []string{
 		"x " + canary + " y", "%63anary%2fhost", `\u0063anary\/host+secret~7f3a9c?`, "sk-ant-api03-" + strings.Repeat("A", 95) + ".",
@@ -90,7 +92,8 @@ func FuzzL7_Stream(f *testing.F) {
 	})
 }
 
-// checkStream fails the test if a stream of the text, cut by the bits of cuts, differs from the whole.
+// checkStream fails the test if a stream of the text, cut by the bits of cuts, differs from the
+// whole.
 func checkStream(t *testing.T, m *secret.Masker, text string, cuts uint64) {
 	t.Helper()
 	want := m.String(text)
@@ -110,7 +113,8 @@ func checkStream(t *testing.T, m *secret.Masker, text string, cuts uint64) {
 	}
 }
 
-// What is remembered of a text without secrets does not count any more once another secret is registered.
+// What is remembered of a text without secrets does not count any more once another secret is
+// registered.
 func TestL7_RegisteredAfterTheTextWasSeen(t *testing.T) {
 	const value = "late-secret-4711"
 	text := strings.Repeat("some words, ", 500) + value + strings.Repeat(" more words", 500)

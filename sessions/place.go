@@ -7,14 +7,16 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// PlaceNote is the kind of the note that says on which machine a session works. A session that has always worked on this one has none.
+// PlaceNote is the kind of the note that says on which machine a session works. A session that has
+// always worked on this one has none.
 const PlaceNote = "attractor.environment"
 
 // Place says on which machine a session works.
 type Place struct {
 	// Command is the command of this machine that leads there. It is empty for this machine.
 	Command []string `json:"command,omitempty"`
-	// Dir is the working directory there, and Here is the directory of this machine in which the session was begun.
+	// Dir is the working directory there, and Here is the directory of this machine in which the
+	// session was begun.
 	Dir  string `json:"dir,omitempty"`
 	Here string `json:"here,omitempty"`
 }
@@ -30,7 +32,8 @@ func (p *Place) String() string {
 // Elsewhere reports whether the place is on another machine. Nil is this one.
 func (p *Place) Elsewhere() bool { return p != nil && len(p.Command) > 0 }
 
-// PlaceOf returns the place that the notes of a session name, or nil if the session works on this machine.
+// PlaceOf returns the place that the notes of a session name, or nil if the session works on this
+// machine.
 func PlaceOf(notes map[string]agent.Note) *Place {
 	note, ok := notes[PlaceNote]
 	if !ok {

@@ -24,7 +24,8 @@ var (
 	ErrNoStore = errors.New("no store of sessions")
 )
 
-// UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
+// UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else
+// ~/.local/state/attractor/sessions.
 func UserStore(getenv func(string) string) (*journal.Dir, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
@@ -33,8 +34,8 @@ func UserStore(getenv func(string) string) (*journal.Dir, error) {
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
 }
 
-// Find returns the id of the session whose id equals the prefix or alone begins with it. Journals without a record are not sessions, so they
-// do not make a prefix ambiguous.
+// Find returns the id of the session whose id equals the prefix or alone begins with it. Journals
+// without a record are not sessions, so they do not make a prefix ambiguous.
 func Find(ctx context.Context, store journal.Store, prefix string) (string, error) {
 	if store == nil {
 		return "", fault.Errorf(ErrNoStore, "there is no session %q: sessions are not kept", prefix)
@@ -71,7 +72,8 @@ func Find(ctx context.Context, store journal.Store, prefix string) (string, erro
 // mostNamed limits the sessions that an error names.
 const mostNamed = 8
 
-// ShortID returns the beginning of a session's id, which usually identifies it. An id that is no UUID stays whole: others may begin alike.
+// ShortID returns the beginning of a session's id, which usually identifies it. An id that is no
+// UUID stays whole: others may begin alike.
 func ShortID(id string) string {
 	if len(id) > 8 && strings.Count(id, "-") == 4 {
 		return id[:8]
@@ -79,7 +81,8 @@ func ShortID(id string) string {
 	return id
 }
 
-// isBlank reports whether a journal has no record. A process that is killed at its start leaves such a journal.
+// isBlank reports whether a journal has no record. A process that is killed at its start leaves
+// such a journal.
 func isBlank(ctx context.Context, store journal.Store, id string) bool {
 	r, err := store.Read(ctx, id)
 	if err != nil {
@@ -92,7 +95,8 @@ func isBlank(ctx context.Context, store journal.Store, id string) bool {
 type Summary struct {
 	journal.Entry
 	Dir string `json:"dir,omitempty"`
-	// Environment is the place of a session that began on another machine. Its directory is Dir, too.
+	// Environment is the place of a session that began on another machine. Its directory is Dir,
+	// too.
 	Environment *Place    `json:"environment,omitempty"`
 	Provider    string    `json:"provider,omitempty"`
 	Model       string    `json:"model,omitempty"`
@@ -103,7 +107,8 @@ type Summary struct {
 	Problem     string    `json:"problem,omitempty"` // why the session cannot be read
 }
 
-// Where returns the directory of a session and, if that is on another machine, the command that leads there.
+// Where returns the directory of a session and, if that is on another machine, the command that
+// leads there.
 func (s *Summary) Where() string {
 	if s.Environment != nil {
 		return s.Environment.String()
@@ -111,7 +116,8 @@ func (s *Summary) Where() string {
 	return s.Dir
 }
 
-// Home returns the directory of this machine in which a session began. A list of the sessions of a directory has those of that one.
+// Home returns the directory of this machine in which a session began. A list of the sessions of a
+// directory has those of that one.
 func (s *Summary) Home() string {
 	if s.Environment != nil {
 		return s.Environment.Here
@@ -119,8 +125,8 @@ func (s *Summary) Home() string {
 	return s.Dir
 }
 
-// List returns the sessions of a store, the most recently written first. It returns at most limit sessions; 0 means all. Journals without a
-// record are left out.
+// List returns the sessions of a store, the most recently written first. It returns at most limit
+// sessions; 0 means all. Journals without a record are left out.
 func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error) {
 	entries, err := NewestFirst(ctx, store)
 	if err != nil {
@@ -145,7 +151,8 @@ func NewestFirst(ctx context.Context, store journal.Store) ([]journal.Entry, err
 	return entries, err
 }
 
-// Summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error says more.
+// Summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error
+// says more.
 func Summarize(ctx context.Context, store journal.Store, e journal.Entry) Summary {
 	var opening agent.Opening
 	b, ok := store.(interface {

@@ -20,7 +20,8 @@ import (
 // whole is a store whose journals are opened to be listed.
 type whole struct{ journal.Store }
 
-// The list says the same whether it reads the beginnings of journals or opens them, whatever their state.
+// The list says the same whether it reads the beginnings of journals or opens them, whatever their
+// state.
 func TestK6_ListOfOddJournals(t *testing.T) {
 	ctx := context.Background()
 	path := t.TempDir()
@@ -89,7 +90,8 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 	}
 }
 
-// Find accepts a prefix that fits one id. A complete id is found even if it is the prefix of another.
+// Find accepts a prefix that fits one id. A complete id is found even if it is the prefix of
+// another.
 func TestJ12_FindByPrefix(t *testing.T) {
 	store := journal.NewDir(t.TempDir())
 	for _, id := range []string{"abc", "abcd", "b"} {

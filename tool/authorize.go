@@ -39,9 +39,9 @@ type Decision struct {
 	Reason  string // for the model, when denied
 	// Args, when not empty, replaces the arguments. They are validated again.
 	Args string
-	// Value, when not nil, goes with the call: to the hook that decides next, in [Request.Value], and
-	// to middleware and the tool, in [Call.Value]. It replaces the value of a decision before, so one
-	// hook of a session's sets it. It is not recorded.
+	// Value, when not nil, goes with the call: to the hook that decides next, in [Request.Value],
+	// and to middleware and the tool, in [Call.Value]. It replaces the value of a decision before,
+	// so one hook of a session's sets it. It is not recorded.
 	Value any
 }
 
@@ -58,8 +58,8 @@ type Request struct {
 	edit func(ctx context.Context, args string) (Request, error)
 }
 
-// WithArgs validates other arguments and returns the request with them and with what the call would then touch. The error says what is
-// wrong with the arguments.
+// WithArgs validates other arguments and returns the request with them and with what the call would
+// then touch. The error says what is wrong with the arguments.
 func (r Request) WithArgs(ctx context.Context, args string) (Request, error) {
 	if r.edit == nil {
 		return r, errors.New("this request does not come from a registry, which would validate the arguments")
@@ -72,9 +72,9 @@ func (r Request) WithArgs(ctx context.Context, args string) (Request, error) {
 // Authorize decides whether a call may run. An error denies the call with the error's text.
 type Authorize func(ctx context.Context, req Request) (Decision, error)
 
-// AuthorizeAll returns a hook that asks several hooks in order. The first that denies the call decides. If a hook changes the
-// arguments, they are validated, and the later hooks see the changed call. The decision is Ask if a hook returns Ask, and otherwise
-// Allow.
+// AuthorizeAll returns a hook that asks several hooks in order. The first that denies the call
+// decides. If a hook changes the arguments, they are validated, and the later hooks see the changed
+// call. The decision is Ask if a hook returns Ask, and otherwise Allow.
 func AuthorizeAll(hooks ...Authorize) Authorize {
 	return func(ctx context.Context, req Request) (Decision, error) {
 		all := Decision{Verdict: Allow}
@@ -101,9 +101,9 @@ func AuthorizeAll(hooks ...Authorize) Authorize {
 	}
 }
 
-// findGuarded sets Access.Paths to the entries that are meant in e, and Access.Guarded to the files that the call would change and that
-// need an approval. If it is not clear what is meant, the environment fails, or it does not answer before the context ends, the call is
-// refused.
+// findGuarded sets Access.Paths to the entries that are meant in e, and Access.Guarded to the files
+// that the call would change and that need an approval. If it is not clear what is meant, the
+// environment fails, or it does not answer before the context ends, the call is refused.
 func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	if p.guarded = true; p.Outcome != nil || e == nil || len(p.Access.Paths) == 0 {
 		return
@@ -153,7 +153,8 @@ func guardedFiles(ctx context.Context, e env.Environment, paths []string) []Guar
 	return list
 }
 
-// AllowUnguarded is the default [Authorize]. It returns Ask for calls that change guarded files, and allows all others.
+// AllowUnguarded is the default [Authorize]. It returns Ask for calls that change guarded files,
+// and allows all others.
 func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
 	if len(req.Access.Guarded) > 0 {
 		return Decision{Verdict: Ask}, nil
@@ -161,11 +162,13 @@ func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
 	return Decision{Verdict: Allow}, nil
 }
 
-// Authorize asks the hook about a prepared call and returns the call as edited, refused or permitted. c has the environment and the
-// session that the call would run in. A nil hook means [AllowUnguarded]. A hook that fails or panics allows nothing. A hook that allows
-// a call also approves of the changes to its guarded files.
+// Authorize asks the hook about a prepared call and returns the call as edited, refused or
+// permitted. c has the environment and the session that the call would run in. A nil hook means
+// [AllowUnguarded]. A hook that fails or panics allows nothing. A hook that allows a call also
+// approves of the changes to its guarded files.
 //
-// asks reports whether the hook returned Ask. The caller then asks another hook, or refuses the call by [Prepared.Unapproved].
+// asks reports whether the hook returned Ask. The caller then asks another hook, or refuses the
+// call by [Prepared.Unapproved].
 func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Authorize) (decided *Prepared, asks bool) {
 	if !p.guarded {
 		p.findGuarded(ctx, c.Env)
@@ -198,7 +201,8 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 	return p, false
 }
 
-// decide returns the hook's decision about a call. The default hook is not foreign code, so it needs no goroutine of its own.
+// decide returns the hook's decision about a call. The default hook is not foreign code, so it
+// needs no goroutine of its own.
 func (r *Registry) decide(ctx context.Context, p *Prepared, c Call, hook Authorize) (Decision, error) {
 	if hook == nil {
 		return AllowUnguarded(ctx, Request{Access: p.Access})

@@ -2,22 +2,25 @@ package tool
 
 import "github.com/attractor-go/attractor/env"
 
-// Change describes what a call did to one file, from before the call to after it. Intermediate states do not count: a file that ends as
-// it began has no change.
+// Change describes what a call did to one file, from before the call to after it. Intermediate
+// states do not count: a file that ends as it began has no change.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	// Path is absolute, without symbolic links where the environment can tell. For a deleted file it is the former path.
+	// Path is absolute, without symbolic links where the environment can tell. For a deleted file
+	// it is the former path.
 	Path string `json:"path"`
 	From string `json:"from,omitempty"` // the former path of a moved file, in the form of Path
-	// Before and After are the hashes of the contents. They are empty if there is no file, or if the tool does not know.
+	// Before and After are the hashes of the contents. They are empty if there is no file, or if
+	// the tool does not know.
 	Before env.Hash `json:"before,omitempty"`
 	After  env.Hash `json:"after,omitempty"`
-	// Unseen says that the session has not seen the new content, as after a command whose changes a middleware found. The file must
-	// then be read before it is replaced. What a call has written itself counts as seen.
+	// Unseen says that the session has not seen the new content, as after a command whose changes a
+	// middleware found. The file must then be read before it is replaced. What a call has written
+	// itself counts as seen.
 	Unseen bool `json:"unseen,omitempty"`
-	// Diff is a unified diff of the contents, if the call asked for one ([Call.Diffs]) and both are text of at most 1 MiB. Its names
-	// are relative to the working directory where possible, after a/ and b/, so that git can apply it. An empty file that was created
-	// or deleted has no diff.
+	// Diff is a unified diff of the contents, if the call asked for one ([Call.Diffs]) and both are
+	// text of at most 1 MiB. Its names are relative to the working directory where possible, after
+	// a/ and b/, so that git can apply it. An empty file that was created or deleted has no diff.
 	Diff string `json:"diff,omitempty"`
 	// DiffCut says that the diff was too long: Diff has the lines that fit.
 	DiffCut bool `json:"diff_cut,omitempty"`
@@ -34,8 +37,8 @@ const (
 	Moved    ChangeKind = "moved" // and modified, if Before and After differ
 )
 
-// Remember updates known, by path, with what a session knows of files after a call that saw some and changed others. A file that a call
-// changed into an unknown content is removed.
+// Remember updates known, by path, with what a session knows of files after a call that saw some
+// and changed others. A file that a call changed into an unknown content is removed.
 func Remember(known map[string]env.Hash, seen []Seen, changes []Change) {
 	for _, f := range seen {
 		known[f.Path] = f.Hash

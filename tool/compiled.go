@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// compiled holds a tool's schema, parsed once for all registries that have the tool: it takes more memory than a session.
+// compiled holds a tool's schema, parsed once for all registries that have the tool: it takes more
+// memory than a session.
 type compiled struct {
 	raw    json.RawMessage
 	strict bool
@@ -22,9 +23,9 @@ type compiled struct {
 	err    error
 }
 
-// compile returns the schema of New, or that of the parameters if they were changed since. It fails if the schema is not valid. A plain
-// schema is valid, so it is parsed when the first call needs it: parsing the schemas of a profile takes a millisecond, and a session calls
-// few of its tools.
+// compile returns the schema of New, or that of the parameters if they were changed since. It fails
+// if the schema is not valid. A plain schema is valid, so it is parsed when the first call needs
+// it: parsing the schemas of a profile takes a millisecond, and a session calls few of its tools.
 func (t *Tool) compile() (*compiled, error) {
 	c := t.compiled
 	if c == nil || !bytes.Equal(c.raw, t.Parameters) {
@@ -44,8 +45,9 @@ func (c *compiled) parse() (*schema, error) {
 	return c.schema, c.err
 }
 
-// isPlain reports whether a text is the schema of an object and uses nothing but common keywords that cannot be wrong together. It may
-// refuse any schema, but every schema that it accepts can be parsed and resolved.
+// isPlain reports whether a text is the schema of an object and uses nothing but common keywords
+// that cannot be wrong together. It may refuse any schema, but every schema that it accepts can be
+// parsed and resolved.
 func isPlain(raw []byte) bool {
 	var s plainSchema
 	dec := json.NewDecoder(bytes.NewReader(raw))

@@ -24,7 +24,8 @@ func sameVerdict(t interface{ Errorf(string, ...any) }, raw string) {
 	}
 }
 
-// A schema that is parsed when a call needs it would have been parsed before: wrong schemas are refused when their tool is registered.
+// A schema that is parsed when a call needs it would have been parsed before: wrong schemas are
+// refused when their tool is registered.
 func FuzzPlainSchema(f *testing.F) {
 	for _, raw := range []string{
 		everything, nested, string(greet(new(int)).Parameters), `{"type":"object"}`, `{"type":["object"]}`, `{"type":"string"}`, `{}`, `[]`, `{"type":"object","type":5}`, `{"type":"object"} {}`,

@@ -30,7 +30,8 @@ func writeLine() tool.Tool {
 	})
 }
 
-// A tool is a Go function with a struct for its arguments. A registry runs a call of it as a session does.
+// A tool is a Go function with a struct for its arguments. A registry runs a call of it as a
+// session does.
 func ExampleNew() {
 	registry, err := tool.NewRegistry(writeLine())
 	if err != nil {
@@ -49,7 +50,8 @@ func ExampleNew() {
 	// hello
 }
 
-// A middleware wraps every call that was permitted. This one makes a directory read-only for calls, and tells the model so.
+// A middleware wraps every call that was permitted. This one makes a directory read-only for calls,
+// and tells the model so.
 func ExampleMiddleware() {
 	frozen := func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -81,7 +83,8 @@ func ExampleMiddleware() {
 	// Error: write vendor/main.go: the environment is read-only: permission denied; vendor/ is generated, change go.mod instead
 }
 
-// Several hooks decide about a call in order. If a hook changes the arguments, they are validated before the next hook is asked.
+// Several hooks decide about a call in order. If a hook changes the arguments, they are validated
+// before the next hook is asked.
 func ExampleAuthorizeAll() {
 	onlyText := func(_ context.Context, req tool.Request) (tool.Decision, error) {
 		for _, path := range req.Access.Paths {

@@ -15,8 +15,9 @@ type Forwarded struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of that tool; missing for none
 }
 
-// forward returns the prepared call of a forwarding tool as one of the tool that its arguments name. The record of the call keeps the
-// model's name for it; everybody who judges or runs it sees the other tool.
+// forward returns the prepared call of a forwarding tool as one of the tool that its arguments
+// name. The record of the call keeps the model's name for it; everybody who judges or runs it sees
+// the other tool.
 func (r *Registry) forward(p *Prepared) *Prepared {
 	var to Forwarded
 	if err := json.Unmarshal([]byte(p.Call.Args), &to); err != nil {
@@ -91,7 +92,8 @@ func (r *Registry) unknownForward(name string) string {
 	return fmt.Sprintf("Error: there is no tool %q. Similar names are: %s.", name, strings.Join(near[:min(len(near), mostNear)], ", "))
 }
 
-// mostNear limits the names in an error. A name longer than longestName, in bytes, is not compared with others.
+// mostNear limits the names in an error. A name longer than longestName, in bytes, is not compared
+// with others.
 const mostNear, longestName = 5, 200
 
 // howToFind tells how to find deferred tools, if there is a tool for this.

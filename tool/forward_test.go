@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// forwarding returns a registry with a tool that forwards calls, an ordinary tool and two deferred ones, and what the tools were called with.
+// forwarding returns a registry with a tool that forwards calls, an ordinary tool and two deferred
+// ones, and what the tools were called with.
 func forwarding(t *testing.T) (r *tool.Registry, ran *[]tool.Call) {
 	t.Helper()
 	ran = new([]tool.Call)

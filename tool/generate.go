@@ -9,10 +9,11 @@ import (
 	"github.com/attractor-go/attractor/llm/generate"
 )
 
-// ForGenerate returns the registry's tools in the form that package generate takes. Each call goes through the pipeline of
-// [Registry.Run] with c and hook. If c has no Session, the tools share a [Plain] one. Calls that are not ReadOnly run one at a time, in
-// no particular order; with generate.Options.Sequential the model makes one call per response. Tools that need subagents or a person
-// are left out.
+// ForGenerate returns the registry's tools in the form that package generate takes. Each call goes
+// through the pipeline of [Registry.Run] with c and hook. If c has no Session, the tools share a
+// [Plain] one. Calls that are not ReadOnly run one at a time, in no particular order; with
+// generate.Options.Sequential the model makes one call per response. Tools that need subagents or a
+// person are left out.
 func (r *Registry) ForGenerate(c Call, hook Authorize) []generate.Tool {
 	if c.Session == nil {
 		c.Session = new(Plain)
@@ -57,7 +58,8 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 	}
 }
 
-// run runs a permitted call once no other call conflicts with it. It returns an error if ctx ends before the call begins.
+// run runs a permitted call once no other call conflicts with it. It returns an error if ctx ends
+// before the call begins.
 func (s *standalone) run(ctx context.Context, p *Prepared) (*Outcome, error) {
 	alone := p.Access.Effect != ReadOnly
 	if err := s.calls.lock(ctx, alone); err != nil {
@@ -67,7 +69,8 @@ func (s *standalone) run(ctx context.Context, p *Prepared) (*Outcome, error) {
 	return p.Run(ctx, s.call, nil, nil), nil
 }
 
-// A callLock is held by one call that has effects, or by any number of ReadOnly calls. The wait for it ends with a context.
+// A callLock is held by one call that has effects, or by any number of ReadOnly calls. The wait for
+// it ends with a context.
 type callLock struct {
 	mu       sync.Mutex
 	holders  int

@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// generated runs calls of a registry's tools in package generate, over a real wire format, and returns the step that ran them.
+// generated runs calls of a registry's tools in package generate, over a real wire format, and
+// returns the step that ran them.
 func generated(t *testing.T, r *tool.Registry, c tool.Call, hook tool.Authorize, calls ...fakellm.Call) generate.Step {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: calls}, fakellm.Turn{Text: "Done."}), fakellm.Options{})

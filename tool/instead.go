@@ -15,7 +15,8 @@ import (
 type Instead struct {
 	// Of are the names of those tools. Case, hyphens and underscores are ignored.
 	Of []string
-	// How tells the model how to do the same with this tool, such as with a command. It is empty if calling this tool is enough.
+	// How tells the model how to do the same with this tool, such as with a command. It is empty if
+	// calling this tool is enough.
 	How string
 }
 
@@ -45,13 +46,14 @@ func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
 	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.%s", problem, strings.Join(offered, ", "), more))
 }
 
-// controlTokens matches what models write around a name that their format wants elsewhere, such as <|channel|>commentary.
+// controlTokens matches what models write around a name that their format wants elsewhere, such as
+// <|channel|>commentary.
 var controlTokens = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`<\|[^|>]*\|>.*|\[[A-Z_]+\]|</?[a-z_]+>`)
 })
 
-// meant returns the tool that a model means by a name that no tool has: one behind a namespace, as in functions.shell, between control
-// tokens of its format, or in another case.
+// meant returns the tool that a model means by a name that no tool has: one behind a namespace, as
+// in functions.shell, between control tokens of its format, or in another case.
 func (r *Registry) meant(name string) (registered, bool) {
 	name = strings.Trim(controlTokens().ReplaceAllString(name, ""), " \t\r\n\"'`")
 	if i := strings.LastIndexAny(name, ".:/"); i >= 0 {

@@ -16,18 +16,22 @@ import (
 // Handler runs a call. It is a tool's Run, or a [Middleware] around it.
 type Handler func(ctx context.Context, call *Call) (Result, error)
 
-// Middleware wraps a handler. It sees every call that was validated and permitted, before the call begins.
+// Middleware wraps a handler. It sees every call that was validated and permitted, before the call
+// begins.
 //
-// It may refuse the call by returning a Result or an error without calling next. It may call next with a copy of the call that has
-// another Env, Live or Session; changes to the call's other fields have no effect. It may append to the Result, which is then cleaned
-// and truncated like any tool's. If it returns [ErrNotBegun], the call stays open.
+// It may refuse the call by returning a Result or an error without calling next. It may call next
+// with a copy of the call that has another Env, Live or Session; changes to the call's other fields
+// have no effect. It may append to the Result, which is then cleaned and truncated like any tool's.
+// If it returns [ErrNotBegun], the call stays open.
 //
-// It must call next at most once, and before it returns: any other call of next returns an error and runs nothing. If it returns before
-// next does, the context of next ends, and the Result counts once next has returned. Several goroutines use a middleware at once.
+// It must call next at most once, and before it returns: any other call of next returns an error
+// and runs nothing. If it returns before next does, the context of next ends, and the Result counts
+// once next has returned. Several goroutines use a middleware at once.
 type Middleware func(next Handler) Handler
 
-// ErrNotBegun is returned by a [Middleware] that has not called next, to leave the call open. Such a call has no result and can run
-// later. The session is then released, and the model is told nothing.
+// ErrNotBegun is returned by a [Middleware] that has not called next, to leave the call open. Such
+// a call has no result and can run later. The session is then released, and the model is told
+// nothing.
 var ErrNotBegun = errors.New("the call has not begun and stays open")
 
 // The states of an execution. The innermost handler runs only in stateWaiting.
@@ -52,9 +56,9 @@ type execution struct {
 	stack   string
 }
 
-// Run runs the call inside its middleware, the first being outermost. If begin is not nil, it is called once, right before the tool;
-// its error keeps the tool from running. Run sets those fields of c that describe the call. If the call was refused, Run returns its
-// outcome.
+// Run runs the call inside its middleware, the first being outermost. If begin is not nil, it is
+// called once, right before the tool; its error keeps the tool from running. Run sets those fields
+// of c that describe the call. If the call was refused, Run returns its outcome.
 func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin func(context.Context) error) *Outcome {
 	if p.Outcome != nil {
 		return p.Outcome
@@ -92,7 +96,8 @@ func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) 
 	})
 }
 
-// runTool is the innermost handler. Its tool's context ends with the given context and with that of the execution.
+// runTool is the innermost handler. Its tool's context ends with the given context and with that of
+// the execution.
 func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	if !x.state.CompareAndSwap(stateWaiting, stateBegun) {
 		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.asked().Name)
@@ -117,7 +122,8 @@ func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	return result, err
 }
 
-// afterLoss returns what a model should know besides the error if the connection to the environment was lost, or "".
+// afterLoss returns what a model should know besides the error if the connection to the environment
+// was lost, or "".
 func (x *execution) afterLoss(err error) string {
 	switch {
 	case !errors.Is(err, env.ErrLost):

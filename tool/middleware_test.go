@@ -61,7 +61,8 @@ func TestJ3_MiddlewareAddsBeforeTheLimit(t *testing.T) {
 	}
 }
 
-// What runs is what was permitted: a middleware can change the environment and the session of a call, but not its arguments.
+// What runs is what was permitted: a middleware can change the environment and the session of a
+// call, but not its arguments.
 func TestJ3_MiddlewareChangesOnlyTheSurroundings(t *testing.T) {
 	var got Call
 	look := WithAccess(New(llm.ToolDefinition{Name: "look"}, func(_ context.Context, c *Call, _ greetArgs) (Result, error) {

@@ -10,14 +10,16 @@ import (
 	"sync"
 )
 
-// MaxOutput is the most that a [DirOutputs] keeps of one output, in bytes. The rest is counted and dropped.
+// MaxOutput is the most that a [DirOutputs] keeps of one output, in bytes. The rest is counted and
+// dropped.
 const MaxOutput = 1 << 30
 
-// ErrNoOutput means that a store has no output with that id: there never was one, or it was lost with an earlier process.
+// ErrNoOutput means that a store has no output with that id: there never was one, or it was lost
+// with an earlier process.
 var ErrNoOutput = errors.New("there is no output of that id in this session")
 
-// DirOutputs implements [Outputs] with a file for each output. It makes a directory for them with the first output, and Close removes
-// it. It is safe for concurrent use.
+// DirOutputs implements [Outputs] with a file for each output. It makes a directory for them with
+// the first output, and Close removes it. It is safe for concurrent use.
 type DirOutputs struct {
 	parent string
 	max    int64
@@ -29,7 +31,8 @@ type DirOutputs struct {
 	closed  bool
 }
 
-// NewOutputs returns a store below the directory parent. If parent is empty, it uses the system's directory for temporary files.
+// NewOutputs returns a store below the directory parent. If parent is empty, it uses the system's
+// directory for temporary files.
 func NewOutputs(parent string) *DirOutputs {
 	return &DirOutputs{parent: parent, max: MaxOutput}
 }
@@ -78,7 +81,8 @@ func (d *DirOutputs) Open(id string) (io.ReadSeekCloser, error) {
 	return f, nil
 }
 
-// Discard removes an output, such as one that could not be written to its end. An unknown id is not an error.
+// Discard removes an output, such as one that could not be written to its end. An unknown id is not
+// an error.
 func (d *DirOutputs) Discard(id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

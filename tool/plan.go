@@ -9,7 +9,8 @@ import (
 // PlanNote is the kind of the note that holds the todo list, as the JSON of a [Plan].
 const PlanNote = "plan"
 
-// Plan holds a model's todo list. Tools for it have different parameters; all of them write this form.
+// Plan holds a model's todo list. Tools for it have different parameters; all of them write this
+// form.
 type Plan struct {
 	Explanation string     `json:"explanation,omitempty"` // what changed, and why
 	Items       []PlanItem `json:"plan"`

@@ -19,11 +19,12 @@ import (
 // MaxProcesses is the most background commands that one session may run at a time.
 const MaxProcesses = 32
 
-// keptPerProcess is how many bytes of a command's unread output are held in memory, each of the beginning and the end. The output store
-// has all of it.
+// keptPerProcess is how many bytes of a command's unread output are held in memory, each of the
+// beginning and the end. The output store has all of it.
 const keptPerProcess = 128 << 10
 
-// ProcessTable implements [Processes] with commands in an environment. It is safe for concurrent use.
+// ProcessTable implements [Processes] with commands in an environment. It is safe for concurrent
+// use.
 type ProcessTable struct {
 	outputs Outputs
 	first   int
@@ -34,8 +35,8 @@ type ProcessTable struct {
 	next      int
 }
 
-// NewProcesses returns a table whose ids are numbers, starting with first. A session that is resumed starts after all earlier ids. Long
-// output goes to the store, which may be nil.
+// NewProcesses returns a table whose ids are numbers, starting with first. A session that is
+// resumed starts after all earlier ids. Long output goes to the store, which may be nil.
 func NewProcesses(outputs Outputs, first int) *ProcessTable {
 	return &ProcessTable{outputs: outputs, first: first, next: first, processes: map[int]*backgroundCommand{}}
 }
@@ -99,7 +100,8 @@ func (t *ProcessTable) reserve() (int, error) {
 	return id, nil
 }
 
-// put stores the command for a reserved id. If b is nil, it gives the id up. It reports whether the table was still open.
+// put stores the command for a reserved id. If b is nil, it gives the id up. It reports whether the
+// table was still open.
 func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +113,8 @@ func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 	return true
 }
 
-// Adopt implements [Processes]. The command has ended and its output is known; the id serves to kill what it left running.
+// Adopt implements [Processes]. The command has ended and its output is known; the id serves to
+// kill what it left running.
 func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) string {
 	b := &backgroundCommand{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptPerProcess), ended: make(chan struct{}),
 		exit: env.Exit{Left: left}}
@@ -192,8 +195,9 @@ func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 // inputTimeout bounds the wait for a process to take its input.
 const inputTimeout = 10 * time.Second
 
-// sendInput calls do with the process' input and waits for it until ctx ends, but not longer than inputTimeout. A write that the process
-// does not read goes on in the background until the process ends.
+// sendInput calls do with the process' input and waits for it until ctx ends, but not longer than
+// inputTimeout. A write that the process does not read goes on in the background until the process
+// ends.
 func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io.Writer) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout, fmt.Errorf("it took none for %d s", inputTimeout/time.Second))
 	defer cancel()

@@ -11,22 +11,25 @@ import (
 // ErrNobody means that nobody can answer a question.
 var ErrNobody = errors.New("nobody can answer questions in this session")
 
-// ErrLater means that the answer comes with the host's next input and becomes the call's result. What the tool returns then is ignored.
+// ErrLater means that the answer comes with the host's next input and becomes the call's result.
+// What the tool returns then is ignored.
 var ErrLater = errors.New("the answer comes with the next input")
 
 // Question holds what a tool asks a person.
 type Question struct {
 	Text    string
 	Options []string // suggested answers; the person may give another one
-	// Form, if set, is the JSON Schema of an object that the person fills in. The answer is then in [Answer].Content.
+	// Form, if set, is the JSON Schema of an object that the person fills in. The answer is then in
+	// [Answer].Content.
 	Form json.RawMessage
 	// Source names who asks, such as the server that a tool works for. Empty means the model.
 	Source string
-	// Now says that the tool needs the answer while it runs: if answers come with the next input, Ask returns ErrNobody instead of
-	// ErrLater.
+	// Now says that the tool needs the answer while it runs: if answers come with the next input,
+	// Ask returns ErrNobody instead of ErrLater.
 	Now bool
 
-	// CallID is the id of the asking call. Problem says why the previous answer was not accepted. The session sets both.
+	// CallID is the id of the asking call. Problem says why the previous answer was not accepted.
+	// The session sets both.
 	CallID  string
 	Problem string
 }
@@ -41,7 +44,8 @@ const (
 	ActionCancel  Action = "cancel"  // closed the question without a decision
 )
 
-// String returns the action's name in protocols, such as the Model Context Protocol: accept, decline or cancel.
+// String returns the action's name in protocols, such as the Model Context Protocol: accept,
+// decline or cancel.
 func (a Action) String() string {
 	if a == ActionAccept {
 		return "accept"
@@ -58,7 +62,8 @@ type Answer struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// String returns the text that the model reads as the call's result. If the person declined or canceled, it says what to do next.
+// String returns the text that the model reads as the call's result. If the person declined or
+// canceled, it says what to do next.
 func (a Answer) String() string {
 	told := ""
 	switch a.Action {
@@ -78,9 +83,10 @@ func (a Answer) String() string {
 	return told
 }
 
-// Checker returns a function that checks answers. The function returns the answer with its content coerced to the form, or an error
-// that tells the person what to change. If an answer has no Content, JSON in its Text is used, so that a host without forms can answer
-// too. Checker fails if the form is not the JSON Schema of an object.
+// Checker returns a function that checks answers. The function returns the answer with its content
+// coerced to the form, or an error that tells the person what to change. If an answer has no
+// Content, JSON in its Text is used, so that a host without forms can answer too. Checker fails if
+// the form is not the JSON Schema of an object.
 func (q *Question) Checker() (func(Answer) (Answer, error), error) {
 	if q.Form == nil {
 		return q.checkText, nil

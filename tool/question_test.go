@@ -11,7 +11,8 @@ import (
 const form = `{"type":"object","properties":{"name":{"type":"string","title":"Your name","minLength":1},"age":{"type":"integer"},
 	"team":{"type":"string","enum":["red","blue"],"enumNames":["Red","Blue"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["name"]}`
 
-// An answer fits the form before a tool sees it: small differences are coerced, others are reported to the person.
+// An answer fits the form before a tool sees it: small differences are coerced, others are reported
+// to the person.
 func TestJ6_AnswersFitTheForm(t *testing.T) {
 	filled := func(content string) Answer { return Answer{Content: json.RawMessage(content)} }
 	for _, c := range []struct {

@@ -7,15 +7,19 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Ran describes a command that a call ran, started or looked at. Durations in JSON are in nanoseconds.
+// Ran describes a command that a call ran, started or looked at. Durations in JSON are in
+// nanoseconds.
 type Ran struct {
-	// ID is the session's id of the command, with which calls read it, write to it and kill it. It is empty if the command has none.
+	// ID is the session's id of the command, with which calls read it, write to it and kill it. It
+	// is empty if the command has none.
 	ID string `json:"id,omitempty"`
-	// Exit says how the command ended, and what it left running. It is nil if the command still runs, or if Err is set.
+	// Exit says how the command ended, and what it left running. It is nil if the command still
+	// runs, or if Err is set.
 	Exit *env.Exit `json:"exit,omitempty"`
 	// Err says why the command could not be started, or why its end is unknown.
 	Err string `json:"error,omitempty"`
-	// Lost says that the connection to the command's environment was lost, so nobody knows how far the command had come. Err is set, too.
+	// Lost says that the connection to the command's environment was lost, so nobody knows how far
+	// the command had come. Err is set, too.
 	Lost bool `json:"lost,omitempty"`
 	// TimedOut is the command's time limit, if it was killed for exceeding it.
 	TimedOut time.Duration `json:"timed_out,omitempty"`
@@ -23,7 +27,8 @@ type Ran struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Terminal says that the command runs in a terminal.
 	Terminal bool `json:"terminal,omitempty"`
-	// Bytes and Lines count what the command has printed since the last read, before cleaning. An unfinished last line counts.
+	// Bytes and Lines count what the command has printed since the last read, before cleaning. An
+	// unfinished last line counts.
 	Bytes int64 `json:"bytes"`
 	Lines int64 `json:"lines"`
 	// Omitted is the number of these bytes that the result leaves out in the middle.

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Registry holds the tools of a session, in the order in which they are declared to the model. It is safe for concurrent use.
+// Registry holds the tools of a session, in the order in which they are declared to the model. It
+// is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	tools   []registered
@@ -22,8 +23,9 @@ type registered struct {
 	schema *compiled // nil for raw input
 }
 
-// NewRegistry returns a registry of tools. If several have one name, the last takes the place of the first. The registry keeps a
-// reference to the slice, which must not change afterwards and may be shared by any number of registries.
+// NewRegistry returns a registry of tools. If several have one name, the last takes the place of
+// the first. The registry keeps a reference to the slice, which must not change afterwards and may
+// be shared by any number of registries.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := new(Registry)
 	for i := range tools {
@@ -47,8 +49,8 @@ func (r *Registry) Use(tools []Tool, keep func(*Tool) bool) error {
 	return nil
 }
 
-// Register adds a tool, or replaces the tool of that name. It fails and changes nothing if the tool has no name, no Run or no valid
-// schema.
+// Register adds a tool, or replaces the tool of that name. It fails and changes nothing if the tool
+// has no name, no Run or no valid schema.
 func (r *Registry) Register(t Tool) error { return r.put(&t) }
 
 // put adds a tool, or replaces the tool of that name, and keeps the pointer.
@@ -86,8 +88,8 @@ func (r *Registry) remove(name string) {
 	}
 }
 
-// Retire removes a tool. Later calls of it get an error result that says why; the words continue a sentence that begins with the tool's
-// name.
+// Retire removes a tool. Later calls of it get an error result that says why; the words continue a
+// sentence that begins with the tool's name.
 func (r *Registry) Retire(name, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

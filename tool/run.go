@@ -16,9 +16,11 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Prepared holds a call that was looked up and validated. If the call cannot run, its Outcome says why.
+// Prepared holds a call that was looked up and validated. If the call cannot run, its Outcome says
+// why.
 type Prepared struct {
-	// Call has the effective arguments: as the model sent them if they fit, otherwise as validation coerced them.
+	// Call has the effective arguments: as the model sent them if they fit, otherwise as validation
+	// coerced them.
 	Call   llm.ToolCall
 	Access Access
 	// Valid says that the tool exists and the arguments fit, so that Access is set.
@@ -46,14 +48,16 @@ type Outcome struct {
 	// Bytes is the length of the whole text before cleaning.
 	Bytes    int64
 	Duration time.Duration
-	// Panic is the stack of a tool or a middleware that panicked or called runtime.Goexit. It is for the host.
+	// Panic is the stack of a tool or a middleware that panicked or called runtime.Goexit. It is
+	// for the host.
 	Panic string
-	// NotBegun is set if a middleware left the call open: its error, which is an [ErrNotBegun]. The call has no result then.
+	// NotBegun is set if a middleware left the call open: its error, which is an [ErrNotBegun]. The
+	// call has no result then.
 	NotBegun error
 }
 
-// Prepare looks up a call, validates its arguments and determines its Access. It has no effects. A name that models write for that of a
-// tool, such as functions.shell, is the tool's from then on.
+// Prepare looks up a call, validates its arguments and determines its Access. It has no effects. A
+// name that models write for that of a tool, such as functions.shell, is the tool's from then on.
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t, ok := r.lookup(call.Name)
 	if !ok {
@@ -109,11 +113,12 @@ func Refuse(call llm.ToolCall, text string) *Prepared {
 	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content, Bytes: int64(len(text))}}
 }
 
-// ReadOutput is the name of the tool that reads stored outputs. If it is registered, truncated results tell the model to use it.
+// ReadOutput is the name of the tool that reads stored outputs. If it is registered, truncated
+// results tell the model to use it.
 const ReadOutput = "read_output"
 
-// keepOutput puts the whole output into the session's store and tells the model how to read it. If the store fails, the outcome stays
-// as it is.
+// keepOutput puts the whole output into the session's store and tells the model how to read it. If
+// the store fails, the outcome stays as it is.
 func (p *Prepared) keepOutput(result Result, o *Outcome, s Session) *Outcome {
 	if s == nil || s.Outputs() == nil {
 		return o
@@ -148,7 +153,8 @@ func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Auth
 	return p.Run(ctx, c, chain, nil)
 }
 
-// catch calls foreign code and returns a panic or a runtime.Goexit as an error, with the stack for the host.
+// catch calls foreign code and returns a panic or a runtime.Goexit as an error, with the stack for
+// the host.
 func catch[T any](what string, run func() (T, error)) (value T, stack string, err error) {
 	value, err = guard.Value(what, run)
 	var broken *guard.Panic
@@ -158,7 +164,8 @@ func catch[T any](what string, run func() (T, error)) (value T, stack string, er
 	return value, "", err
 }
 
-// newOutcome cleans a result and truncates the text for the model. The result's gap is in its first text.
+// newOutcome cleans a result and truncates the text for the model. The result's gap is in its first
+// text.
 func newOutcome(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
 	o.Ran = result.Ran.clean()
@@ -195,7 +202,8 @@ func newOutcome(result Result, limit Limit) *Outcome {
 // MaxStructured is the most that [Result.Structured] may have, in bytes.
 const MaxStructured = 1 << 20
 
-// structured returns a JSON value in the form that a journal stores, or nil if it is too long. ok reports whether it is JSON.
+// structured returns a JSON value in the form that a journal stores, or nil if it is too long. ok
+// reports whether it is JSON.
 func structured(value json.RawMessage) (compact json.RawMessage, ok bool) {
 	if value == nil {
 		return nil, true

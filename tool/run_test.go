@@ -307,7 +307,8 @@ func TestAC5_1_EveryToolsOutputIsCut(t *testing.T) {
 	}
 }
 
-// A tool or an Access that calls runtime.Goexit is reported like one that panics, and nobody waits for it forever.
+// A tool or an Access that calls runtime.Goexit is reported like one that panics, and nobody waits
+// for it forever.
 func TestI7_ToolGoexit(t *testing.T) {
 	boom := New(llm.ToolDefinition{Name: "boom"}, func(context.Context, *Call, struct{}) (Result, error) {
 		runtime.Goexit()
@@ -352,7 +353,8 @@ func (p brokenProcess) Kill(context.Context) error {
 	return nil
 }
 
-// A panic of the environment on a goroutine of the process table is an error, and the table can still be closed.
+// A panic of the environment on a goroutine of the process table is an error, and the table can
+// still be closed.
 func TestI7_BrokenProcesses(t *testing.T) {
 	fine := func() {}
 	for name, bad := range map[string]func(){"panic": func() { panic("broken") }, "Goexit": runtime.Goexit} {
@@ -386,7 +388,8 @@ func TestI7_BrokenProcesses(t *testing.T) {
 	}
 }
 
-// A structured result is one JSON value of limited size. A longer one is dropped, and the rest of the result stays.
+// A structured result is one JSON value of limited size. A longer one is dropped, and the rest of
+// the result stays.
 func TestJ4_StructuredIsChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		value, want string

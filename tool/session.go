@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Session gives a tool access to the session that called it. Package agent implements it; [Plain] works without an agent. It is safe
-// for concurrent use.
+// Session gives a tool access to the session that called it. Package agent implements it; [Plain]
+// works without an agent. It is safe for concurrent use.
 type Session interface {
 	// Outputs returns the store of truncated outputs, or nil if the session keeps none.
 	Outputs() Outputs
@@ -24,19 +24,22 @@ type Session interface {
 	Processes() Processes
 	// Agents returns the session's subagents, or nil if it may have none.
 	Agents() Agents
-	// Files returns what the session has seen of files, or nil if it does not track that; then nothing depends on it.
+	// Files returns what the session has seen of files, or nil if it does not track that; then
+	// nothing depends on it.
 	Files() Files
-	// Ask puts a question to a person and waits for an answer that fits the question's form. It returns ErrNobody if nobody can answer,
-	// and an error if the form is not the JSON Schema of an object.
+	// Ask puts a question to a person and waits for an answer that fits the question's form. It
+	// returns ErrNobody if nobody can answer, and an error if the form is not the JSON Schema of an
+	// object.
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Note stores a JSON value under a kind in the session's journal, where it survives compactions, resumes and forks. If text is not
-	// empty, the model reads it before its next response.
+	// Note stores a JSON value under a kind in the session's journal, where it survives
+	// compactions, resumes and forks. If text is not empty, the model reads it before its next
+	// response.
 	Note(ctx context.Context, kind string, data json.RawMessage, text string) error
-	// Notes returns the newest note of each kind, also those from before a resume and from the session that was forked. The map must not be
-	// changed.
+	// Notes returns the newest note of each kind, also those from before a resume and from the
+	// session that was forked. The map must not be changed.
 	Notes() map[string]Note
-	// State returns a tool's own value in this session. The first call with a key stores the result of init; later calls return it.
-	// Keys should have an unexported type of the tool's package.
+	// State returns a tool's own value in this session. The first call with a key stores the result
+	// of init; later calls return it. Keys should have an unexported type of the tool's package.
 	State(key any, init func() any) any
 }
 
@@ -44,7 +47,8 @@ type Session interface {
 type Note struct {
 	Data json.RawMessage // compact JSON
 	Text string          // for the model, empty if there was none
-	// Replaced reports that a compaction has replaced the turn with the text, so that the model has it no more.
+	// Replaced reports that a compaction has replaced the turn with the text, so that the model has
+	// it no more.
 	Replaced bool
 }
 
@@ -58,7 +62,8 @@ type Outputs interface {
 
 // History holds turns that compactions have replaced by a summary.
 type History interface {
-	// Turns yields the replaced turns from number first to number last, in order. It stops after an error.
+	// Turns yields the replaced turns from number first to number last, in order. It stops after an
+	// error.
 	Turns(ctx context.Context, first, last int) iter.Seq2[Turn, error]
 }
 
@@ -69,27 +74,30 @@ type Turn struct {
 	Text   string // ends with a line break
 }
 
-// Processes keeps a session's background commands, and what other commands left running. All of them end with the session. Ids are
-// never reused; the error for an id from before a restart says that the command has ended.
+// Processes keeps a session's background commands, and what other commands left running. All of
+// them end with the session. Ids are never reused; the error for an id from before a restart says
+// that the command has ended.
 type Processes interface {
 	// Start runs a command that outlives the call. Its output is kept for Read.
 	Start(ctx context.Context, e env.Environment, cmd env.Command) (id string, err error)
 	// Adopt takes over what a command that has ended left running.
 	Adopt(p env.Process, cmd env.Command, left []string) (id string)
-	// Read waits until the command has ended or the time is over. It returns what was printed since the last Read as the Content, and
-	// the command's status as Ran.
+	// Read waits until the command has ended or the time is over. It returns what was printed since
+	// the last Read as the Content, and the command's status as Ran.
 	Read(ctx context.Context, id string, wait time.Duration) (Result, error)
-	// Write sends input to a running command and waits until it is taken, but not for long: what the command does not read stays on its
-	// way. EndInput closes the input.
+	// Write sends input to a running command and waits until it is taken, but not for long: what
+	// the command does not read stays on its way. EndInput closes the input.
 	Write(ctx context.Context, id, input string) error
 	EndInput(ctx context.Context, id string) error
-	// Kill ends a command's whole tree and waits until it is gone. It does nothing if nothing of the command is left.
+	// Kill ends a command's whole tree and waits until it is gone. It does nothing if nothing of
+	// the command is left.
 	Kill(ctx context.Context, id string) error
 }
 
 // Agents keeps a session's subagents.
 type Agents interface {
-	// Spawn starts an agent and returns at once. An agent that the host has not defined is an [*UnknownAgentError].
+	// Spawn starts an agent and returns at once. An agent that the host has not defined is an
+	// [*UnknownAgentError].
 	Spawn(ctx context.Context, task AgentTask) (AgentStatus, error)
 	// Send gives an agent a message. One that is at rest goes back to work on it.
 	Send(ctx context.Context, id, message string) (AgentStatus, error)
@@ -99,18 +107,20 @@ type Agents interface {
 	Close(ctx context.Context, id string) (AgentStatus, error)
 }
 
-// Files knows which contents of files a session has seen: those in [Result.Seen] and [Result.Changes] of its calls.
+// Files knows which contents of files a session has seen: those in [Result.Seen] and
+// [Result.Changes] of its calls.
 type Files interface {
-	// Seen returns the content of a file that the session saw last. The path has the form of [Seen.Path]. ok reports whether the
-	// session has seen the file.
+	// Seen returns the content of a file that the session saw last. The path has the form of
+	// [Seen.Path]. ok reports whether the session has seen the file.
 	Seen(path string) (h env.Hash, ok bool)
 }
 
-// AgentTask describes what a subagent is to do. Only Task is required; the rest defaults to the agent's definition and then to the
-// session.
+// AgentTask describes what a subagent is to do. Only Task is required; the rest defaults to the
+// agent's definition and then to the session.
 type AgentTask struct {
 	Task string `json:"task,omitempty"`
-	// Agent names one of the agents that the host defined. Empty means a general one, like the session.
+	// Agent names one of the agents that the host defined. Empty means a general one, like the
+	// session.
 	Agent string `json:"agent,omitempty"`
 	// Instructions are appended to its system prompt, after those of its definition.
 	Instructions string `json:"instructions,omitempty"`

@@ -16,30 +16,35 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tool holds a tool that a model can call. It has no state of its own, so any number of sessions can share it.
+// Tool holds a tool that a model can call. It has no state of its own, so any number of sessions
+// can share it.
 type Tool struct {
 	llm.ToolDefinition
-	// Access returns what a call with these arguments would touch. It must have no effects. If it is nil, every call is Exclusive.
+	// Access returns what a call with these arguments would touch. It must have no effects. If it
+	// is nil, every call is Exclusive.
 	Access func(args string) (Access, error)
-	// Run does the work. An error becomes an error result that the model reads, so it should say what to do next. Run must return soon
-	// after its context ends.
+	// Run does the work. An error becomes an error result that the model reads, so it should say
+	// what to do next. Run must return soon after its context ends.
 	Run func(ctx context.Context, call *Call) (Result, error)
 	// Limit is how much of a result's text the model sees.
 	Limit Limit
-	// RawInput says that the arguments are passed on as they are and need not be JSON. A tool with a Grammar has raw input.
+	// RawInput says that the arguments are passed on as they are and need not be JSON. A tool with
+	// a Grammar has raw input.
 	RawInput bool
 	// Needs is what a session must have for the tool to be offered.
 	Needs Need
-	// Guidance goes into the system prompt of sessions that offer the tool. In a sentence or two it says when to use the tool; how to
-	// call it belongs in the description. Most tools have none.
+	// Guidance goes into the system prompt of sessions that offer the tool. In a sentence or two it
+	// says when to use the tool; how to call it belongs in the description. Most tools have none.
 	Guidance string
-	// ForAgents returns the definition of a tool that starts agents, with the agents that the host defined listed for the model. Nil
-	// means that the definition never changes.
+	// ForAgents returns the definition of a tool that starts agents, with the agents that the host
+	// defined listed for the model. Nil means that the definition never changes.
 	ForAgents func(agents []AgentKind) llm.ToolDefinition
-	// Forwards says that a call of this tool is one of a deferred tool: its arguments are a [Forwarded]. Such a call is validated, authorized
-	// and run as the other tool's. Run is not called.
+	// Forwards says that a call of this tool is one of a deferred tool: its arguments are a
+	// [Forwarded]. Such a call is validated, authorized and run as the other tool's. Run is not
+	// called.
 	Forwards bool
-	// Instead names tools of other agents that this tool can stand in for. A model that calls one of them is told so.
+	// Instead names tools of other agents that this tool can stand in for. A model that calls one
+	// of them is told so.
 	Instead []Instead
 
 	compiled *compiled // the schema, shared by all copies of the tool
@@ -56,11 +61,13 @@ const (
 	NeedsAnswers      // a host that answers questions
 )
 
-// New returns a tool that calls a Go function. If the definition has no parameters, their JSON Schema is inferred from Args: names and
-// optionality from the json tags, descriptions from the jsonschema tags. Register reports an invalid Args or schema.
+// New returns a tool that calls a Go function. If the definition has no parameters, their JSON
+// Schema is inferred from Args: names and optionality from the json tags, descriptions from the
+// jsonschema tags. Register reports an invalid Args or schema.
 //
-// If Args is a struct, parameters that the schema does not name are unknown, unless additionalProperties allows them. A ReadOnly call
-// runs without them, and its result says so. Any other call with unknown parameters is refused.
+// If Args is a struct, parameters that the schema does not name are unknown, unless
+// additionalProperties allows them. A ReadOnly call runs without them, and its result says so. Any
+// other call with unknown parameters is refused.
 func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *Call, args Args) (Result, error)) Tool {
 	t := Tool{ToolDefinition: def}
 	if def.Parameters == nil {
@@ -82,7 +89,8 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 	return t
 }
 
-// SchemaOf returns the JSON Schema of a Go type: names and optionality from the json tags, descriptions from the jsonschema tags.
+// SchemaOf returns the JSON Schema of a Go type: names and optionality from the json tags,
+// descriptions from the jsonschema tags.
 func SchemaOf[T any]() (json.RawMessage, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -92,7 +100,8 @@ func SchemaOf[T any]() (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// withoutNull removes null from the types of slices and pointers, which package jsonschema adds and models do not need.
+// withoutNull removes null from the types of slices and pointers, which package jsonschema adds and
+// models do not need.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -163,31 +172,35 @@ func (e *Effect) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Access describes what a call would touch. The scheduler, the permission hook and middleware read it, and hosts show it to people.
+// Access describes what a call would touch. The scheduler, the permission hook and middleware read
+// it, and hosts show it to people.
 type Access struct {
 	Effect Effect `json:"effect"`
-	// Paths are the files that the call reads or, unless it is ReadOnly, writes. If one of two calls of a response writes a path that
-	// both have, they run in their order. A tool may give the names as the call has them; everybody else sees absolute, clean names.
+	// Paths are the files that the call reads or, unless it is ReadOnly, writes. If one of two
+	// calls of a response writes a path that both have, they run in their order. A tool may give
+	// the names as the call has them; everybody else sees absolute, clean names.
 	Paths []string `json:"paths,omitempty"`
 	// Command is the script that the call would run.
 	Command string `json:"command,omitempty"`
-	// Dir is the directory in which the command would run, as the call names it, relative to that of
-	// the call, which an empty one means. Vars are the variables that the call sets for the command,
-	// each NAME=value. Like the next three fields, these are for those who decide about a call and are
-	// not recorded.
+	// Dir is the directory in which the command would run, as the call names it, relative to that
+	// of the call, which an empty one means. Vars are the variables that the call sets for the
+	// command, each NAME=value. Like the next three fields, these are for those who decide about a
+	// call and are not recorded.
 	Dir  string   `json:"-"`
 	Vars []string `json:"-"`
-	// Asks says why permission rules ask about the call even where its command only reads, or a rule
-	// allows the command: "it chooses the shell zsh". It is empty for most calls.
+	// Asks says why permission rules ask about the call even where its command only reads, or a
+	// rule allows the command: "it chooses the shell zsh". It is empty for most calls.
 	Asks string `json:"-"`
 	// About names what the call is for where that is no file and no host: a skill, a kind of agent,
 	// an MCP server.
 	About string `json:"-"`
 	// Ends says that a call which could write to a running command only ends it.
 	Ends bool `json:"-"`
-	// Hosts are the hosts that the call would connect to, each a name or an address with an optional port.
+	// Hosts are the hosts that the call would connect to, each a name or an address with an
+	// optional port.
 	Hosts []string `json:"hosts,omitempty"`
-	// Guarded are those of the paths that the call would change and that need an approval. [Registry.Authorize] sets them.
+	// Guarded are those of the paths that the call would change and that need an approval.
+	// [Registry.Authorize] sets them.
 	Guarded []Guarded `json:"guarded,omitempty"`
 }
 
@@ -213,18 +226,21 @@ type Guarded struct {
 // Call holds one call of a tool.
 type Call struct {
 	ID, Name string
-	// Args is the text of the arguments after validation: JSON that fits the schema, unless the tool has raw input.
+	// Args is the text of the arguments after validation: JSON that fits the schema, unless the
+	// tool has raw input.
 	Args string
 	// Access is what the call was permitted to touch.
 	Access Access
 	Env    env.Environment
-	// SessionID names the session that runs the call. AgentID is the id of a subagent, as its parent knows it, and otherwise empty.
+	// SessionID names the session that runs the call. AgentID is the id of a subagent, as its
+	// parent knows it, and otherwise empty.
 	SessionID, AgentID string
 	// Approved are the guarded files that this call may change, by the paths in [Access.Guarded].
 	Approved []string
 	// Live receives output while the call runs. It is nil if nobody listens.
 	Live func(stream int, p []byte)
-	// Diffs is the most bytes of unified diffs that the call's changes may have in all; 0 asks for none.
+	// Diffs is the most bytes of unified diffs that the call's changes may have in all; 0 asks for
+	// none.
 	Diffs   int
 	Session Session
 	// Value is that of the last [Decision] about the call, or nil.
@@ -241,8 +257,9 @@ func (c *Call) Processes() Processes {
 	return c.Session.Processes()
 }
 
-// NeedsApproval returns why this call needs an approval that it lacks to change a file, or "" if it may. Tools ask right before they
-// change a file, because its Access may be incomplete or out of date.
+// NeedsApproval returns why this call needs an approval that it lacks to change a file, or "" if it
+// may. Tools ask right before they change a file, because its Access may be incomplete or out of
+// date.
 func (c *Call) NeedsApproval(ctx context.Context, name string) (why string) {
 	if why = env.Guarded(ctx, c.Env, name); why == "" {
 		return ""
@@ -261,8 +278,8 @@ type Seen struct {
 
 // Result holds what a tool returns.
 type Result struct {
-	// Content is text, media, and references to deferred tools. Text may be long: the pipeline truncates what the model sees to the tool's
-	// limit.
+	// Content is text, media, and references to deferred tools. Text may be long: the pipeline
+	// truncates what the model sees to the tool's limit.
 	Content llm.Parts
 	IsError bool
 	// Done ends the input after this round, with Final as its answer.
@@ -270,7 +287,8 @@ type Result struct {
 	Final string
 	// Gap is set if Content has only the beginning and the end of a text.
 	Gap Gap
-	// Raw is what the output store keeps instead of the text, if the tool has it: the bytes before cleaning.
+	// Raw is what the output store keeps instead of the text, if the tool has it: the bytes before
+	// cleaning.
 	Raw []byte
 	// OutputRef is the id of the whole output in the session's store, if the tool put it there.
 	OutputRef string
@@ -278,12 +296,14 @@ type Result struct {
 	Seen []Seen
 	// Changes are the files that the call changed, each once. The session knows their contents too.
 	Changes []Change
-	// Ran describes the command that the call ran, started or looked at. It is nil if there was none.
+	// Ran describes the command that the call ran, started or looked at. It is nil if there was
+	// none.
 	Ran *Ran
-	// Structured is the result for programs: one JSON value. It is dropped if it is longer than [MaxStructured] bytes. Models do not
-	// see it.
+	// Structured is the result for programs: one JSON value. It is dropped if it is longer than
+	// [MaxStructured] bytes. Models do not see it.
 	Structured json.RawMessage
-	// Hint tells the model how to see what truncation removes. If it is empty, a general sentence is used.
+	// Hint tells the model how to see what truncation removes. If it is empty, a general sentence
+	// is used.
 	Hint string
 }
 

@@ -12,12 +12,13 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the output store. Shorter output is
-// stored by the pipeline if it truncates the result.
+// spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the
+// output store. Shorter output is stored by the pipeline if it truncates the result.
 const spoolAt = 64 << 10
 
-// Transcript captures what a command prints. It cleans the text, holds its beginning and end in bounded memory, and writes long output
-// to the session's store as it came. It is safe for concurrent use.
+// Transcript captures what a command prints. It cleans the text, holds its beginning and end in
+// bounded memory, and writes long output to the session's store as it came. It is safe for
+// concurrent use.
 type Transcript struct {
 	mu       sync.Mutex
 	cleaners [env.Stderr + 1]sanitize.Cleaner // one for each stream, because escape sequences of two streams can interleave
@@ -39,15 +40,16 @@ type Transcript struct {
 	closed bool
 }
 
-// NewTranscript returns a transcript. Long output goes to the store, which may be nil, under the name. The transcript holds kept bytes
-// of text each of the beginning and the end; 0 means [capture.DefaultKept].
+// NewTranscript returns a transcript. Long output goes to the store, which may be nil, under the
+// name. The transcript holds kept bytes of text each of the beginning and the end; 0 means
+// [capture.DefaultKept].
 func NewTranscript(outputs Outputs, name string, kept int) *Transcript {
 	sizes := capture.Options{Head: kept, Tail: kept}
 	return &Transcript{outputs: outputs, name: name, sizes: sizes, text: capture.New(sizes)}
 }
 
-// Write adds output of a stream. It can be an [env.Command]'s Output. After Close it does nothing: a process that cannot be killed may
-// go on printing.
+// Write adds output of a stream. It can be an [env.Command]'s Output. After Close it does nothing:
+// a process that cannot be killed may go on printing.
 func (t *Transcript) Write(stream int, p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,8 +107,9 @@ func (t *Transcript) drop(err error) {
 	t.dropped, t.failed, t.raw, t.spool = true, err, nil, nil
 }
 
-// Take returns a result with the text since the last Take, and starts over. Its Gap says what memory did not hold, its OutputRef names
-// the stored output if that was long, and its Ran counts the output.
+// Take returns a result with the text since the last Take, and starts over. Its Gap says what
+// memory did not hold, its OutputRef names the stored output if that was long, and its Ran counts
+// the output.
 func (t *Transcript) Take() Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +134,8 @@ func (t *Transcript) Take() Result {
 	return result
 }
 
-// Close ends the transcript. Unfinished sequences and characters become text for the last Take, and the stored output is complete.
+// Close ends the transcript. Unfinished sequences and characters become text for the last Take, and
+// the stored output is complete.
 func (t *Transcript) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

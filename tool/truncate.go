@@ -8,16 +8,17 @@ import (
 	"github.com/attractor-go/attractor/internal/encoded"
 )
 
-// Limit says how much of a tool's text the model sees. It counts kept text; the markers of a cut come on top. The zero value keeps
-// [DefaultChars] of head and tail.
+// Limit says how much of a tool's text the model sees. It counts kept text; the markers of a cut
+// come on top. The zero value keeps [DefaultChars] of head and tail.
 type Limit struct {
-	// Chars is in Unicode code points. 0 means DefaultChars, and a negative value means no limit. It is applied first.
+	// Chars is in Unicode code points. 0 means DefaultChars, and a negative value means no limit.
+	// It is applied first.
 	Chars int
 	// Lines is applied second and keeps the first and the last half. 0 means no limit.
 	Lines int
 	Keep  Keep
-	// Encoded keeps long values in base64 and hexadecimal. Otherwise only their beginning, length and kind are seen, and what is counted
-	// is the text without the rest of them.
+	// Encoded keeps long values in base64 and hexadecimal. Otherwise only their beginning, length
+	// and kind are seen, and what is counted is the text without the rest of them.
 	Encoded bool
 }
 
@@ -37,8 +38,9 @@ const DefaultChars = 30_000
 // defaultHint is used if a tool gives no hint.
 const defaultHint = "Ask for a smaller part if you need more of it."
 
-// Apply truncates text and says where and how much was removed. It reports whether anything is missing. Counts are exact: they are
-// characters and lines of the text, including the gap, after what Encoded says.
+// Apply truncates text and says where and how much was removed. It reports whether anything is
+// missing. Counts are exact: they are characters and lines of the text, including the gap, after
+// what Encoded says.
 func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	if hint == "" {
 		hint = defaultHint
@@ -72,7 +74,8 @@ func shorten(text string, gap Gap) (string, Gap, bool) {
 	return head + tail, gap, first || second
 }
 
-// cut holds the head and the tail of a text, and counts what was removed between them. A text that was not cut is all head.
+// cut holds the head and the tail of a text, and counts what was removed between them. A text that
+// was not cut is all head.
 type cut struct {
 	head, tail string
 	chars      int64 // removed between head and tail
@@ -113,8 +116,8 @@ func (l Limit) cutChars(text string, gap Gap) cut {
 	return c
 }
 
-// cutLines keeps the first and the last half of the remaining lines, around a marker that counts the missing original lines. The marker
-// of removed characters stays between head and tail.
+// cutLines keeps the first and the last half of the remaining lines, around a marker that counts
+// the missing original lines. The marker of removed characters stays between head and tail.
 func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	headLines, tailLines := splitLines(c.head), splitLines(c.tail)
 	total := len(headLines) + len(tailLines)
@@ -145,8 +148,9 @@ func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	return strings.Join(headLines[:first], ""), marker + strings.Join(tailLines[len(tailLines)-last:], "")
 }
 
-// originalLinesBetween counts the original lines that are not shown at all, given how many lines of the head and the tail are kept. The
-// head's last line and the tail's first may be parts of lines, even of the same one.
+// originalLinesBetween counts the original lines that are not shown at all, given how many lines of
+// the head and the tail are kept. The head's last line and the tail's first may be parts of lines,
+// even of the same one.
 func (c *cut) originalLinesBetween(tailLines, first, last int) int64 {
 	tailStart := 1 + int64(strings.Count(c.head, "\n")) + c.newlines // the original number of the tail's first line
 	lastShown := int64(first)

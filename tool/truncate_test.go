@@ -102,7 +102,8 @@ func TestAC5_6_TheGeneralDefault(t *testing.T) {
 	}
 }
 
-// numbered holds a text in which every character except newlines is different, so that a result shows which ones it has.
+// numbered holds a text in which every character except newlines is different, so that a result
+// shows which ones it has.
 type numbered struct {
 	text   []rune
 	lineOf map[rune]int
@@ -158,8 +159,8 @@ func markedCount(t *rapid.T, marker *regexp.Regexp, text string) (int, bool) {
 	return n, true
 }
 
-// TestC10_CountsAreExact draws texts, gaps in them and limits, and checks that what is shown and what is reported as missing add up to
-// the original.
+// TestC10_CountsAreExact draws texts, gaps in them and limits, and checks that what is shown and
+// what is reported as missing add up to the original.
 func TestC10_CountsAreExact(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		n := drawNumbered(t)
@@ -232,8 +233,8 @@ func checkLines(t *rapid.T, n numbered, l Limit, got string) {
 	if v := shown(got[at[1]:]); len(v) > 0 {
 		after = n.lineOf[v[0]]
 	}
-	// The original has no blank lines. A blank line in the result is the end of a line that was cut. It counts as shown, though it is
-	// unknown which line it is.
+	// The original has no blank lines. A blank line in the result is the end of a line that was
+	// cut. It counts as shown, though it is unknown which line it is.
 	blank := strings.Contains("\n"+got, "\n\n")
 	if between := after - before - 1; after < len(n.text) && (omitted > between || omitted < between && !blank) {
 		t.Fatalf("%d lines omitted, but line %d follows line %d: %q", omitted, after, before, got)

@@ -23,8 +23,9 @@ func isComment(name string) bool {
 	return slices.Contains([]string{"description", "explanation", "reason", "justification"}, names.Folded(name))
 }
 
-// unknownNames returns the fields of an object that its schema neither names nor allows. If the schema does not say whether it allows
-// others, strict decides: it is set for tools that would lose them.
+// unknownNames returns the fields of an object that its schema neither names nor allows. If the
+// schema does not say whether it allows others, strict decides: it is set for tools that would lose
+// them.
 func unknownNames(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
 	if len(doc.PatternProperties) > 0 || !forbidsUnknown(doc) && (!strict || doc.AdditionalProperties != nil || doc.Properties == nil) {
 		return nil

@@ -17,7 +17,8 @@ type lookArgs struct {
 	} `json:"where,omitzero"`
 }
 
-// look returns a tool with an effect that returns its path argument. If open is set, the schema does not say which parameters exist.
+// look returns a tool with an effect that returns its path argument. If open is set, the schema
+// does not say which parameters exist.
 func look(effect Effect, open bool, runs *int) Tool {
 	def := llm.ToolDefinition{Name: "look"}
 	if open {
@@ -89,7 +90,8 @@ func TestR6_FieldsOfParameters(t *testing.T) {
 	refused(t, o, runs, `unknown field "lines" (did you mean "line"?); the fields of "where" are line`)
 }
 
-// TestR6_WhatASchemaAllowsIsPassedOn has tools that decode their arguments themselves, such as those of a server.
+// TestR6_WhatASchemaAllowsIsPassedOn has tools that decode their arguments themselves, such as
+// those of a server.
 func TestR6_WhatASchemaAllowsIsPassedOn(t *testing.T) {
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"type":"string"}}}`,

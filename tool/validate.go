@@ -16,8 +16,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schema validates arguments. It coerces values where a model errs harmlessly (a number or boolean as a string, a null for an optional
-// parameter) and is strict where a guess could do damage.
+// schema validates arguments. It coerces values where a model errs harmlessly (a number or boolean
+// as a string, a null for an optional parameter) and is strict where a guess could do damage.
 type schema struct {
 	doc      *jsonschema.Schema
 	resolved *jsonschema.Resolved
@@ -92,8 +92,8 @@ func (s *schema) validate(text string) validation {
 	return validation{args: text, unknown: m.unknown}
 }
 
-// decodeJSON decodes one JSON value and keeps its numbers as they are written. A field that an object has twice is an error, because
-// either value could be meant.
+// decodeJSON decodes one JSON value and keeps its numbers as they are written. A field that an
+// object has twice is an error, because either value could be meant.
 func decodeJSON(text string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -159,8 +159,8 @@ func decodeArray(dec *json.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-// withFloats returns a copy of a decoded value with numbers as float64, which the validator needs. It fails if a number is out of
-// range.
+// withFloats returns a copy of a decoded value with numbers as float64, which the validator needs.
+// It fails if a number is out of range.
 func withFloats(value any) (_ any, err error) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -202,8 +202,9 @@ func (m *coercer) problem(path, format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf("%s %q ", m.noun, path)+fmt.Sprintf(format, args...))
 }
 
-// fit returns a value as the schema wants it, and collects what is wrong with it. It changes objects and arrays in place. The path names the
-// value in messages; it is empty for the arguments as a whole.
+// fit returns a value as the schema wants it, and collects what is wrong with it. It changes
+// objects and arrays in place. The path names the value in messages; it is empty for the arguments
+// as a whole.
 func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	if doc == nil {
 		return value
@@ -249,7 +250,8 @@ func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	return value
 }
 
-// isOneOf reports whether a decoded value equals one of an enum, in which numbers are float64. A number that is out of range equals none.
+// isOneOf reports whether a decoded value equals one of an enum, in which numbers are float64. A
+// number that is out of range equals none.
 func isOneOf(value any, enum []any) bool {
 	floats, err := withFloats(value)
 	return err == nil && slices.ContainsFunc(enum, func(e any) bool { return reflect.DeepEqual(e, floats) })
@@ -287,7 +289,8 @@ func (m *coercer) checkLength(path string, n int, least, most *int) {
 	}
 }
 
-// fitObject fits the members of an object. It removes those that the schema does not know, and nulls that stand for a missing member.
+// fitObject fits the members of an object. It removes those that the schema does not know, and
+// nulls that stand for a missing member.
 func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
 	for _, name := range doc.Required {
 		if _, ok := v[name]; !ok {
@@ -347,7 +350,8 @@ func coerce(s string, types []string) (any, bool) {
 	return nil, false
 }
 
-// forbidsUnknown reports whether the schema forbids properties that it does not name (additionalProperties: false).
+// forbidsUnknown reports whether the schema forbids properties that it does not name
+// (additionalProperties: false).
 func forbidsUnknown(doc *jsonschema.Schema) bool {
 	a := doc.AdditionalProperties
 	return a != nil && a.Not != nil

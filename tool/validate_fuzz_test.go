@@ -8,14 +8,15 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// nested is a schema with what tools of hosts use and ours do not: objects in arrays, patterns, references and the like.
+// nested is a schema with what tools of hosts use and ours do not: objects in arrays, patterns,
+// references and the like.
 const nested = `{"type":"object","properties":{"todos":{"type":"array","minItems":1,"items":{"type":"object","properties":{"text":{"type":"string",
 	"minLength":1},"done":{"type":["boolean","null"]}},"required":["text"],"additionalProperties":false}},"size":{"anyOf":[{"type":"integer"},
 	{"const":"auto"}]},"name":{"type":["string","number"],"pattern":"^[a-z0-9]*$"},"more":{"$ref":"#/$defs/more"}},"required":["todos"],
 	"$defs":{"more":{"type":"object","additionalProperties":{"type":"integer"}}}}`
 
-// No arguments cause a panic. What is accepted is a JSON object that fits the schema, is accepted again unchanged, and came from a
-// complete JSON text.
+// No arguments cause a panic. What is accepted is a JSON object that fits the schema, is accepted
+// again unchanged, and came from a complete JSON text.
 func FuzzValidate(f *testing.F) {
 	type oracle struct {
 		*schema
@@ -75,7 +76,8 @@ func resolve(t testing.TB, raw string) *jsonschema.Resolved {
 	return r
 }
 
-// decodeEverything checks without the validating package that a tool's struct can hold what fits the schema.
+// decodeEverything checks without the validating package that a tool's struct can hold what fits
+// the schema.
 func decodeEverything(t *testing.T, args string) {
 	var v struct {
 		S     *string

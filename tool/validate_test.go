@@ -159,9 +159,9 @@ func decided() map[string]string {
 	}
 }
 
-// TestC1_CallCorpus checks that calls which are to be accepted or coerced have the corpus' value, and that all others do not run. That
-// includes calls which the corpus allows to repair: bad JSON never runs a tool. Neither do texts that are not tool calls, unless they are
-// valid JSON.
+// TestC1_CallCorpus checks that calls which are to be accepted or coerced have the corpus' value,
+// and that all others do not run. That includes calls which the corpus allows to repair: bad JSON
+// never runs a tool. Neither do texts that are not tool calls, unless they are valid JSON.
 func TestC1_CallCorpus(t *testing.T) {
 	f, err := os.Open(callCorpus)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -270,7 +270,8 @@ func TestC1_EnumsOfNumbers(t *testing.T) {
 	}
 }
 
-// A null stays where the schema allows it, also without naming a type: leaving the parameter out may mean something else.
+// A null stays where the schema allows it, also without naming a type: leaving the parameter out
+// may mean something else.
 func TestM1_NullsThatAreAllowed(t *testing.T) {
 	for property, want := range map[string]string{
 		`{}`: `{"a":null}`, `{"anyOf":[{"type":"integer"},{"type":"null"}]}`: `{"a":null}`, `{"type":["integer","null"]}`: `{"a":null}`, `{"type":"integer"}`: `{}`,

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tracecontext"
 )
 
-// The trace of an incoming request goes on in the requests to the model. Without OpenTelemetry, nothing else is needed.
+// The trace of an incoming request goes on in the requests to the model. Without OpenTelemetry,
+// nothing else is needed.
 func ExampleWith() {
 	vendor := fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{})
 	server := httptest.NewServer(vendor)

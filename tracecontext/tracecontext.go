@@ -6,19 +6,21 @@ import (
 	"strings"
 )
 
-// Fields holds a trace context in the form of the W3C recommendation: the values of the headers traceparent and tracestate.
+// Fields holds a trace context in the form of the W3C recommendation: the values of the headers
+// traceparent and tracestate.
 type Fields struct {
 	Parent string
 	State  string // may be empty
 }
 
-// maxState limits the tracestate that is passed on, in bytes. Recipients need not accept more than 512.
+// maxState limits the tracestate that is passed on, in bytes. Recipients need not accept more than
+// 512.
 const maxState = 4 << 10
 
 type key struct{}
 
-// With returns a context with fields, which replace those that ctx has. Fields that do not have the form of the recommendation are left
-// out, and without a parent there is no state.
+// With returns a context with fields, which replace those that ctx has. Fields that do not have the
+// form of the recommendation are left out, and without a parent there is no state.
 func With(ctx context.Context, f Fields) context.Context {
 	if !isParent(f.Parent) {
 		f = Fields{}
@@ -35,7 +37,8 @@ func From(ctx context.Context) Fields {
 	return f
 }
 
-// All returns the fields by the names that the recommendation gives them. It returns nil if the context has none.
+// All returns the fields by the names that the recommendation gives them. It returns nil if the
+// context has none.
 func All(ctx context.Context) map[string]string {
 	f := From(ctx)
 	if f.Parent == "" {
@@ -48,7 +51,8 @@ func All(ctx context.Context) map[string]string {
 	return all
 }
 
-// SetHeader adds the fields of a context to the header of a request, unless it has a traceparent already.
+// SetHeader adds the fields of a context to the header of a request, unless it has a traceparent
+// already.
 func SetHeader(ctx context.Context, header http.Header) {
 	if header.Get("Traceparent") != "" {
 		return
@@ -71,8 +75,8 @@ func Environ(ctx context.Context) (vars []string) {
 	return vars
 }
 
-// isParent reports whether a text is a version, the ids of a trace and a span, and flags, as in 00-<32 digits>-<16 digits>-01. Ids of zeros
-// and the version ff are invalid.
+// isParent reports whether a text is a version, the ids of a trace and a span, and flags, as in
+// 00-<32 digits>-<16 digits>-01. Ids of zeros and the version ff are invalid.
 func isParent(text string) bool {
 	if len(text) != 55 || strings.HasPrefix(text, "ff") || strings.Trim(text[3:35], "0") == "" || strings.Trim(text[36:52], "0") == "" {
 		return false

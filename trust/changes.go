@@ -16,7 +16,8 @@ import (
 type Change struct {
 	Name string
 	What What
-	// Diff is a unified diff, or a sentence where none can be shown. The text is as the files have it: clean it before a terminal shows it.
+	// Diff is a unified diff, or a sentence where none can be shown. The text is as the files have
+	// it: clean it before a terminal shows it.
 	Diff string
 }
 
@@ -108,7 +109,8 @@ func (k *keptFile) same(o *keptFile) bool {
 	return k.Executable == o.Executable && k.IsLink == o.IsLink && k.Link == o.Link && k.Size == o.Size && k.SHA256 == o.SHA256
 }
 
-// describe describes a file that was added or removed: its mode and link, and a diff of its content.
+// describe describes a file that was added or removed: its mode and link, and a diff of its
+// content.
 func (k *keptFile) describe(was, now string) string {
 	var b strings.Builder
 	if k.IsLink {

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// UnchangedCommand returns an error unless the files of the project that decide what a command does are
-// those in the snapshot, as far as [Watched] knows them. The command is a script for a shell, or, with
-// arguments, a program. Call it right before the command runs in the root of the project. A file that has
-// been added since counts as changed. Directories do not count, nor files to which a script only writes by
-// a redirection, tee or touch, unless a symbolic link leads to them.
+// UnchangedCommand returns an error unless the files of the project that decide what a command does
+// are those in the snapshot, as far as [Watched] knows them. The command is a script for a shell,
+// or, with arguments, a program. Call it right before the command runs in the root of the project.
+// A file that has been added since counts as changed. Directories do not count, nor files to which
+// a script only writes by a redirection, tee or touch, unless a symbolic link leads to them.
 func (s *Snapshot) UnchangedCommand(command string, args ...string) error {
 	left := maxParsed
 	w := newWatcher(s.Root, s.Root, &left)
@@ -30,7 +30,8 @@ func (s *Snapshot) UnchangedCommand(command string, args ...string) error {
 	return nil
 }
 
-// unchangedOrAbsent returns an error if a file is neither the one in the snapshot nor missing from both, and no directory.
+// unchangedOrAbsent returns an error if a file is neither the one in the snapshot nor missing from
+// both, and no directory.
 func (s *Snapshot) unchangedOrAbsent(name string) error {
 	if s.File(name) != nil {
 		return s.Unchanged(name)
@@ -42,7 +43,8 @@ func (s *Snapshot) unchangedOrAbsent(name string) error {
 	return nil
 }
 
-// linked reports whether a file of the project is reached through a symbolic link, so that writing to it may change another file.
+// linked reports whether a file of the project is reached through a symbolic link, so that writing
+// to it may change another file.
 func linked(root, name string) bool {
 	file := filepath.Join(root, filepath.FromSlash(name))
 	if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {

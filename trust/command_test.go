@@ -61,7 +61,8 @@ func TestM9_ArgumentsAreNoScript(t *testing.T) {
 	}
 }
 
-// A hook may log into the project, and the trust stays. A log that is a link, or that something runs, counts.
+// A hook may log into the project, and the trust stays. A log that is a link, or that something
+// runs, counts.
 func TestM9_LogsKeepTrust(t *testing.T) {
 	outside := t.TempDir()
 	for name, c := range map[string]struct {

@@ -17,8 +17,8 @@ type Effect struct {
 	Text string
 }
 
-// Effects returns what the files start or allow, in the order of the files. It describes them for a person and is not complete: what a
-// file really does is decided by the code that uses it.
+// Effects returns what the files start or allow, in the order of the files. It describes them for a
+// person and is not complete: what a file really does is decided by the code that uses it.
 func (s *Snapshot) Effects() (all []Effect) {
 	for i := range s.Files {
 		f := &s.Files[i]
@@ -49,7 +49,8 @@ func plain(k Kind) string {
 	return string(k)
 }
 
-// jsonEffects returns the rules that allow, the commands of hooks, the MCP servers and the language servers in a JSON file.
+// jsonEffects returns the rules that allow, the commands of hooks, the MCP servers and the language
+// servers in a JSON file.
 func jsonEffects(f *File) (all []Effect) {
 	add := func(what, text string) {
 		if e := (Effect{f.Name, what, text}); !slices.Contains(all, e) && len(all) < maxEffects {
@@ -140,10 +141,12 @@ func serverEffect(keys []string, last, value string) (what, shown string) {
 	return "", ""
 }
 
-// projectDir is a name that stands for the root of the project and for no variable of the environment.
+// projectDir is a name that stands for the root of the project and for no variable of the
+// environment.
 const projectDir = "CLAUDE_PROJECT_DIR"
 
-// variables returns the names of the variables of the environment in a text, each ${NAME} or ${NAME:-default}.
+// variables returns the names of the variables of the environment in a text, each ${NAME} or
+// ${NAME:-default}.
 func variables(text string) (all []string) {
 	for {
 		_, rest, found := strings.Cut(text, "${")

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// No two lists of files have the same hash, however their names, links and contents could be joined.
+// No two lists of files have the same hash, however their names, links and contents could be
+// joined.
 func TestL10_HashIsUnambiguous(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("a\x00\x01")), 0, 3, -1)
 	draw := func(t *rapid.T, label string) (files []File) {

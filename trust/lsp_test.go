@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/trust"
 )
 
-// What a project's language servers start is shown, and the programs of the project among it are part of what is trusted.
+// What a project's language servers start is shown, and the programs of the project among it are
+// part of what is trusted.
 func TestM11_LanguageServersNeedTrust(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{".attractor/lsp.json": `{"own": {"command": "./tools/serve", "args": ["--stdio"], "env": {"A": "b"}, "settings": {"command": "x"}}}`,

@@ -29,7 +29,8 @@ func (w *watcher) file(f *File) {
 	w.named = slices.DeleteFunc(w.named, func(name string) bool { return name == f.Name })
 }
 
-// commands returns the texts of a file that are commands or parts of them. Scripts are those that are commands of hooks.
+// commands returns the texts of a file that are commands or parts of them. Scripts are those that
+// are commands of hooks.
 func commands(f *File) (texts, scripts []string) {
 	collect := func(keys []string, value string) {
 		if has(keys, "hooks") && strings.EqualFold(keys[len(keys)-1], "command") {
@@ -62,8 +63,8 @@ func has(keys []string, key string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
-// eachString calls visit with each string in JSON data and the keys that lead to it. Keys that occur twice are visited twice, because
-// readers disagree about which of them counts.
+// eachString calls visit with each string in JSON data and the keys that lead to it. Keys that
+// occur twice are visited twice, because readers disagree about which of them counts.
 func eachString(data []byte, visit func(keys []string, value string)) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -101,7 +102,8 @@ func eachString(data []byte, visit func(keys []string, value string)) error {
 	}
 }
 
-// quoted returns the quoted strings of a TOML text. It does not parse TOML: strings in comments count as well.
+// quoted returns the quoted strings of a TOML text. It does not parse TOML: strings in comments
+// count as well.
 func quoted(text string) (all []string) {
 	for {
 		start := strings.IndexAny(text, `"'`)
@@ -133,8 +135,8 @@ func frontMatterCommands(text string) (lines []string) {
 	return lines
 }
 
-// words returns the words of a command: once as a shell divides it, and once with the quotes as separators, because a quoted text may be a
-// command itself.
+// words returns the words of a command: once as a shell divides it, and once with the quotes as
+// separators, because a quoted text may be a command itself.
 func words(command string) []string {
 	all := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()`\"'\\", r) })
 	var word strings.Builder

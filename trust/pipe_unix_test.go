@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A named pipe where a file should be is a problem, and nothing waits for its other end. So is a file that cannot be read.
+// A named pipe where a file should be is a problem, and nothing waits for its other end. So is a
+// file that cannot be read.
 func TestL10_NoRegularFile(t *testing.T) {
 	p := newProject(t, ".claude/hooks/a.sh", "", ".claude/agents/x.md", "x")
 	p.must(syscall.Mkfifo(filepath.Join(p.dir, ".mcp.json"), 0o600))

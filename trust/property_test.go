@@ -20,7 +20,8 @@ type leaf struct {
 	link       bool // to the file ../target in the project, whose content is content
 }
 
-// trees draws a random tree of hooks. Names, contents and link targets are such that they could be confused with each other.
+// trees draws a random tree of hooks. Names, contents and link targets are such that they could be
+// confused with each other.
 func trees(t *rapid.T, label string) map[string]leaf {
 	name := rapid.StringMatching(`(a|b|ab|a/a|a/b|b b|c/\.\.x)`)
 	content := rapid.SampledFrom([]string{"", "a", "b", "ab", "a\n", "a\r\n", "a\nb", "\x00", "\xff", "\x00\x00\x00\x00\x00\x00\x00\x01a"})
@@ -75,7 +76,8 @@ func build(t *rapid.T, dir string, tree map[string]leaf) *trust.Snapshot {
 	return s
 }
 
-// Two trees have the same hash only if they are the same, and the changes between them name the files that differ and no others.
+// Two trees have the same hash only if they are the same, and the changes between them name the
+// files that differ and no others.
 func TestL10_HashAndChangesAreExact(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "project")
 	seed.Check(t, func(t *rapid.T) {

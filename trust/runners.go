@@ -21,7 +21,8 @@ func interpreted(program string) bool {
 	return isShellProgram(program) || strings.HasPrefix(program, "python3.")
 }
 
-// runnerOf returns the files of a task runner, in the directory in which it starts, and what else it runs.
+// runnerOf returns the files of a task runner, in the directory in which it starts, and what else
+// it runs.
 func runnerOf(program string) (files []string, more string, ok bool) {
 	const rules, packages, code = "what its rules start", "programs of packages", "code of the project"
 	switch program {

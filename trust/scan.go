@@ -24,14 +24,16 @@ const (
 	maxProblems = 50
 )
 
-// Place is a file that may start or allow something, or with Tree a directory in which all files may.
+// Place is a file that may start or allow something, or with Tree a directory in which all files
+// may.
 type Place struct {
 	Name string // relative to the root of a project, with slashes
 	Kind Kind
 	Tree bool
 }
 
-// Places lists what may start or allow something. Instructions such as AGENTS.md are not here: they are text, which is never trusted.
+// Places lists what may start or allow something. Instructions such as AGENTS.md are not here: they
+// are text, which is never trusted.
 func Places() []Place {
 	return []Place{
 		{".mcp.json", Servers, false},
@@ -53,9 +55,10 @@ func Places() []Place {
 	}
 }
 
-// Scan reads the files of a project that start or allow something: settings, hooks, MCP servers, commands, skills, agents, rules, and the
-// files in the project that hooks and servers name. It reads each file once. What cannot be read, leads out of the project, is no regular
-// file or exceeds a limit is among the Problems of the snapshot. The error is about the directory itself.
+// Scan reads the files of a project that start or allow something: settings, hooks, MCP servers,
+// commands, skills, agents, rules, and the files in the project that hooks and servers name. It
+// reads each file once. What cannot be read, leads out of the project, is no regular file or
+// exceeds a limit is among the Problems of the snapshot. The error is about the directory itself.
 func Scan(root string) (*Snapshot, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {

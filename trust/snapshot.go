@@ -12,17 +12,18 @@ import (
 	"strings"
 )
 
-// Snapshot holds the files of a project that start or allow something, as they were read once. It does not change and is safe for
-// concurrent use.
+// Snapshot holds the files of a project that start or allow something, as they were read once. It
+// does not change and is safe for concurrent use.
 type Snapshot struct {
 	// Root is the absolute path of the project, without symbolic links.
 	Root string
 	// Files are in the order of their names.
 	Files []File
-	// Problems lists what could not be read, or must not be. A project that has problems cannot be trusted.
+	// Problems lists what could not be read, or must not be. A project that has problems cannot be
+	// trusted.
 	Problems []Problem
-	// Unwatched says which files have hooks that may run more than is among the Files. Each reason begins
-	// with the hook's command.
+	// Unwatched says which files have hooks that may run more than is among the Files. Each reason
+	// begins with the hook's command.
 	Unwatched []Problem
 }
 
@@ -34,8 +35,9 @@ type File struct {
 	Kind Kind
 	// Executable reports whether the file has an executable bit.
 	Executable bool
-	// Link is the target of a symbolic link as it is written, or empty. Data is then the content of the file that the link leads to. A link
-	// to a directory has no data: the files in the directory follow.
+	// Link is the target of a symbolic link as it is written, or empty. Data is then the content of
+	// the file that the link leads to. A link to a directory has no data: the files in the
+	// directory follow.
 	Link string
 	Data []byte
 }
@@ -85,8 +87,8 @@ func (s *Snapshot) Err(name string) error {
 	return nil
 }
 
-// Hash returns a hash over names, modes, links and contents in hexadecimal. Two snapshots with the same files have the same hash. Their
-// roots do not matter.
+// Hash returns a hash over names, modes, links and contents in hexadecimal. Two snapshots with the
+// same files have the same hash. Their roots do not matter.
 func (s *Snapshot) Hash() string {
 	h := sha256.New()
 	text := func(b []byte) {
@@ -114,9 +116,9 @@ func bit(b bool) byte {
 // ErrChanged reports that a file is no longer the one that the snapshot holds.
 var ErrChanged = errors.New("the file has changed since it was read")
 
-// Unchanged returns an error unless the file on the disk is the one in the snapshot, with the same mode and content, through the same
-// links. Call it right before something that reads the file by its name. The error wraps [ErrChanged] if the file differs, is missing or
-// is not in the snapshot.
+// Unchanged returns an error unless the file on the disk is the one in the snapshot, with the same
+// mode and content, through the same links. Call it right before something that reads the file by
+// its name. The error wraps [ErrChanged] if the file differs, is missing or is not in the snapshot.
 func (s *Snapshot) Unchanged(name string) error {
 	known := s.File(path.Clean(name))
 	if known == nil {

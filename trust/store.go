@@ -18,10 +18,11 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
-// Store keeps the decisions of a user about projects: a file for each in a directory. Processes may use it at the same time; each change
-// replaces one file. It is safe for concurrent use.
+// Store keeps the decisions of a user about projects: a file for each in a directory. Processes may
+// use it at the same time; each change replaces one file. It is safe for concurrent use.
 //
-// A decision holds the texts of the files that it is about, up to 1 MiB, so that a difference can be shown. Only the user can read it.
+// A decision holds the texts of the files that it is about, up to 1 MiB, so that a difference can
+// be shown. Only the user can read it.
 type Store struct{ dir string }
 
 // NewStore returns the store in a directory, which is made when the first decision is kept.
@@ -41,17 +42,20 @@ const (
 // Decision says what a Store knows about a snapshot.
 type Decision struct {
 	State State
-	// Changes are the differences from the files that the last decision was about: all files, if there was none.
+	// Changes are the differences from the files that the last decision was about: all files, if
+	// there was none.
 	Changes []Change
 	// Since is the time of the last decision.
 	Since time.Time
 }
 
-// ErrDamaged reports that the file of a decision cannot be used. Its project is not trusted until the decision is revoked or made again.
+// ErrDamaged reports that the file of a decision cannot be used. Its project is not trusted until
+// the decision is revoked or made again.
 var ErrDamaged = errors.New("the file with the decision is damaged")
 
-// Decide returns what was decided about the files of a snapshot. A project without such files is trusted: Since is zero unless a user has
-// trusted it as it is. A project with problems is not trusted.
+// Decide returns what was decided about the files of a snapshot. A project without such files is
+// trusted: Since is zero unless a user has trusted it as it is. A project with problems is not
+// trusted.
 func (s *Store) Decide(now *Snapshot) (Decision, error) {
 	was, err := s.read(now.Root)
 	if now.Empty() {

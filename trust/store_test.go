@@ -47,7 +47,8 @@ func TestL10_Decisions(t *testing.T) {
 	}
 }
 
-// A decision says nothing about a directory inside or beside, even with the same files, and is found through a link to the directory.
+// A decision says nothing about a directory inside or beside, even with the same files, and is
+// found through a link to the directory.
 func TestL10_OneDirectory(t *testing.T) {
 	p := newProject(t, ".mcp.json", "{}", "nested/.mcp.json", "{}")
 	p.must(p.store.Grant(p.clean()))

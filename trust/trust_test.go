@@ -88,7 +88,8 @@ func names(s *trust.Snapshot) string {
 	return strings.Join(all, " ")
 }
 
-// Each kind of file that starts or allows something changes the hash when it is added, edited or made executable, and the change is told.
+// Each kind of file that starts or allows something changes the hash when it is added, edited or
+// made executable, and the change is told.
 func TestL10_EveryKindCounts(t *testing.T) {
 	hook := `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"\"$CLAUDE_PROJECT_DIR\"/tools/check.sh --strict"}]}]}}`
 	for _, name := range []string{".mcp.json", ".attractor/rules.json", ".attractor/deep/er/file", ".claude/settings.json", ".claude/settings.local.json",
@@ -127,7 +128,8 @@ func TestL10_EveryKindCounts(t *testing.T) {
 	}
 }
 
-// Files that start and allow nothing are no part of a snapshot, and a project of them needs no decision.
+// Files that start and allow nothing are no part of a snapshot, and a project of them needs no
+// decision.
 func TestL10_NothingToTrust(t *testing.T) {
 	p := newProject(t, "AGENTS.md", "Be kind.", "CLAUDE.md", "Be quick.", ".claude/CLAUDE.md", "x", ".git/hooks/pre-commit", "x", "sub/.mcp.json", "{}", ".env", "A=b",
 		".gemini/settings.json/x", "a directory in the place of a file")
@@ -139,7 +141,8 @@ func TestL10_NothingToTrust(t *testing.T) {
 	}
 }
 
-// Scripts in the project that hooks and servers name are part of the snapshot, in all the ways in which a command can name them.
+// Scripts in the project that hooks and servers name are part of the snapshot, in all the ways in
+// which a command can name them.
 func TestL10_NamedScripts(t *testing.T) {
 	p := newProject(t, "a.sh", "", "b c.sh", "", "d.js", "", "e.sh", "", "f.py", "", "g.sh", "", "h.sh", "", "i.py", "", "j.sh", "", "k.sh", "", "unnamed.sh", "", "sub/l.sh", "")
 	p.put(".claude/settings.json", `{"permissions":{"allow":["Bash(./unnamed.sh)"]},"Hooks":{"Stop":[{"hooks":[{"command":"./a.sh"},
@@ -158,8 +161,8 @@ func TestL10_NamedScripts(t *testing.T) {
 	}
 }
 
-// A link inside the project is followed. One that leads out of it, or to something that is no file, is a problem that names it, and nothing of
-// the project can be trusted.
+// A link inside the project is followed. One that leads out of it, or to something that is no file,
+// is a problem that names it, and nothing of the project can be trusted.
 func TestL10_Links(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "evil.json"), []byte("{}"), 0o600); err != nil {
@@ -202,7 +205,8 @@ func TestL10_Links(t *testing.T) {
 	}
 }
 
-// A link that leads out and appears after the project was trusted takes the trust away, although all other files are as before.
+// A link that leads out and appears after the project was trusted takes the trust away, although
+// all other files are as before.
 func TestL10_ProblemsTakeTrustAway(t *testing.T) {
 	p := newProject(t, ".claude/settings.json", "{}")
 	p.must(p.store.Grant(p.clean()))
@@ -238,7 +242,8 @@ func TestL10_Limits(t *testing.T) {
 	}
 }
 
-// What a program uses is what was read: a file that is exchanged after the scan does not change the snapshot, and is found before it runs.
+// What a program uses is what was read: a file that is exchanged after the scan does not change the
+// snapshot, and is found before it runs.
 func TestL10_SwappedAfterScan(t *testing.T) {
 	p := newProject(t, ".claude/hooks/a.sh", "echo good\n", ".claude/hooks/b.sh", "echo good\n", "other.sh", "echo good\n")
 	p.link("../../other.sh", ".claude/hooks/l.sh")
@@ -276,7 +281,8 @@ func TestL10_SwappedAfterScan(t *testing.T) {
 	}
 }
 
-// The question about a server shows its command, what it sets and sends, where it works, what it reaches, and which variables it gets.
+// The question about a server shows its command, what it sets and sends, where it works, what it
+// reaches, and which variables it gets.
 func TestM12_EffectsOfServers(t *testing.T) {
 	p := newProject(t, ".mcp.json", `{"mcpServers": {
 		"one": {"command": "npx", "args": ["-y", "${PKG:-pkg}"], "env": {"LD_PRELOAD": "x.so", "KEY": "${THE_KEY}"}, "cwd": "sub", "hosts": ["10.0.0.1"]},

@@ -22,17 +22,19 @@ const (
 	maxParsed   = 512 << 10 // bytes of scripts, of all commands of a project
 )
 
-// Watch says what is known of the files that a command runs or reads. Paths are absolute and have no links.
+// Watch says what is known of the files that a command runs or reads. Paths are absolute and have
+// no links.
 type Watch struct {
-	// Runs holds the files that it runs, or may run: programs, scripts and those that scripts start, and the
-	// files of task runners. They need not exist.
+	// Runs holds the files that it runs, or may run: programs, scripts and those that scripts
+	// start, and the files of task runners. They need not exist.
 	Runs []string
 	// Blind says why it may run more, one sentence each.
 	Blind []string
 }
 
-// Watched returns what is known, without running it, of a command that starts in dir, in the project root.
-// The command is a script for the shell, or, with arguments, a program. root and dir have no links.
+// Watched returns what is known, without running it, of a command that starts in dir, in the
+// project root. The command is a script for the shell, or, with arguments, a program. root and dir
+// have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
 	w := newWatcher(root, dir, &left)
@@ -45,9 +47,9 @@ func Watched(root, dir, command string, args ...string) Watch {
 	return watch
 }
 
-// watcher finds the files of a project that commands run or read, as the shell would find them: it knows
-// cd, variables that are set once, patterns and the files of task runners, and it follows scripts of
-// shells into those that they start.
+// watcher finds the files of a project that commands run or read, as the shell would find them: it
+// knows cd, variables that are set once, patterns and the files of task runners, and it follows
+// scripts of shells into those that they start.
 type watcher struct {
 	root, dir, home string // of the project, where the commands start, and of the user
 	left            *int   // bytes of scripts that may still be parsed
@@ -133,8 +135,8 @@ func (w *watcher) cannot(format string, args ...any) {
 	}
 }
 
-// script adds the files of a script. Of a hook's own command all words count; of a script that it starts,
-// what that runs. own is the directory of the script.
+// script adds the files of a script. Of a hook's own command all words count; of a script that it
+// starts, what that runs. own is the directory of the script.
 func (w *watcher) script(text, own string, whole bool) {
 	if *w.left -= len(text); *w.left < 0 {
 		w.cannot("the scripts of all hooks have more than %d bytes", maxParsed)
@@ -224,14 +226,16 @@ func (w *watcher) mentioned(c *shell.Command, dir string) {
 	}
 }
 
-// target adds a file to which a command only writes, if a symbolic link leads to it: it may be another one.
+// target adds a file to which a command only writes, if a symbolic link leads to it: it may be
+// another one.
 func (w *watcher) target(dir, word string) {
 	if name := inside(w.root, dir, word); name != "" && linked(w.root, name) {
 		w.names(dir, word)
 	}
 }
 
-// pattern adds the files that match a pattern, which may be a name, and the directory in which others may.
+// pattern adds the files that match a pattern, which may be a name, and the directory in which
+// others may.
 func (w *watcher) pattern(dir, pattern string) {
 	at := strings.IndexAny(pattern, "*?[")
 	if at < 0 {
@@ -262,7 +266,8 @@ func (w *watcher) pattern(dir, pattern string) {
 	}
 }
 
-// program adds what a command runs: its program, the script of an interpreter, the file of a task runner.
+// program adds what a command runs: its program, the script of an interpreter, the file of a task
+// runner.
 func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	program := c.Words[0]
 	name := path.Base(program)
@@ -302,7 +307,8 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	}
 }
 
-// directoryOption returns the directory that a word of make and its like names as the one to work in.
+// directoryOption returns the directory that a word of make and its like names as the one to work
+// in.
 func directoryOption(words []string, i int) (dir string, ok bool) {
 	for _, option := range []string{"-C", "--directory", "--prefix", "--cwd", "--working-directory"} {
 		value, has := strings.CutPrefix(words[i], option)
@@ -331,8 +337,8 @@ func (w *watcher) goes(words []string, own string) {
 	}
 }
 
-// operand adds the file that is the first argument of an interpreter. what begins a sentence about one that
-// has none.
+// operand adds the file that is the first argument of an interpreter. what begins a sentence about
+// one that has none.
 func (w *watcher) operand(args, dirs []string, own, what string) {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {
@@ -357,8 +363,8 @@ func isCode(option string) bool {
 	})
 }
 
-// starts adds a file that is run, and follows it if it is a script of a shell. A word that is not literal
-// counts by its end.
+// starts adds a file that is run, and follows it if it is a script of a shell. A word that is not
+// literal counts by its end.
 func (w *watcher) starts(word string, dirs []string, own string) {
 	if strings.ContainsAny(word, "$`{") {
 		end := tail(word)

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/trust"
 )
 
-// The files that a hook runs are found as the shell would find them. What starts with - is known to count
-// and must not; what cannot be told is said.
+// The files that a hook runs are found as the shell would find them. What starts with - is known to
+// count and must not; what cannot be told is said.
 func TestU19_FilesThatHooksRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -118,8 +118,8 @@ func TestU19_HostileHooks(t *testing.T) {
 	}
 }
 
-// A script that the script of a hook starts is part of the snapshot, and a change of it is found right
-// before the hook runs. What cannot be watched is said.
+// A script that the script of a hook starts is part of the snapshot, and a change of it is found
+// right before the hook runs. What cannot be watched is said.
 func TestU19_ScriptsOfScripts(t *testing.T) {
 	p := newProject(t, ".claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"scripts/a.sh"},{"type":"command","command":"make lint"}]}]}}`,
 		"scripts/a.sh", "#!/bin/sh\n\"${0%/*}\"/b.sh\n", "scripts/b.sh", "true\n", "Makefile", "lint:\n")

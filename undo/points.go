@@ -39,7 +39,8 @@ type Point struct {
 	Input int
 }
 
-// Read reads the points of a session. Behind the last point is one without an After if a call was ended by a kill since.
+// Read reads the points of a session. Behind the last point is one without an After if a call was
+// ended by a kill since.
 func Read(ctx context.Context, from agent.Records) (*Points, error) {
 	p := new(Points)
 	for note, err := range agent.ReadNotes(ctx, from, checkpoint.NoteKind) {
@@ -97,7 +98,8 @@ func (p *Points) where(wanted func(*Point) bool) (list []checkpoint.Point) {
 	return list
 }
 
-// TreeAt returns the root of the tree as it was after a turn: what the last change until then left, or else what the first one after it found.
+// TreeAt returns the root of the tree as it was after a turn: what the last change until then left,
+// or else what the first one after it found.
 func (p *Points) TreeAt(turn int) (env.Hash, error) {
 	if _, err := p.After(turn); err != nil {
 		return "", err
@@ -137,7 +139,8 @@ func (p *Points) Roots() (roots []env.Hash) {
 	return roots
 }
 
-// inputs returns the numbers of the inputs that may have changed something, the newest first. An undo belongs to none of them.
+// inputs returns the numbers of the inputs that may have changed something, the newest first. An
+// undo belongs to none of them.
 func (p *Points) inputs() (numbers []int) {
 	for i := len(p.List) - 1; i >= 0; i-- {
 		if n := p.List[i].Input; !p.List[i].Undo && (len(numbers) == 0 || numbers[len(numbers)-1] != n) {
@@ -187,8 +190,9 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o ch
 	return diff, p.gone(err)
 }
 
-// Write writes the files that a session had after a turn into a directory, given the directory of the store, and returns a sentence about
-// them. Place opens the directory, once it is known that the files are there; Write closes it.
+// Write writes the files that a session had after a turn into a directory, given the directory of
+// the store, and returns a sentence about them. Place opens the directory, once it is known that
+// the files are there; Write closes it.
 func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error, error)) (text string, err error) {
 	root, err := p.TreeAt(turn)
 	if err != nil {
@@ -256,8 +260,8 @@ func Stat(d *checkpoint.Diff) string {
 	return b.String()
 }
 
-// Newest returns the points of the newest session of a directory that has some: one that was begun there, or a fork that works there.
-// The agents of a session have none of their own.
+// Newest returns the points of the newest session of a directory that has some: one that was begun
+// there, or a fork that works there. The agents of a session have none of their own.
 func Newest(ctx context.Context, store journal.Store, dir string) (*Points, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// UserDir returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints, else
-// ~/.local/state/attractor/checkpoints.
+// UserDir returns the directory of the user's checkpoints: $XDG_STATE_HOME/attractor/checkpoints,
+// else ~/.local/state/attractor/checkpoints.
 func UserDir(getenv func(string) string) (string, error) {
 	state, err := userfiles.StateDir(getenv)
 	if err != nil {
@@ -29,7 +29,8 @@ func UserDir(getenv func(string) string) (string, error) {
 	return filepath.Join(state, "attractor", "checkpoints"), nil
 }
 
-// Release removes what the store of checkpoints keeps for sessions that a store of sessions does not have any more.
+// Release removes what the store of checkpoints keeps for sessions that a store of sessions does
+// not have any more.
 func Release(ctx context.Context, getenv func(string) string, sessions journal.Store) error {
 	dir, err := UserDir(getenv)
 	if err != nil {
@@ -82,7 +83,8 @@ func NewRecorder(store checkpoint.Store, dir, workspace, owner string) *checkpoi
 	return checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: owner, Index: index, Skip: ownFiles(filepath.Dir(dir), workspace)})
 }
 
-// ownFiles returns the names of this program's directory in a workspace. Either may be named through symbolic links.
+// ownFiles returns the names of this program's directory in a workspace. Either may be named
+// through symbolic links.
 func ownFiles(dir, workspace string) []string {
 	list := []string{filepath.ToSlash(dir)}
 	realDir, err := filepath.EvalSymlinks(dir)

@@ -26,11 +26,13 @@ type Options struct {
 	Env    env.Environment
 	// Workspace names the workspace in the store. Empty means that of the points.
 	Workspace string
-	// Turn is the turn after which changes are taken back. Nil means those since the last input that changed something.
+	// Turn is the turn after which changes are taken back. Nil means those since the last input
+	// that changed something.
 	Turn *int
 	// Redo takes the newest undo back that was not taken back.
 	Redo bool
-	// Force also puts back what somebody else has changed since. Git also puts back HEAD and the index of the repository.
+	// Force also puts back what somebody else has changed since. Git also puts back HEAD and the
+	// index of the repository.
 	Force, Git bool
 }
 
@@ -42,7 +44,8 @@ type Undo struct {
 	Plan *checkpoint.Plan
 	// Since says which changes are taken back.
 	Since string
-	// Resumed says that this is an undo that was interrupted, and Redo that it takes another one back.
+	// Resumed says that this is an undo that was interrupted, and Redo that it takes another one
+	// back.
 	Resumed, Redo bool
 
 	workspace checkpoint.Workspace
@@ -54,8 +57,8 @@ type Undo struct {
 	release   func() error
 }
 
-// New claims a workspace and plans an undo. If an undo of the workspace was interrupted, that one is planned. An error of the kind
-// [ErrNothing] says that there is nothing to take back.
+// New claims a workspace and plans an undo. If an undo of the workspace was interrupted, that one
+// is planned. An error of the kind [ErrNothing] says that there is nothing to take back.
 func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	store, err := checkpoint.OpenDir(c.Checkpoints, checkpoint.DirOptions{})
 	if err != nil {
@@ -102,7 +105,8 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	return u, nil
 }
 
-// goOnWith makes u the undo that was interrupted, given the file of its plan and the files that the session's undo and redo would have.
+// goOnWith makes u the undo that was interrupted, given the file of its plan and the files that the
+// session's undo and redo would have.
 func (u *Undo) goOnWith(file, undo, redo string) (err error) {
 	if file != undo && file != redo {
 		return fault.Errorf(fault.ErrConfig, "an undo of the session %s in this directory was interrupted; finish it first: attractor undo %s", sessionOf(file), sessionOf(file))

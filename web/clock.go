@@ -8,8 +8,9 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// A clock says where the time of a session went. Each stretch between two records counts as one thing, so that the parts add up to the whole.
-// All times are in milliseconds; those of records that go back count as the time before.
+// A clock says where the time of a session went. Each stretch between two records counts as one
+// thing, so that the parts add up to the whole. All times are in milliseconds; those of records
+// that go back count as the time before.
 type clock struct {
 	begun bool
 	at    int64 // up to here all time is counted
@@ -77,7 +78,8 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 	}
 }
 
-// pass counts the time up to now as waiting if an input was open or the last one has ended with a question to a person, and else as idle.
+// pass counts the time up to now as waiting if an input was open or the last one has ended with a
+// question to a person, and else as idle.
 func (c *clock) pass(now int64, r *record) {
 	rest := now - c.at
 	c.at = now
@@ -99,8 +101,9 @@ func (c *clock) wait(time int64) {
 	}
 }
 
-// model counts the time up to now as that of a model, from began on or a later time before which it was counted as something else than waiting.
-// Records may come while a model is asked: of the host's texts, of subagents.
+// model counts the time up to now as that of a model, from began on or a later time before which it
+// was counted as something else than waiting. Records may come while a model is asked: of the
+// host's texts, of subagents.
 func (c *clock) model(now, began int64, r *record) int64 {
 	began = min(max(began, c.free), now)
 	c.pass(max(began, c.at), r)
@@ -124,7 +127,8 @@ func (c *clock) answer(now, took int64, r *record) {
 	c.asked, c.round, c.step = now, nil, stretch{waiting: c.call.waiting}
 }
 
-// result counts a call that ran for some time up to now. Time of its round that was counted as waiting may turn out to be the call's.
+// result counts a call that ran for some time up to now. Time of its round that was counted as
+// waiting may turn out to be the call's.
 func (c *clock) result(now, took int64) {
 	before := length(c.round)
 	c.round = join(c.round, interval{min(max(now-took, c.asked, c.since), now), now})

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/web"
 )
 
-// timed runs a session in a bubble of its own. Its model answers with the steps, each with the usage that prices need.
+// timed runs a session in a bubble of its own. Its model answers with the steps, each with the
+// usage that prices need.
 func timed(t *testing.T, do func(t *testing.T, s *agent.Session), steps func(s **agent.Session) []llmtest.Step) (o web.Overview) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +57,8 @@ func after(seconds time.Duration, do func(ctx context.Context), text string) llm
 	})
 }
 
-// A model call takes the time from its request to its answer, whatever the host writes in the journal meanwhile.
+// A model call takes the time from its request to its answer, whatever the host writes in the
+// journal meanwhile.
 func TestN5_TimeOfModelCallsWithRecordsAmongThem(t *testing.T) {
 	o := timed(t, func(t *testing.T, s *agent.Session) {
 		if _, err := s.Submit(t.Context(), "go"); err != nil {
@@ -92,7 +94,8 @@ func TestN5_TimeOfInterruptedModelCalls(t *testing.T) {
 	}
 }
 
-// The time of a compaction in the middle of an input is that of a model, and belongs to the step behind it.
+// The time of a compaction in the middle of an input is that of a model, and belongs to the step
+// behind it.
 func TestN5_TimeOfCompactions(t *testing.T) {
 	o := timed(t, func(t *testing.T, s *agent.Session) {
 		compacted := make(chan error, 1)

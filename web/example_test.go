@@ -53,7 +53,8 @@ func ExampleExport() {
 	// true true
 }
 
-// A server shows the sessions of a store, also while they run. Its address has a token, without which it shows nothing.
+// A server shows the sessions of a store, also while they run. Its address has a token, without
+// which it shows nothing.
 func ExampleServer() {
 	ctx, stop := context.WithCancel(context.Background())
 	server := web.New(web.Options{Store: sessions(ctx)})

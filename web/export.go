@@ -22,8 +22,9 @@ import (
 type ExportOptions struct {
 	// Masker masks secrets in all that the file has of sessions. Nil masks none.
 	Masker *secret.Masker
-	// Output limits the bytes of one whole output of a call, and Outputs those of all of them. 0 stands for 1 MiB and 50 MiB. With a value
-	// below 0 the file has none. One output is in memory at a time.
+	// Output limits the bytes of one whole output of a call, and Outputs those of all of them. 0
+	// stands for 1 MiB and 50 MiB. With a value below 0 the file has none. One output is in memory
+	// at a time.
 	Output, Outputs int64
 	// Now is the time of the export, time.Now by default.
 	Now func() time.Time
@@ -41,9 +42,10 @@ const (
 	exportItem = 256 << 10 // bytes after which another block of items begins
 )
 
-// Export writes the page with a session and those of its subagents as one HTML file, which opens without a server and without a network. It
-// has what the journals have now. It is written while the journals are read, so that it may be larger than the memory. The page says what
-// could not be read, and which outputs were too long.
+// Export writes the page with a session and those of its subagents as one HTML file, which opens
+// without a server and without a network. It has what the journals have now. It is written while
+// the journals are read, so that it may be larger than the memory. The page says what could not be
+// read, and which outputs were too long.
 //
 // An error of w ends Export at once, and what was written then is no complete file.
 func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o ExportOptions) (err error) {
@@ -94,7 +96,8 @@ func limitOr(limit, or int64) int64 {
 	return limit
 }
 
-// exportPage returns the page in two parts, between which the data stands. Scripts and style sheets are in the page, and only these run.
+// exportPage returns the page in two parts, between which the data stands. Scripts and style sheets
+// are in the page, and only these run.
 func exportPage() (begin, end []byte, err error) {
 	const (
 		style  = `<link rel="stylesheet" href="page.css">`
@@ -172,8 +175,9 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 	return o, x.outputs(ctx, log, id, hashes)
 }
 
-// items folds a journal and writes all that is behind its rows. It returns the hashes of the outputs that are kept whole. What is wrong with
-// the journal is problem; the trace has what comes before.
+// items folds a journal and writes all that is behind its rows. It returns the hashes of the
+// outputs that are kept whole. What is wrong with the journal is problem; the trace has what comes
+// before.
 func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem, err error) {
 	defer trace.Rest()
 	list := itemList{x: x, id: id}
@@ -247,7 +251,8 @@ func (l *itemList) end() error {
 	return err
 }
 
-// child writes the session of a subagent, and completes what its parent knows of it. One that cannot be opened is left out.
+// child writes the session of a subagent, and completes what its parent knows of it. One that
+// cannot be opened is left out.
 func (x *exporter) child(ctx context.Context, c *Child) error {
 	if c.Session == "" || x.seen[c.Session] {
 		return nil
@@ -271,7 +276,8 @@ func (x *exporter) summary(o Overview) Summary {
 	return Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created, Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 
-// block writes a value as a block of data, which begins with number first if that is not below 0. Its JSON has no character that ends a script.
+// block writes a value as a block of data, which begins with number first if that is not below 0.
+// Its JSON has no character that ends a script.
 func (x *exporter) block(kind, id string, first int, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -284,7 +290,8 @@ func (x *exporter) block(kind, id string, first int, value any) error {
 	return x.open(kind, id, attributes, data, []byte("</script>\n"))
 }
 
-// open writes the beginning of a block, and other texts. The id is one that journal.CheckID accepts, or empty.
+// open writes the beginning of a block, and other texts. The id is one that journal.CheckID
+// accepts, or empty.
 func (x *exporter) open(kind, id, attributes string, texts ...[]byte) error {
 	if id != "" {
 		attributes = ` data-session="` + id + `"` + attributes
@@ -314,7 +321,8 @@ func (i Item) outputs() (hashes []string) {
 	return hashes
 }
 
-// outputs writes outputs that are kept whole. For one that is too long, it writes that it is not there.
+// outputs writes outputs that are kept whole. For one that is too long, it writes that it is not
+// there.
 func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, hashes []string) error {
 	written := map[string]bool{}
 	for _, hash := range hashes {

@@ -118,7 +118,8 @@ func export(t *testing.T, store journal.Store, id string, o web.ExportOptions) *
 	return parseFile(t, page.Bytes())
 }
 
-// spawning runs a session that prints a text in many places, keeps its output whole, and starts a subagent that does the same.
+// spawning runs a session that prints a text in many places, keeps its output whole, and starts a
+// subagent that does the same.
 func spawning(t *testing.T, store journal.Store, text string) {
 	t.Helper()
 	valid := strings.ToValidUTF8(text, "\ufffd")
@@ -136,7 +137,8 @@ func printing(t *testing.T, store journal.Store, line string) {
 	run(t, store, line+"\n", "print it", llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat text"})), llmtest.Text("done"))
 }
 
-// run runs a session with the id parent, in a directory with a file that is called text. Its subagent has the id child.
+// run runs a session with the id parent, in a directory with a file that is called text. Its
+// subagent has the id child.
 func run(t *testing.T, store journal.Store, text, input string, steps ...llmtest.Step) {
 	t.Helper()
 	dir := t.TempDir()
@@ -172,7 +174,8 @@ func run(t *testing.T, store journal.Store, text, input string, steps ...llmtest
 	}
 }
 
-// byFirstMessage returns steps that follow one script for the session and another one for its subagent.
+// byFirstMessage returns steps that follow one script for the session and another one for its
+// subagent.
 func byFirstMessage(parent, child []llmtest.Step) []llmtest.Step {
 	var all []llmtest.Step
 	for range len(parent) + len(child) {

@@ -50,7 +50,8 @@ type record struct {
 	open   bool
 	asks   bool // the last input has ended with a question
 	faults int
-	// aside reports whether a model call ended that was no step: a compaction's, or one that broke off with the input.
+	// aside reports whether a model call ended that was no step: a compaction's, or one that broke
+	// off with the input.
 	aside bool
 }
 
@@ -158,8 +159,9 @@ func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
 // dir returns the directory of the session.
 func (f *folder) dir() string { return f.masker.String(f.projection.State().Dir()) }
 
-// childOf returns the subagent that a call has spawned: the one whose id is in the call's result, or else the first one whose task is in its
-// arguments. It returns nil if there is none, or if its call is known already.
+// childOf returns the subagent that a call has spawned: the one whose id is in the call's result,
+// or else the first one whose task is in its arguments. It returns nil if there is none, or if its
+// call is known already.
 func (f *folder) childOf(end *agent.ToolCallEnd) *agent.Child {
 	state := f.projection.State()
 	var args []string
@@ -183,7 +185,8 @@ func (f *folder) childOf(end *agent.ToolCallEnd) *agent.Child {
 	return found
 }
 
-// price sets the cost of the session so far on the last row of a step: that of its last result, or of its text if it makes no calls.
+// price sets the cost of the session so far on the last row of a step: that of its last result, or
+// of its text if it makes no calls.
 func (f *folder) price(r *record, state *agent.State) {
 	if len(r.rows) == 0 || len(state.Calls) > 0 || f.partial {
 		return

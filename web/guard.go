@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// policy is the page's Content-Security-Policy: only its own files, and no text becomes markup or code.
+// policy is the page's Content-Security-Policy: only its own files, and no text becomes markup or
+// code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// ServeHTTP implements [http.Handler]. It checks where a request comes from before anything else looks at it.
+// ServeHTTP implements [http.Handler]. It checks where a request comes from before anything else
+// looks at it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	guardAnswer(w.Header())
 	err := s.check(r)
@@ -29,8 +31,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// guardAnswer sets the headers that confine the page. Nothing is cached: a page of another version must not be shown, and what a session
-// did must not be kept.
+// guardAnswer sets the headers that confine the page. Nothing is cached: a page of another version
+// must not be shown, and what a session did must not be kept.
 func guardAnswer(h http.Header) {
 	for name, value := range map[string]string{
 		"Content-Security-Policy":      policy,
@@ -66,7 +68,8 @@ func (s *Server) check(r *http.Request) error {
 	return nil
 }
 
-// loopbackPort returns the port of the server's end of the connection, and whether both ends are on this machine.
+// loopbackPort returns the port of the server's end of the connection, and whether both ends are on
+// this machine.
 func loopbackPort(r *http.Request) (port string, ok bool) {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !local.IP.IsLoopback() {
@@ -75,8 +78,8 @@ func loopbackPort(r *http.Request) (port string, ok bool) {
 	return strconv.Itoa(local.Port), true
 }
 
-// isLoopbackHost reports whether a Host header names this machine, with any port, because a forwarded port has its own number. A name of
-// somebody else's that leads here does not.
+// isLoopbackHost reports whether a Host header names this machine, with any port, because a
+// forwarded port has its own number. A name of somebody else's that leads here does not.
 func isLoopbackHost(host string) bool {
 	name, port, hasPort := host, "", false
 	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
@@ -88,8 +91,8 @@ func isLoopbackHost(host string) bool {
 	return name == "127.0.0.1" || name == "localhost" || name == "[::1]"
 }
 
-// checkOrigin returns an error for a request that a page of another origin has made. The page itself may be opened from anywhere, because it
-// shows nothing without the token in its fragment.
+// checkOrigin returns an error for a request that a page of another origin has made. The page
+// itself may be opened from anywhere, because it shows nothing without the token in its fragment.
 func checkOrigin(r *http.Request, isAPI bool) error {
 	given := r.Header.Values("Origin")
 	if len(given) > 1 || len(given) == 1 && given[0] != "http://"+r.Host {
@@ -112,7 +115,8 @@ func (s *Server) hasToken(r *http.Request) bool {
 	return len(given) == 1 && subtle.ConstantTimeCompare([]byte(given[0]), []byte("Bearer "+s.token)) == 1
 }
 
-// missing returns the error for a path or a method that does not exist, with the methods that do in the header.
+// missing returns the error for a path or a method that does not exist, with the methods that do in
+// the header.
 func missing(handler http.Handler, h http.Header, r *http.Request) error {
 	answer := &discarded{header: http.Header{}}
 	handler.ServeHTTP(answer, r)

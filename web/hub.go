@@ -15,7 +15,8 @@ import (
 const (
 	// maxFollowed is how many sessions are read at a time.
 	maxFollowed = 32
-	// keepTime is how long a session is still read when nobody looks at it any more, for somebody who comes back.
+	// keepTime is how long a session is still read when nobody looks at it any more, for somebody
+	// who comes back.
 	keepTime = time.Minute
 	// writersTime is the time between two looks at who writes the journals.
 	writersTime = time.Second
@@ -39,7 +40,8 @@ func newHub(o Options) *hub {
 	return &hub{options: o, ctx: ctx, end: end, sessions: map[string]*session{}}
 }
 
-// acquire returns a session, which is read from now on if it was not before. The caller must release it.
+// acquire returns a session, which is read from now on if it was not before. The caller must
+// release it.
 func (h *hub) acquire(id string) (*session, error) {
 	if err := journal.CheckID(id); err != nil {
 		return nil, err

@@ -34,7 +34,8 @@ func keptOf(all []kept, row int) []agent.Event {
 	return all[i].events
 }
 
-// shortened returns events to keep. The text of an answer is cut if it is long, because the row before has it.
+// shortened returns events to keep. The text of an answer is cut if it is long, because the row
+// before has it.
 func shortened(events []agent.Event) []agent.Event {
 	for i, ev := range events {
 		if end, ok := ev.(*agent.ProcessingEnd); ok && len(end.Text) > keptText {

@@ -30,7 +30,8 @@ func (e *ended) Close() error {
 	return e.Conn.Close()
 }
 
-// smallBuffers is a listener whose connections hold little that is not read. It sends the first ones to accepted.
+// smallBuffers is a listener whose connections hold little that is not read. It sends the first
+// ones to accepted.
 type smallBuffers struct {
 	net.Listener
 	accepted chan *ended

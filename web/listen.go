@@ -43,7 +43,8 @@ func Listen(ctx context.Context, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// URL returns the address of the page, with the token in its fragment, which browsers do not send. With an id, the page shows that session.
+// URL returns the address of the page, with the token in its fragment, which browsers do not send.
+// With an id, the page shows that session.
 func (s *Server) URL(l net.Listener, id string) string {
 	fragment := "token=" + s.token
 	if id != "" {
@@ -52,8 +53,8 @@ func (s *Server) URL(l net.Listener, id string) string {
 	return "http://" + l.Addr().String() + "/#" + fragment
 }
 
-// Serve answers requests until the context ends, and closes the listener and the Server. It returns nil then. The listener must be one of the loopback
-// interface.
+// Serve answers requests until the context ends, and closes the listener and the Server. It returns
+// nil then. The listener must be one of the loopback interface.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if addr, ok := l.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
 		return errors.Join(fmt.Errorf("the viewer does not listen on %v: only on a loopback address", l.Addr()), l.Close(), s.Close())

@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Row describes one line of a session's timeline. Rows are numbered from 0 in the order of the journal, and a number never changes.
+// Row describes one line of a session's timeline. Rows are numbered from 0 in the order of the
+// journal, and a number never changes.
 type Row struct {
 	Index int     `json:"i"`
 	Kind  RowKind `json:"kind"`
@@ -57,7 +58,8 @@ const (
 	RowClose      RowKind = "close" // of the session
 )
 
-// Item holds a row with the session's events behind it, in the form of docs/protocol.md, and without secrets.
+// Item holds a row with the session's events behind it, in the form of docs/protocol.md, and
+// without secrets.
 type Item struct {
 	Row    Row               `json:"row"`
 	Events []json.RawMessage `json:"events"`
@@ -96,8 +98,8 @@ type Overview struct {
 	Running  []RunningCall `json:"running"`  // calls without a result
 	Queue    []QueuedText  `json:"queue"`    // texts that wait for the model
 	Plan     []PlanItem    `json:"plan"`     // the newest todo list
-	// Marks are what charts point out, in the order in which they became known. They are only ever appended. An update has those from
-	// number FirstMark on, from 0.
+	// Marks are what charts point out, in the order in which they became known. They are only ever
+	// appended. An update has those from number FirstMark on, from 0.
 	Marks     []Mark `json:"marks"`
 	FirstMark int    `json:"first_mark,omitempty"`
 }
@@ -134,7 +136,8 @@ type Counts struct {
 	Compactions int `json:"compactions"`
 }
 
-// Steps holds the model calls of a session in columns of equal length, the values of one call at the same place in each.
+// Steps holds the model calls of a session in columns of equal length, the values of one call at
+// the same place in each.
 type Steps struct {
 	First   int       `json:"first"` // the number of the first call in the columns, from 1
 	Row     []int     `json:"row"`   // its first row
@@ -201,8 +204,8 @@ type PlanItem struct {
 	Status string `json:"status"`
 }
 
-// Mark points out a row in a chart. Its kind is input, retry, compaction, model, error, limit, or call for a call that has failed or has
-// changed files.
+// Mark points out a row in a chart. Its kind is input, retry, compaction, model, error, limit, or
+// call for a call that has failed or has changed files.
 type Mark struct {
 	Kind    RowKind `json:"kind"`
 	Row     int     `json:"row"`

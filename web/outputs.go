@@ -15,13 +15,15 @@ import (
 )
 
 const (
-	// outputChunk and maxOutputChunk are how many bytes of an output an answer has, by default and at most.
+	// outputChunk and maxOutputChunk are how many bytes of an output an answer has, by default and
+	// at most.
 	outputChunk    = 64 << 10
 	maxOutputChunk = 1 << 20
 )
 
-// serveOutput answers with a part of a whole output. Offset and limit count the bytes of the masked text. If there is more, the header
-// Attractor-Next has the offset of the next part. No part ends within a character.
+// serveOutput answers with a part of a whole output. Offset and limit count the bytes of the masked
+// text. If there is more, the header Attractor-Next has the offset of the next part. No part ends
+// within a character.
 func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
 	offset, err := number(r, "offset", 0, 0, int64(1)<<50)
 	if err != nil {
@@ -49,8 +51,8 @@ func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
 // isHash reports whether a text is a SHA-256 in lower-case hexadecimal digits.
 func isHash(text string) bool { return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == "" }
 
-// output reads a part of an output that a journal keeps, and reports whether there is more. It masks all of the text before the part as
-// well, because what is a secret depends on it.
+// output reads a part of an output that a journal keeps, and reports whether there is more. It
+// masks all of the text before the part as well, because what is a secret depends on it.
 func (s *Server) output(ctx context.Context, id, hash string, offset int64, limit int) (text []byte, more bool, err error) {
 	log, err := s.options.Store.Read(ctx, id)
 	if err != nil {

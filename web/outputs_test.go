@@ -54,7 +54,8 @@ func (v *viewer) whole(id, hash string, limit int) string {
 	return all
 }
 
-// A whole output comes in parts of any size, masked as one text, and no part ends within a character.
+// A whole output comes in parts of any size, masked as one text, and no part ends within a
+// character.
 func TestN5_J8_WholeOutputs(t *testing.T) {
 	w := newWorkshop(t)
 	const key = "correct-horse-battery-staple-0123456789"

@@ -19,14 +19,15 @@ var files embed.FS
 // page returns index.html.
 func page() []byte { return part("page/index.html") }
 
-// pageJS returns the scripts of the page as one function, so that they share their names with each other and with nobody else: the
-// scripts on which others are built, the panels in the order of their names, and app.js, which starts them.
+// pageJS returns the scripts of the page as one function, so that they share their names with each
+// other and with nobody else: the scripts on which others are built, the panels in the order of
+// their names, and app.js, which starts them.
 var pageJS = sync.OnceValue(func() []byte {
 	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "ui.js", "source.js"), []byte("})();\n")}, nil)
 })
 
-// pageCSS returns the style sheets of the page: page.css, and the others in the order of their names.
-// Their strings have no space beside punctuation, which is left out.
+// pageCSS returns the style sheets of the page: page.css, and the others in the order of their
+// names. Their strings have no space beside punctuation, which is left out.
 var pageCSS = sync.OnceValue(func() []byte {
 	space := regexp.MustCompile(` ?([{}]) ?|([:;,]) `)
 	return space.ReplaceAll(concat(".css", "page.css"), []byte("$1$2"))
@@ -53,8 +54,8 @@ func concat(suffix string, first ...string) []byte {
 	return comments().ReplaceAll(all, nil)
 }
 
-// comments matches what browsers need not load of scripts and style sheets: comments that are whole lines or types, and indentation. No text in
-// them may go over several lines.
+// comments matches what browsers need not load of scripts and style sheets: comments that are whole
+// lines or types, and indentation. No text in them may go over several lines.
 var comments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*//.*\n|(?s:^[ \t]*/\*.*?\*/[ \t]*\n|/\*\* @.*?\*/ ?)|^[ \t]+`)
 })

@@ -27,7 +27,8 @@ func TestN5_PageWeight(t *testing.T) {
 	}
 }
 
-// Modules leave out directories named vendor, so a program that uses this one would not have what is in them.
+// Modules leave out directories named vendor, so a program that uses this one would not have what
+// is in them.
 func TestN5_NoVendorDirectory(t *testing.T) {
 	err := fs.WalkDir(os.DirFS("page"), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "vendor" {

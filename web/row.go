@@ -21,9 +21,10 @@ const (
 	maxRowPaths = 20
 )
 
-// rowOf returns the row of an event without its number, times and step. It has no kind if the event has no row: the beginning of a model call
-// or of a text, and pieces, because the texts that they belong to have rows; the beginning of a call, which has a row when it has ended; the
-// end of a model call, which the steps of the overview have.
+// rowOf returns the row of an event without its number, times and step. It has no kind if the event
+// has no row: the beginning of a model call or of a text, and pieces, because the texts that they
+// belong to have rows; the beginning of a call, which has a row when it has ended; the end of a
+// model call, which the steps of the overview have.
 func rowOf(ev agent.Event) Row {
 	switch e := ev.(type) {
 	case *agent.SessionStart:
@@ -77,7 +78,8 @@ func incident(ev agent.Event) Row {
 	return Row{}
 }
 
-// again reports whether the events of rows of a kind can be made again from the records that have them.
+// again reports whether the events of rows of a kind can be made again from the records that have
+// them.
 func again(kind RowKind) bool {
 	switch kind {
 	case RowHistory, RowInput, RowThinking, RowText, RowCall, RowQuestion, RowSteering, RowPlan, RowNote, RowLoop:
@@ -99,7 +101,8 @@ func orText(text, other string) string {
 	return text
 }
 
-// line returns the first line of a text that is not blank, cut to maxRowText bytes. A mark says that something is missing.
+// line returns the first line of a text that is not blank, cut to maxRowText bytes. A mark says
+// that something is missing.
 func line(text string) string {
 	text = strings.TrimSpace(text)
 	first, rest, _ := strings.Cut(text, "\n")
@@ -207,7 +210,8 @@ func callText(args json.RawMessage) string {
 	return line(string(args))
 }
 
-// patchText returns the files that a patch in the form of apply_patch names, or the patch if it names none.
+// patchText returns the files that a patch in the form of apply_patch names, or the patch if it
+// names none.
 func patchText(patch string) string {
 	var files []string
 	for text := range strings.Lines(patch) {
@@ -269,7 +273,8 @@ func stringsOf(value json.RawMessage) iter.Seq[string] {
 	}
 }
 
-// changes fills a row with what a call has changed. Paths in the directory of the session are relative to it.
+// changes fills a row with what a call has changed. Paths in the directory of the session are
+// relative to it.
 func changes(r *Row, e *agent.ToolCallEnd, dir string) {
 	for _, c := range e.Changes {
 		added, removed := changedLines(c.Diff)
@@ -299,7 +304,8 @@ func changedLines(diff string) (added, removed int) {
 	return added, removed
 }
 
-// relative returns a path as it reads from a directory, or as it is if it is not below it. Paths may be those of another system.
+// relative returns a path as it reads from a directory, or as it is if it is not below it. Paths
+// may be those of another system.
 func relative(path, dir string) string {
 	below, ok := strings.CutPrefix(path, dir)
 	if !ok || dir == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// The scripts have no way to make markup, code or addresses of a text. The page's policy forbids it as well, but an exported file may be
-// opened by a browser that does not know all of the policy.
+// The scripts have no way to make markup, code or addresses of a text. The page's policy forbids it
+// as well, but an exported file may be opened by a browser that does not know all of the policy.
 func TestN5_ScriptsMakeNoMarkup(t *testing.T) {
 	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\(|new Function|\bimport\(|"style"|javascript:|window\.open`)
 	for _, name := range glob("page/*.js") {
@@ -29,7 +29,8 @@ func TestN5_ScriptsMakeNoMarkup(t *testing.T) {
 	}
 }
 
-// The scripts share one scope: a name that two of them declare would be an error of the whole page, or silently the later one.
+// The scripts share one scope: a name that two of them declare would be an error of the whole page,
+// or silently the later one.
 func TestN5_ScriptsDeclareNamesOnce(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^(?:async )?(?:function|class|const|let)\s+\*?\s*([A-Za-z_$][\w$]*)`)
 	where := map[string]string{}

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxHits limits the rows that a search for a text finds. Filters alone find all, so that the page can show them.
+// maxHits limits the rows that a search for a text finds. Filters alone find all, so that the page
+// can show them.
 const maxHits = 1000
 
 // A Query says which rows a search finds. All that is set has to fit.
@@ -32,8 +33,9 @@ func (q *Query) fits(r *Row) bool {
 		(q.Tool == "" || r.Kind == RowCall && r.Name == q.Tool) && (q.Path == "" || slices.Contains(r.Paths, q.Path))
 }
 
-// Search returns the numbers of rows that a query finds, in order, and whether there may be more. It reads the journal, without secrets, if the
-// query has a text. When ctx ends it returns what it has found with the error.
+// Search returns the numbers of rows that a query finds, in order, and whether there may be more.
+// It reads the journal, without secrets, if the query has a text. When ctx ends it returns what it
+// has found with the error.
 func (t *Trace) Search(ctx context.Context, from agent.Records, q Query) (rows []int, more bool, err error) {
 	s := search{query: q, masker: t.masker, word: strings.ToLower(q.Text)}
 	t.mu.RLock()
@@ -71,7 +73,8 @@ func (s *search) hit(i int) {
 	}
 }
 
-// searchMemory is after how many bytes of records a search forgets what was before, so that it needs little memory for a long journal.
+// searchMemory is after how many bytes of records a search forgets what was before, so that it
+// needs little memory for a long journal.
 const searchMemory = 4 << 20
 
 // read looks at the rows of each record of the journal.

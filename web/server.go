@@ -19,7 +19,8 @@ import (
 type Options struct {
 	// Store has the journals of the sessions.
 	Store journal.Store
-	// Sessions lists sessions, the most recently written first, at most limit of them if that is above 0. If it is nil, the list is empty.
+	// Sessions lists sessions, the most recently written first, at most limit of them if that is
+	// above 0. If it is nil, the list is empty.
 	Sessions func(ctx context.Context, limit int) ([]Summary, error)
 	// Masker masks secrets in all that the page gets. Nil masks none.
 	Masker *secret.Masker
@@ -40,8 +41,9 @@ type Summary struct {
 	Problem  string    `json:"problem,omitempty"` // why the session cannot be read
 }
 
-// Server serves the page and what it asks for. It answers only over loopback connections, only to requests that name a loopback host and,
-// except for the page itself, only to those that have its token.
+// Server serves the page and what it asks for. It answers only over loopback connections, only to
+// requests that name a loopback host and, except for the page itself, only to those that have its
+// token.
 type Server struct {
 	options Options
 	limits  limits

@@ -30,7 +30,8 @@ func (e *echo) Live(context.Context) iter.Seq[json.RawMessage] {
 	return func(func(json.RawMessage) bool) {}
 }
 
-// Arbitrary requests get an answer of the server, and without its token and origin none that says or does something.
+// Arbitrary requests get an answer of the server, and without its token and origin none that says
+// or does something.
 func FuzzN5_Requests(f *testing.F) {
 	for _, seed := range []string{
 		"GET / HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n",

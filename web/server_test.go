@@ -63,8 +63,8 @@ type answer struct {
 	body   string
 }
 
-// request makes a request of the page itself, with other headers on top. A header without a value is left out. The header Host names
-// another host.
+// request makes a request of the page itself, with other headers on top. A header without a value
+// is left out. The header Host names another host.
 func (v *viewer) request(method, path, body string, headers map[string]string) *http.Request {
 	v.Helper()
 	r, err := http.NewRequestWithContext(v.Context(), method, v.base+path, strings.NewReader(body))

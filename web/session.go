@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// restLooks is how many looks a journal must have no writer, and not grow, before the memory for its further records is freed.
+// restLooks is how many looks a journal must have no writer, and not grow, before the memory for
+// its further records is freed.
 const restLooks = 3
 
 // errIdle ends the reading of a journal that nobody writes.
@@ -55,7 +56,8 @@ func newSession(h *hub, id string) *session {
 		watchers: map[*watcher]struct{}{}}
 }
 
-// read folds the journal until the session ends or an error occurs. As long as nobody writes the journal, it waits.
+// read folds the journal until the session ends or an error occurs. As long as nobody writes the
+// journal, it waits.
 func (s *session) read() {
 	s.hub.lookAtWriters([]*session{s})
 	for {
@@ -75,7 +77,8 @@ func (s *session) read() {
 	}
 }
 
-// follow folds the journal into a new trace, which becomes that of the session when it has all that the journal had at first.
+// follow folds the journal into a new trace, which becomes that of the session when it has all that
+// the journal had at first.
 func (s *session) follow() error {
 	ctx, pause := context.WithCancelCause(s.ctx)
 	defer pause(nil)
@@ -127,8 +130,8 @@ func (s *session) current() *Trace {
 	return s.trace
 }
 
-// length returns how many records the journal has now. For a journal that cannot be opened these are unknown: reading it finds what is
-// wrong, and yields what is good.
+// length returns how many records the journal has now. For a journal that cannot be opened these
+// are unknown: reading it finds what is wrong, and yields what is good.
 func (s *session) length() (int64, error) {
 	log, err := s.hub.options.Store.Read(s.ctx, s.id)
 	if errors.Is(err, journal.ErrCorrupt) {
@@ -158,7 +161,8 @@ func (s *session) tell(row, step int) {
 	}
 }
 
-// caughtUp makes a trace that of the session, unless it is already. It has all that the journal had when its reading began.
+// caughtUp makes a trace that of the session, unless it is already. It has all that the journal had
+// when its reading began.
 func (s *session) caughtUp(trace *Trace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +202,8 @@ func (s *session) hasEnded() bool {
 	return s.failed != nil
 }
 
-// look takes what the store says of the journal. A journal that has no writer is not read on until it changes.
+// look takes what the store says of the journal. A journal that has no writer is not read on until
+// it changes.
 func (s *session) look(e journal.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +228,8 @@ func (s *session) look(e journal.Entry) {
 	}
 }
 
-// wait returns when the journal has been read as far as it went at first, with the error if nothing of it can be read.
+// wait returns when the journal has been read as far as it went at first, with the error if nothing
+// of it can be read.
 func (s *session) wait(ctx context.Context) error {
 	select {
 	case <-s.ready:

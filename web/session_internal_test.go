@@ -22,8 +22,8 @@ func options(log journal.Log, steps ...llmtest.Step) agent.Options {
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 }
 
-// A session that nobody writes is not kept in memory, except for its rows. When it goes on, its watchers get what is new, with the numbers
-// that follow.
+// A session that nobody writes is not kept in memory, except for its rows. When it goes on, its
+// watchers get what is new, with the numbers that follow.
 func TestN5_SessionsAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := journal.NewMemoryStore(false)

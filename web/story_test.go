@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// story runs a session with everything that a timeline can have, in two processes, of which the first one is killed. It returns the journal.
+// story runs a session with everything that a timeline can have, in two processes, of which the
+// first one is killed. It returns the journal.
 func (w *workshop) story() journal.Reader {
 	w.Helper()
 	model := w.storyModel()
@@ -69,7 +70,8 @@ func (w *workshop) story() journal.Reader {
 	return read
 }
 
-// cutOff goes on with the story in a process that ends in the middle of a command, as if it were killed.
+// cutOff goes on with the story in a process that ends in the middle of a command, as if it were
+// killed.
 func (w *workshop) cutOff(model llm.Provider) {
 	w.Helper()
 	s := w.resumed(model)

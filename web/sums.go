@@ -23,10 +23,12 @@ func (c *columns) from(step int) Steps {
 		Context: columnFrom(s.Context, at), Attempts: columnFrom(s.Attempts, at)}
 }
 
-// columnFrom returns a copy of a column from a place on. It is never nil, which would be null for the page.
+// columnFrom returns a copy of a column from a place on. It is never nil, which would be null for
+// the page.
 func columnFrom[T any](column []T, at int) []T { return append([]T{}, column[at:]...) }
 
-// marksBefore returns how many marks there were before a step. For a step that has not begun, those are all.
+// marksBefore returns how many marks there were before a step. For a step that has not begun, those
+// are all.
 func (c *columns) marksBefore(step, all int) int {
 	switch {
 	case step <= 1:

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// A Trace folds the journal of a session into rows and an Overview, record by record. It holds the rows, about 300 bytes each, and the state of
-// the session, but no events: Item reads those from the journal again. It is safe for concurrent use.
+// A Trace folds the journal of a session into rows and an Overview, record by record. It holds the
+// rows, about 300 bytes each, and the state of the session, but no events: Item reads those from
+// the journal again. It is safe for concurrent use.
 type Trace struct {
 	masker *secret.Masker
 
@@ -35,13 +36,15 @@ type place struct {
 	last   int64 // the record of the row's last event
 }
 
-// NewTrace returns a trace of a session without records. What it returns has no secrets that the masker knows; nil masks none.
+// NewTrace returns a trace of a session without records. What it returns has no secrets that the
+// masker knows; nil masks none.
 func NewTrace(m *secret.Masker) *Trace {
 	return &Trace{masker: m, fold: newFolder(m)}
 }
 
-// Add folds the next record. It returns the numbers of the first row and of the first step that have been added or changed; what has a lower
-// number stays as it is. If it returns an error, the record was not folded, and no later one can be.
+// Add folds the next record. It returns the numbers of the first row and of the first step that
+// have been added or changed; what has a lower number stays as it is. If it returns an error, the
+// record was not folded, and no later one can be.
 func (t *Trace) Add(line journal.Record) (row, step int, err error) {
 	_, row, step, err = t.add(line)
 	return row, step, err
@@ -81,7 +84,8 @@ func (t *Trace) addRow(m made) {
 	}
 }
 
-// Rest frees the memory that only further records need: the session's history. Add cannot be called any more.
+// Rest frees the memory that only further records need: the session's history. Add cannot be called
+// any more.
 func (t *Trace) Rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,8 +110,9 @@ func (t *Trace) Rows(first, count int) []Row {
 	return t.rows[first:end:end]
 }
 
-// Overview returns what the page shows besides rows, with the steps from a number on, and the marks since the first of them. 1 stands for all.
-// Own, PID and what a process that has died leaves behind are for the caller to fill.
+// Overview returns what the page shows besides rows, with the steps from a number on, and the marks
+// since the first of them. 1 stands for all. Own, PID and what a process that has died leaves
+// behind are for the caller to fill.
 func (t *Trace) Overview(step int) Overview {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -42,8 +42,8 @@ func outputs(ctx context.Context, store journal.Store, id string, rounds int) er
 	return log.Close()
 }
 
-// The time until the last rows and until all are known, beside a pass of encoding/json over the same records, and what stays in memory: while a
-// session is followed, and after Rest.
+// The time until the last rows and until all are known, beside a pass of encoding/json over the
+// same records, and what stays in memory: while a session is followed, and after Rest.
 func BenchmarkN5_FirstRows(b *testing.B) {
 	for name, c := range map[string]struct {
 		write  func(context.Context, journal.Store, string, int) error

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/web"
 )
 
-// FuzzN5_Trace checks that a trace takes the lines of any journal: its parts add up, and each row has an item or an error.
+// FuzzN5_Trace checks that a trace takes the lines of any journal: its parts add up, and each row
+// has an item or an error.
 func FuzzN5_Trace(f *testing.F) {
 	content, err := os.ReadFile(filepath.Join("..", "agent", "testdata", "journals", "version1.jsonl"))
 	if err != nil {

@@ -57,7 +57,8 @@ func asJSON(t *testing.T, value any) string {
 	return string(raw)
 }
 
-// The rows and the overview of a session with everything that a timeline can have. Times and random ids are left out.
+// The rows and the overview of a session with everything that a timeline can have. Times and random
+// ids are left out.
 func TestN5_TraceOfAStory(t *testing.T) {
 	w := newWorkshop(t)
 	trace := traceOf(t, w.story(), nil)
@@ -104,7 +105,8 @@ func TestN5_TraceOfAStory(t *testing.T) {
 	}
 }
 
-// A page that takes what Add names as changed has, after every record, what a new page gets. Rows never change.
+// A page that takes what Add names as changed has, after every record, what a new page gets. Rows
+// never change.
 func TestN5_TraceGrows(t *testing.T) {
 	w := newWorkshop(t)
 	trace := web.NewTrace(nil)
@@ -153,7 +155,8 @@ func joined(have, news web.Steps) web.Steps {
 	return have
 }
 
-// The events of all rows together are those of the journal, each once, but for the ones that have no row.
+// The events of all rows together are those of the journal, each once, but for the ones that have
+// no row.
 func TestN5_ItemsHaveTheEvents(t *testing.T) {
 	w := newWorkshop(t)
 	log := w.story()
@@ -334,7 +337,8 @@ func TestN5_OlderJournals(t *testing.T) {
 	}
 }
 
-// Whatever texts are, a row is one short line of valid text. What cannot be folded leaves the rest as it is.
+// Whatever texts are, a row is one short line of valid text. What cannot be folded leaves the rest
+// as it is.
 func TestN5_HostileTexts(t *testing.T) {
 	long := strings.Repeat("é\u202e<script>", 1<<20)
 	w := newWorkshop(t)
@@ -365,7 +369,8 @@ func TestN5_HostileTexts(t *testing.T) {
 	}
 }
 
-// What the page gets without asking for it is small, however long the texts of people and models are.
+// What the page gets without asking for it is small, however long the texts of people and models
+// are.
 func TestN5_LongTextsInOverviews(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	w := newWorkshop(t)
@@ -385,7 +390,8 @@ func TestN5_LongTextsInOverviews(t *testing.T) {
 	}
 }
 
-// Calls that start agents with the same task at the same time lead each to the agent whose id it has returned.
+// Calls that start agents with the same task at the same time lead each to the agent whose id it
+// has returned.
 func TestN5_AgentsWithTheSameTask(t *testing.T) {
 	records := func(order ...string) *journal.Memory {
 		lines := []string{

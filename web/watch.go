@@ -36,7 +36,8 @@ type message struct {
 	Text     string          `json:"text,omitempty"`
 }
 
-// watcher notes what has changed since somebody was told of it. It holds no changes, so a slow one costs nothing and gets the newest state.
+// watcher notes what has changed since somebody was told of it. It holds no changes, so a slow one
+// costs nothing and gets the newest state.
 type watcher struct {
 	wake chan struct{}
 
@@ -247,7 +248,8 @@ func (s *session) sendRows(out *stream, first int) error {
 	}
 }
 
-// sendUpdate sends an overview with the steps that have changed. Its error says that there will be no more.
+// sendUpdate sends an overview with the steps that have changed. Its error says that there will be
+// no more.
 func (s *session) sendUpdate(out *stream, w *watcher) error {
 	step, ok := w.takeStep()
 	if !ok {
@@ -265,7 +267,8 @@ func (s *session) sendUpdate(out *stream, w *watcher) error {
 	return nil
 }
 
-// pace says when something that was wanted is due: at once, but not more often than once in a while.
+// pace says when something that was wanted is due: at once, but not more often than once in a
+// while.
 type pace struct {
 	gap    time.Duration
 	timer  *time.Timer

@@ -13,8 +13,9 @@ import (
 	"github.com/attractor-go/attractor/web"
 )
 
-// BenchmarkN5_Watch measures how soon the page has something of a journal of 50 MB to show over HTTP, and how soon all of it. The ratios are
-// to one pass of encoding/json over the lines of the file.
+// BenchmarkN5_Watch measures how soon the page has something of a journal of 50 MB to show over
+// HTTP, and how soon all of it. The ratios are to one pass of encoding/json over the lines of the
+// file.
 func BenchmarkN5_Watch(b *testing.B) {
 	dir := b.TempDir()
 	store := journal.NewDir(dir)
@@ -40,7 +41,8 @@ func BenchmarkN5_Watch(b *testing.B) {
 	b.ReportMetric(whole.Seconds()/yardstick.Seconds(), "whole/json")
 }
 
-// firstAndWhole watches a session of a new server, and returns the times until the first message and the overview.
+// firstAndWhole watches a session of a new server, and returns the times until the first message
+// and the overview.
 func firstAndWhole(b *testing.B, store journal.Store) (first, whole time.Duration) {
 	v := view(b, web.Options{Store: store})
 	defer v.stop()

@@ -105,7 +105,8 @@ func (w *watcher) has(rows int) func(message) bool {
 	return func(message) bool { return w.overview.Rows >= rows && len(w.rows) >= rows }
 }
 
-// A watcher gets the overview of a session, the last rows, and what is added while it watches. All rows are those of the whole journal.
+// A watcher gets the overview of a session, the last rows, and what is added while it watches. All
+// rows are those of the whole journal.
 func TestN5_Watch(t *testing.T) {
 	shop := newWorkshop(t)
 	arrived, open := make(chan struct{}), make(chan struct{})
@@ -170,7 +171,8 @@ func TestN5_EmptyLists(t *testing.T) {
 	}
 }
 
-// Many watchers of one session, of which some never read and some go away, all get its end, and cost the session nothing.
+// Many watchers of one session, of which some never read and some go away, all get its end, and
+// cost the session nothing.
 func TestN5_ManyWatchers(t *testing.T) {
 	shop := newWorkshop(t)
 	arrived, open := make(chan struct{}), make(chan struct{})

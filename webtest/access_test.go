@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Who uses the page with a screen reader has landmarks, headings in order, and a name for everything that can be used.
+// Who uses the page with a screen reader has landmarks, headings in order, and a name for
+// everything that can be used.
 func TestN5_Accessible(t *testing.T) {
 	t.Parallel()
 	h, id := bugfix(t)
@@ -69,7 +70,8 @@ func said(v *accessibility.Value) string {
 	return strings.Trim(string(v.Value), `"`)
 }
 
-// focusable goes through the page with Tab: the focus is always seen, stays in the window, and does not get stuck.
+// focusable goes through the page with Tab: the focus is always seen, stays in the window, and does
+// not get stuck.
 func (p *page) focusable() {
 	p.Helper()
 	eval[bool](p, `document.activeElement.blur(), true`)

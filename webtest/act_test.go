@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A session of the command with --view is approved, answered and steered from the page, and goes on as it is told there.
+// A session of the command with --view is approved, answered and steered from the page, and goes on
+// as it is told there.
 func TestN5_SteerFromThePage(t *testing.T) {
 	t.Parallel()
 	model := &script{turns: []fakellm.Turn{

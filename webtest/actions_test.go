@@ -62,7 +62,8 @@ func (p *page) wait(expression string) {
 	}
 }
 
-// click clicks on the first visible element that matches a selector, in its middle, as a mouse does.
+// click clicks on the first visible element that matches a selector, in its middle, as a mouse
+// does.
 func (p *page) click(selector string) {
 	p.Helper()
 	p.wait(visible(selector))
@@ -87,7 +88,8 @@ func (p *page) clickText(selector, text string) {
 	}
 }
 
-// withText returns the expression for the first visible element that matches a selector and has a text.
+// withText returns the expression for the first visible element that matches a selector and has a
+// text.
 func withText(selector, text string) string {
 	return `[...document.querySelectorAll(` + quote(selector) + `)].find((e) => e.getClientRects().length > 0 && e.textContent.includes(` + quote(text) + `))`
 }
@@ -98,7 +100,8 @@ func (p *page) text(selector string) string {
 	return eval[string](p, `[...document.querySelectorAll(`+quote(selector)+`)].map((e) => e.innerText).join("\n")`)
 }
 
-// keys presses keys, wherever the focus is. A key whose press the page takes for itself types nothing, as on a real keyboard.
+// keys presses keys, wherever the focus is. A key whose press the page takes for itself types
+// nothing, as on a real keyboard.
 func (p *page) keys(keys string) {
 	p.Helper()
 	for _, key := range keys {

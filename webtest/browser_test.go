@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// bound is the time that a test may take in the browser, on a machine that is busy with other tests.
+// bound is the time that a test may take in the browser, on a machine that is busy with other
+// tests.
 const bound = 4 * time.Minute
 
 // browser is a headless Chromium that is started when a test first needs it.
@@ -46,7 +47,8 @@ func (b *browser) start(t testing.TB) context.Context {
 			chromedp.Env("TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir),
 			chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-crash-reporter", true), chromedp.WindowSize(1280, 900),
 			chromedp.Flag("enable-precise-memory-info", true), chromedp.Flag("hide-scrollbars", false),
-			// Nothing but the page under test is asked for, not even to see whether there is a network.
+			// Nothing but the page under test is asked for, not even to see whether there is a
+			// network.
 			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"))
 		allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, stop := chromedp.NewContext(allocator)
@@ -74,8 +76,9 @@ func (b *browser) close() {
 	}
 }
 
-// page is a tab of the browser with storage of its own. Whatever goes wrong in it fails the test: errors on the console, exceptions that nobody
-// catches, requests that fail, and what the content security policy has blocked.
+// page is a tab of the browser with storage of its own. Whatever goes wrong in it fails the test:
+// errors on the console, exceptions that nobody catches, requests that fail, and what the content
+// security policy has blocked.
 type page struct {
 	testing.TB
 	ctx context.Context

@@ -100,7 +100,8 @@ func firstText(r *fakellm.Request) string {
 	return ""
 }
 
-// plan returns a call that writes the todo list, of which the first entries are done and the next is in progress.
+// plan returns a call that writes the todo list, of which the first entries are done and the next
+// is in progress.
 func plan(done int, steps ...string) fakellm.Call {
 	var list []object
 	for i, step := range steps {
@@ -154,8 +155,9 @@ func bugfixScript() *script {
 	}
 }
 
-// bugfix makes the session that people look at: a bug is found and mended, with a failing test, a wrong edit, a question, two subagents, a
-// retry, a text on the way, a summary, an interrupt and a resume. It returns the session's id. All tests read the same one.
+// bugfix makes the session that people look at: a bug is found and mended, with a failing test, a
+// wrong edit, a question, two subagents, a retry, a text on the way, a summary, an interrupt and a
+// resume. It returns the session's id. All tests read the same one.
 func bugfix(t testing.TB) (*home, string) {
 	t.Helper()
 	dir := filepath.Join(the.dir, "bugfix")

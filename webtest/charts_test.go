@@ -40,7 +40,8 @@ const (
 	rowOf = `new URLSearchParams(location.hash.slice(1)).get("row")`
 )
 
-// The charts show the values of the step below the mouse. A click opens the step in the timeline, and a drag enlarges a part.
+// The charts show the values of the step below the mouse. A click opens the step in the timeline,
+// and a drag enlarges a part.
 func TestN5_ChartsMouse(t *testing.T) {
 	t.Parallel()
 	p := exported(t)

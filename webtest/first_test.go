@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// BenchmarkN5_FirstRows opens the page of a journal of about 50 MB and reports when its first rows are there, counted from the click, beside
-// the same for a short one.
+// BenchmarkN5_FirstRows opens the page of a journal of about 50 MB and reports when its first rows
+// are there, counted from the click, beside the same for a short one.
 func BenchmarkN5_FirstRows(b *testing.B) {
 	h := newHome(b, nil)
 	id := long(b, h, 27_000)

@@ -31,7 +31,8 @@ func newHome(t testing.TB, model fakellm.Model) *home {
 	return homeIn(t, t.TempDir(), "project", model, fakellm.Options{})
 }
 
-// homeIn returns a home in a directory that may be there already. Without a model nothing can be run in it, only looked at.
+// homeIn returns a home in a directory that may be there already. Without a model nothing can be
+// run in it, only looked at.
 func homeIn(t testing.TB, dir, project string, model fakellm.Model, o fakellm.Options) *home {
 	t.Helper()
 	h := &home{TB: t, dir: dir, project: filepath.Join(dir, project)}
@@ -68,7 +69,8 @@ func (h *home) journals() string {
 	return dir
 }
 
-// command returns the command in this home, in the project. It is killed when the test may no longer run.
+// command returns the command in this home, in the project. It is killed when the test may no
+// longer run.
 func (h *home) command(args ...string) *exec.Cmd {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), bound) // the test's own is cancelled before what runs can be ended in peace

@@ -17,10 +17,12 @@ const markup = `<script>window.pwned=1</script><img src=x onerror="window.pwned=
 	`<iframe srcdoc="<script>parent.pwned=1</script>"></iframe><style>body{display:none}</style><base href="http://127.0.0.1:1/"><form action="http://127.0.0.1:1/"><input autofocus onfocus="window.pwned=1"></form>` +
 	`</script></style></pre></textarea><!-- --><![CDATA[ ]]> javascript:window.pwned=1 data:text/html,<script>1</script>`
 
-// unseen is what a reader would not see, or would see in the wrong order: controls, escapes, marks of direction, empty characters.
+// unseen is what a reader would not see, or would see in the wrong order: controls, escapes, marks
+// of direction, empty characters.
 const unseen = "\x00\x07\x08\x1b[31;5m\x1b]8;;javascript:window.pwned=1\x07x\x1b]0;title\x07\x7f\u0085\u009b31m a\u202eb\u2066c\u2069\u200b\u200d\u2060\ufeff\u2028\u2029\u00ad\u3164\U000e0041\r\v\f"
 
-// escapes returns raw outputs of commands that attack a terminal: the project's own and those of the collection beside the checkout.
+// escapes returns raw outputs of commands that attack a terminal: the project's own and those of
+// the collection beside the checkout.
 func escapes(t testing.TB) []string {
 	t.Helper()
 	all := []string{markup, unseen, "\x1b[2J\x1b[H\x1bc", "\x1bP+q544e\x1b\\", strings.Repeat("\u0300", 500), strings.Repeat("\u202e", 300), "\xff\xfe\xc0\x80", "a\rb\r\nc"}
@@ -45,7 +47,8 @@ func escapes(t testing.TB) []string {
 	return all
 }
 
-// hostile makes a session in which every text that can be is an attack on who looks at it. It returns the session's id.
+// hostile makes a session in which every text that can be is an attack on who looks at it. It
+// returns the session's id.
 func hostile(t testing.TB) (*home, string) {
 	t.Helper()
 	bad := markup + unseen
@@ -79,8 +82,9 @@ func hostile(t testing.TB) (*home, string) {
 	return h, c.id
 }
 
-// structure returns the expression for what is in the document and must not be there: elements that the page's code does not make, listeners and
-// addresses in attributes, and characters that cannot be seen.
+// structure returns the expression for what is in the document and must not be there: elements that
+// the page's code does not make, listeners and addresses in attributes, and characters that cannot
+// be seen.
 func structure(elements string) string {
 	return strings.ReplaceAll(`(() => {
 		const problems = [];

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// gated is a model that makes a call in each answer, and waits with each until the test lets it go on.
+// gated is a model that makes a call in each answer, and waits with each until the test lets it go
+// on.
 type gated struct{ gate chan fakellm.Turn }
 
 // newGated returns a home with such a model.
@@ -25,7 +26,8 @@ func newGated(t testing.TB) (*home, *gated) {
 
 func (g *gated) answer(*fakellm.Request) fakellm.Turn { return <-g.gate }
 
-// A session of another process is followed while it grows. Who is at the end stays there, and who reads further above is not moved.
+// A session of another process is followed while it grows. Who is at the end stays there, and who
+// reads further above is not moved.
 func TestN5_LiveGrowth(t *testing.T) {
 	t.Parallel()
 	h, model := newGated(t)
@@ -107,7 +109,8 @@ func TestN5_ServerEnds(t *testing.T) {
 	p.shot("ended")
 }
 
-// When the viewer is killed, the page asks again until there is one on the same port. That has another token, and the page says what to do.
+// When the viewer is killed, the page asks again until there is one on the same port. That has
+// another token, and the page says what to do.
 func TestN5_ServerGoneAndBack(t *testing.T) {
 	t.Parallel()
 	h, id := bugfix(t)
@@ -146,7 +149,8 @@ func TestN5_WrongToken(t *testing.T) {
 	}
 }
 
-// Journals that are empty, torn, damaged, of nobody or removed while they are shown are told, and what can be read is shown.
+// Journals that are empty, torn, damaged, of nobody or removed while they are shown are told, and
+// what can be read is shown.
 func TestN5_BrokenJournals(t *testing.T) {
 	t.Parallel()
 	whole, id := bugfix(t)

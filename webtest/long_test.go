@@ -46,7 +46,8 @@ func (p *page) measure() (f figures) {
 	return f
 }
 
-// scroll scrolls the timeline to its end and back, a screen each frame, and returns the longest task of the page in milliseconds.
+// scroll scrolls the timeline to its end and back, a screen each frame, and returns the longest
+// task of the page in milliseconds.
 const scroll = `(async () => {
 	const tasks = [0], t = document.querySelector("#timeline");
 	const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration)));
@@ -61,7 +62,8 @@ const scroll = `(async () => {
 	return [Math.max(...tasks), most];
 })()`
 
-// A session of 5,000 rows is scrolled from one end to the other while only what is seen is in the document.
+// A session of 5,000 rows is scrolled from one end to the other while only what is seen is in the
+// document.
 func TestN5_FiveThousandRows(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The page fits every width and looks right in every theme: nothing is wider than the window, and all text has a contrast of at least 4.5.
+// The page fits every width and looks right in every theme: nothing is wider than the window, and
+// all text has a contrast of at least 4.5.
 func TestN5_Looks(t *testing.T) {
 	t.Parallel()
 	h, id := bugfix(t)
@@ -51,7 +52,8 @@ func (p *page) settle() {
 	p.wait(`!document.querySelector("#timeline .waiting")`)
 }
 
-// tooWide returns what reaches over the right edge of the window and cannot be scrolled into it within its own box.
+// tooWide returns what reaches over the right edge of the window and cannot be scrolled into it
+// within its own box.
 const tooWide = `(() => {
 	const over = [], room = document.documentElement.clientWidth;
 	if (document.documentElement.scrollWidth > room) over.push("the document, by " + (document.documentElement.scrollWidth - room));
@@ -66,7 +68,8 @@ const tooWide = `(() => {
 	return over.slice(0, 8);
 })()`
 
-// contrast returns the visible texts whose contrast with what is behind them is less than 4.5, or 3 if they are large.
+// contrast returns the visible texts whose contrast with what is behind them is less than 4.5, or 3
+// if they are large.
 const contrast = `(() => {
 	const parse = (c) => { const m = c.match(/[\d.]+/g).map(Number); if (c.startsWith("color(")) return [m[0] * 255, m[1] * 255, m[2] * 255, m[3] ?? 1]; return [m[0], m[1], m[2], m[3] ?? 1]; };
 	const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);

@@ -15,7 +15,8 @@ var (
 	screenshots = flag.String("screenshots", "", "write screenshots into this directory")
 )
 
-// the holds what all tests share: they run at the same time, and starting a browser takes longer than most of them.
+// the holds what all tests share: they run at the same time, and starting a browser takes longer
+// than most of them.
 var the struct {
 	dir     string // removed at the end
 	command command

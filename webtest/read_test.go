@@ -13,8 +13,9 @@ const current = `document.querySelector("#timeline .row.current")`
 // addressed says that the address has the current row. It follows at most three times a second.
 const addressed = rowOf + ` == ` + current + `.getAttribute("aria-posinset") - 1`
 
-// Within a minute somebody who sees the page for the first time finds the failing command, the edit that mended it, what the session has cost
-// and where the time went. Here each takes a click or a key.
+// Within a minute somebody who sees the page for the first time finds the failing command, the edit
+// that mended it, what the session has cost and where the time went. Here each takes a click or a
+// key.
 func TestN5_AMinuteIsEnough(t *testing.T) {
 	t.Parallel()
 	h, id := bugfix(t)
@@ -48,7 +49,8 @@ func TestN5_AMinuteIsEnough(t *testing.T) {
 	}
 }
 
-// The list shows the sessions with their subagents, is filtered as one types, and opens a session with a click.
+// The list shows the sessions with their subagents, is filtered as one types, and opens a session
+// with a click.
 func TestN5_List(t *testing.T) {
 	t.Parallel()
 	h, _ := bugfix(t)

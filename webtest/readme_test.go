@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the README's screenshot, docs/viewer.png")
 
-// The README shows what the page looks like: the edit that mends the bug, among what came before and after. Written by this test with -update.
+// The README shows what the page looks like: the edit that mends the bug, among what came before
+// and after. Written by this test with -update.
 func TestN5_READMEShowsThePage(t *testing.T) {
 	t.Parallel()
 	const file = "../docs/viewer.png"
@@ -63,8 +64,9 @@ func TestN5_READMEShowsThePage(t *testing.T) {
 	}
 }
 
-// fewColours returns a picture with 256 of its colours: of those that are hard to tell apart the most frequent one, and of these the most
-// frequent. The others, of the edges of letters, become the nearest one.
+// fewColours returns a picture with 256 of its colours: of those that are hard to tell apart the
+// most frequent one, and of these the most frequent. The others, of the edges of letters, become
+// the nearest one.
 func fewColours(from image.Image) image.Image {
 	area := from.Bounds()
 	count, alike := map[color.RGBA]int{}, map[color.RGBA]int{}

@@ -55,8 +55,8 @@ func steer(t *testing.T, model fakellm.Model) *steered {
 	return s
 }
 
-// A person steers a session by its page: approves, refuses with a reason, changes arguments, answers a question, changes the mode,
-// sends a message, and interrupts.
+// A person steers a session by its page: approves, refuses with a reason, changes arguments,
+// answers a question, changes the mode, sends a message, and interrupts.
 func TestN5_SteeringInTheBrowser(t *testing.T) {
 	t.Parallel()
 	requests := make(chan string, 20)
@@ -123,7 +123,8 @@ func TestN5_SteeringInTheBrowser(t *testing.T) {
 	}
 }
 
-// A double click on the button of one card does not answer the next one, which has moved up to the mouse.
+// A double click on the button of one card does not answer the next one, which has moved up to the
+// mouse.
 func TestN5_ADoubleClickAnswersOnce(t *testing.T) {
 	t.Parallel()
 	model := &script{
@@ -150,7 +151,8 @@ func TestN5_ADoubleClickAnswersOnce(t *testing.T) {
 	p.allow("ERR_|server|Failed to fetch|network")
 }
 
-// press clicks on the button of the section for steering that has a text, when it can be clicked on.
+// press clicks on the button of the section for steering that has a text, when it can be clicked
+// on.
 func (p *steered) press(label string) {
 	p.Helper()
 	const found = `[...document.querySelectorAll("#act button")].find((b) => b.textContent == LABEL && !b.disabled)`

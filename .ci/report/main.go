@@ -1,10 +1,11 @@
-// Report prints what the tests of a gate's run came to: the time of each stage, the tests that were tried again, and for each test that
-// failed its name and its last lines. It exits with 1 if more tests were tried again than may be, or one that may not.
+// Report prints what the tests of a gate's run came to: the time of each stage, the tests that were
+// tried again, and for each test that failed its name and its last lines. It exits with 1 if more
+// tests were tried again than may be, or one that may not.
 //
 //	report DIR
 //
-// DIR has a file "stages", a line "SECONDS NAME" a stage, and for each stage with tests a file NAME.json with the events of go test -json;
-// repeated tests of gotestsum follow in the same file.
+// DIR has a file "stages", a line "SECONDS NAME" a stage, and for each stage with tests a file
+// NAME.json with the events of go test -json; repeated tests of gotestsum follow in the same file.
 package main
 
 import (
@@ -24,11 +25,13 @@ const (
 	lines   = 40 // of a test's output are shown
 )
 
-// final matches the names of tests that are never right by a second try: kills, lost updates, attacks, secrets, resume, and processes that
-// are left running. A failure of a package without one of a test is such a process, too; its name is empty.
+// final matches the names of tests that are never right by a second try: kills, lost updates,
+// attacks, secrets, resume, and processes that are left running. A failure of a package without one
+// of a test is such a process, too; its name is empty.
 var final = regexp.MustCompile(`^$|(?i:kill|lost|crash|attack|hostile|secret|mask|resum|takeover|fence|leak|left|leaves)|_?(A19|D4|I8|L7|L12|O7|P4|P8|P9)_`)
 
-// broken matches lines of panics and of what the tests' mains print about goroutines and processes that are left.
+// broken matches lines of panics and of what the tests' mains print about goroutines and processes
+// that are left.
 var broken = regexp.MustCompile(`^(panic: |fatal error: |goleak: |left running by the tests )`)
 
 // A test is what became of one test of a package. Subtests count for the test that they belong to.
@@ -101,7 +104,8 @@ func report(dir string) (ok bool, err error) {
 	return ok, nil
 }
 
-// read returns the tests that failed at least once in a file of events, in the order in which they failed first.
+// read returns the tests that failed at least once in a file of events, in the order in which they
+// failed first.
 func read(file string) ([]*test, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -155,7 +159,8 @@ func (t *test) add(action, output string, sub bool) bool {
 	return t.raced
 }
 
-// withoutPackages leaves out the failures of packages in which a test has failed, and nothing else happened.
+// withoutPackages leaves out the failures of packages in which a test has failed, and nothing else
+// happened.
 func withoutPackages(failed []*test) []*test {
 	return slices.DeleteFunc(failed, func(t *test) bool {
 		return strings.HasSuffix(t.name, " ") && !t.raced && !t.ended && slices.ContainsFunc(failed, func(o *test) bool {

@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// runCommand runs a command to its end and returns its exit code. If a signal has ended the command, the helper ends by the same one.
+// runCommand runs a command to its end and returns its exit code. If a signal has ended the
+// command, the helper ends by the same one.
 //
-// The command stays in the helper's process group, so signals to the group and from the terminal reach it directly. The helper outlasts them,
-// because the command's connections are its own, and does not pass them on: the command would get each twice.
+// The command stays in the helper's process group, so signals to the group and from the terminal
+// reach it directly. The helper outlasts them, because the command's connections are its own, and
+// does not pass them on: the command would get each twice.
 func runCommand(args, environ []string) (code int, err error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, endings()...)

@@ -13,9 +13,9 @@ import (
 // maxEnviron limits the variables of a command, in bytes. No kernel takes as many.
 const maxEnviron = 64 << 20
 
-// environ returns a command's variables, and makes its PATH this program's. They come from a file, each with a NUL at its end, because in
-// this program's own environment they would have their effect before the command is confined. Without a file, below zero, they are this
-// program's.
+// environ returns a command's variables, and makes its PATH this program's. They come from a file,
+// each with a NUL at its end, because in this program's own environment they would have their
+// effect before the command is confined. Without a file, below zero, they are this program's.
 func environ(fd int) ([]string, error) {
 	if fd < 0 {
 		return os.Environ(), nil

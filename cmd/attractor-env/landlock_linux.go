@@ -24,9 +24,10 @@ func (p *paths) Set(value string) error {
 	return nil
 }
 
-// runLandlock becomes a command that is confined by Landlock: it reads only --read and --write, and writes only --write. It also loses the
-// capabilities of root and gets the filter of system calls that --filter, a descriptor, holds, and the variables of --environ. Nothing is left
-// out silently: if the kernel cannot do something of it, the command does not run.
+// runLandlock becomes a command that is confined by Landlock: it reads only --read and --write, and
+// writes only --write. It also loses the capabilities of root and gets the filter of system calls
+// that --filter, a descriptor, holds, and the variables of --environ. Nothing is left out silently:
+// if the kernel cannot do something of it, the command does not run.
 func runLandlock(args []string) (code int, err error) {
 	flags := flag.NewFlagSet("landlock", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -46,7 +47,8 @@ func runLandlock(args []string) (code int, err error) {
 	})
 }
 
-// become confines this program and makes it a command, with the variables that a descriptor has. It returns only if that fails.
+// become confines this program and makes it a command, with the variables that a descriptor has. It
+// returns only if that fails.
 func become(args []string, variables int, confine func() error) (code int, err error) {
 	environment, err := environ(variables)
 	if err != nil {

@@ -37,7 +37,8 @@ func runProxy(args []string) (code int, err error) {
 	return runCommand(flags.Args(), withProxy(os.Environ(), "http://"+listener.Addr().String()))
 }
 
-// withProxy returns an environment in which programs find the proxy. It replaces other proxies, which cannot be reached.
+// withProxy returns an environment in which programs find the proxy. It replaces other proxies,
+// which cannot be reached.
 func withProxy(environ []string, proxy string) []string {
 	const local = "localhost,127.0.0.1,::1"
 	set := []string{
@@ -57,11 +58,12 @@ func withProxy(environ []string, proxy string) []string {
 	return append(environ, set...)
 }
 
-// maxConnections limits the connections that are forwarded at a time; others wait. The proxy takes fewer and refuses the others, so that
-// they do not wait long.
+// maxConnections limits the connections that are forwarded at a time; others wait. The proxy takes
+// fewer and refuses the others, so that they do not wait long.
 const maxConnections = 1024
 
-// accept forwards connections to a Unix socket until the listener is closed. Those that are open then end with the process.
+// accept forwards connections to a Unix socket until the listener is closed. Those that are open
+// then end with the process.
 func accept(listener net.Listener, socket string) {
 	places := make(chan struct{}, maxConnections)
 	for {
@@ -82,7 +84,8 @@ func accept(listener net.Listener, socket string) {
 	}
 }
 
-// forward passes on the bytes of one connection in both directions. The proxy ends connections on which nothing is sent.
+// forward passes on the bytes of one connection in both directions. The proxy ends connections on
+// which nothing is sent.
 func forward(client net.Conn, socket string) {
 	defer client.Close()
 	server, err := net.Dial("unix", socket)

@@ -56,8 +56,8 @@ type box struct {
 	port   string
 }
 
-// newBox returns a box whose proxy leads to example.com, a TLS server on loopback with a handler. If bubblewrap does not work here, the
-// test is skipped, or fails in CI.
+// newBox returns a box whose proxy leads to example.com, a TLS server on loopback with a handler.
+// If bubblewrap does not work here, the test is skipped, or fails in CI.
 func newBox(t *testing.T, handler http.Handler) *box {
 	t.Helper()
 	b := &box{bwrap: peer.Need(t, "bwrap"), dir: t.TempDir(), server: httptest.NewUnstartedServer(handler)}
@@ -226,7 +226,8 @@ func TestL4_TheHelperEndsAsItsCommand(t *testing.T) {
 	}
 }
 
-// A signal to the process group reaches the command once, and the helper outlasts it. If the helper is killed, so is the command.
+// A signal to the process group reaches the command once, and the helper outlasts it. If the helper
+// is killed, so is the command.
 func TestL4_SignalsReachTheCommand(t *testing.T) {
 	b := newBox(t, http.NotFoundHandler())
 	r, w, err := os.Pipe()
@@ -276,8 +277,8 @@ func line(t *testing.T, r *os.File, want string) {
 	}
 }
 
-// A command that opens many connections gets no more than the limit at a time, and the others in turn. When the proxy has ended, the
-// connections end.
+// A command that opens many connections gets no more than the limit at a time, and the others in
+// turn. When the proxy has ended, the connections end.
 func TestL4_ManyConnectionsOfACommand(t *testing.T) {
 	b := newBox(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "x") }))
 	curl := peer.Need(t, "curl")

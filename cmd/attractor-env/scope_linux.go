@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/internal/landlock"
 )
 
-// runScope becomes a command that cannot connect to the abstract Unix sockets of other commands and of the machine. It has the variables of
-// --environ.
+// runScope becomes a command that cannot connect to the abstract Unix sockets of other commands and
+// of the machine. It has the variables of --environ.
 func runScope(args []string) (code int, err error) {
 	flags := flag.NewFlagSet("scope", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env/remote/serve"
 )
 
-// runServe serves the files and commands of this machine on the standard streams until they end, or says which protocol it speaks.
+// runServe serves the files and commands of this machine on the standard streams until they end, or
+// says which protocol it speaks.
 func runServe(args []string) (code int, err error) {
 	if len(args) == 1 && args[0] == "--protocol" {
 		_, err := fmt.Println(serve.Protocol())

@@ -3,7 +3,8 @@ package capture
 // blockSize is the size of a block in bytes. Most commands print less.
 const blockSize = 16 << 10
 
-// blocks holds bytes and grows without moving them. A moved copy would take twice the memory until the old one is collected.
+// blocks holds bytes and grows without moving them. A moved copy would take twice the memory until
+// the old one is collected.
 type blocks struct {
 	list [][]byte // all blocks but the last are full
 	size int

@@ -10,14 +10,16 @@ import (
 // DefaultKept is the default number of bytes that a Buffer keeps of the beginning, and of the end.
 const DefaultKept = 4 << 20
 
-// Options configure a Buffer. Sizes are in bytes: zero means DefaultKept, and a negative size means nothing.
+// Options configure a Buffer. Sizes are in bytes: zero means DefaultKept, and a negative size means
+// nothing.
 type Options struct {
 	Head, Tail int
 }
 
-// Buffer keeps the output of a command in bounded memory: its beginning, its end, and exact counts of everything. It merges both
-// streams in the order of the writes. Its memory grows with the output, up to the sum of both sizes. Its methods may be called
-// concurrently, also while the command runs. The zero value is ready to use, with the default options.
+// Buffer keeps the output of a command in bounded memory: its beginning, its end, and exact counts
+// of everything. It merges both streams in the order of the writes. Its memory grows with the
+// output, up to the sum of both sizes. Its methods may be called concurrently, also while the
+// command runs. The zero value is ready to use, with the default options.
 type Buffer struct {
 	mu     sync.Mutex
 	opts   Options
@@ -57,8 +59,9 @@ func (c *Buffer) Write(stream int, p []byte) {
 	c.tail.write(p, kept(c.opts.Tail))
 }
 
-// Bytes returns copies of the beginning and of the end. If nothing is omitted between them, they make up the whole output. Otherwise
-// the beginning ends and the end begins with a whole character: a character that was cut is omitted.
+// Bytes returns copies of the beginning and of the end. If nothing is omitted between them, they
+// make up the whole output. Otherwise the beginning ends and the end begins with a whole character:
+// a character that was cut is omitted.
 func (c *Buffer) Bytes() (head, tail []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,9 +77,10 @@ func (c *Buffer) ends() (head, tail []byte) {
 	return head, tail
 }
 
-// Omission returns how many bytes, characters and newlines are missing between the two parts that Bytes returns, provided that nothing
-// was written in between. Characters are code points. A run of invalid UTF-8 counts as one, because strings.ToValidUTF8 replaces it by
-// one U+FFFD. The missing text is counted by itself, so a run that was cut counts on both sides.
+// Omission returns how many bytes, characters and newlines are missing between the two parts that
+// Bytes returns, provided that nothing was written in between. Characters are code points. A run of
+// invalid UTF-8 counts as one, because strings.ToValidUTF8 replaces it by one U+FFFD. The missing
+// text is counted by itself, so a run that was cut counts on both sides.
 func (c *Buffer) Omission() (bytes, chars, lines int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +96,8 @@ func (c *Buffer) omission() (bytes, chars, lines int64) {
 	return lost.bytes, lost.chars(), lost.lines
 }
 
-// Text returns what is kept as valid UTF-8. If bytes are omitted, a line between beginning and end says how many.
+// Text returns what is kept as valid UTF-8. If bytes are omitted, a line between beginning and end
+// says how many.
 func (c *Buffer) Text() string {
 	c.mu.Lock()
 	head, tail := c.ends()
@@ -127,9 +132,9 @@ func cutStart(b []byte) []byte {
 	return b[:n]
 }
 
-// Since returns the output from an offset in bytes, the number of lost bytes between the offset and p, and the next offset. A
-// reader that follows a running command calls it until it returns nothing, because the beginning and the end come separately if
-// something between them is omitted.
+// Since returns the output from an offset in bytes, the number of lost bytes between the offset and
+// p, and the next offset. A reader that follows a running command calls it until it returns
+// nothing, because the beginning and the end come separately if something between them is omitted.
 func (c *Buffer) Since(offset int64) (p []byte, lost, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// awkward generates text from pieces that combine in all ways: characters of every length, parts of them, and bytes that belong to
-// none.
+// awkward generates text from pieces that combine in all ways: characters of every length, parts of
+// them, and bytes that belong to none.
 func awkward(limit int) *rapid.Generator[[]byte] {
 	pieces := rapid.SampledFrom([]string{
 		"a", "\n", "word ", strings.Repeat("ascii\n", 30), "ä", "\u07ff", "€", "\u0800", "\ud7ff", "\ue000", "\U00010000", "\U0010ffff", "😀",
@@ -28,8 +28,8 @@ func awkward(limit int) *rapid.Generator[[]byte] {
 	})
 }
 
-// Whatever is written in whatever pieces, head and tail are its beginning and end, the omitted part between them is counted
-// exactly.
+// Whatever is written in whatever pieces, head and tail are its beginning and end, the omitted part
+// between them is counted exactly.
 func TestD5_HeadTailAndCounts(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		sizes := rapid.IntRange(-1, 200)
@@ -207,7 +207,8 @@ func TestD5_MemoryIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkD5_Capture and BenchmarkD5_Copy compare keeping head and tail with discarding the output.
+// BenchmarkD5_Capture and BenchmarkD5_Copy compare keeping head and tail with discarding the
+// output.
 func BenchmarkD5_Capture(b *testing.B) {
 	c := capture.New(capture.Options{})
 	benchmarkWrites(b, func(p []byte) { c.Write(env.Stdout, p) })

@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// tally counts a text that comes in pieces, which may be cut inside a character. A character is a code point of valid UTF-8, or a run
-// of invalid bytes, as strings.ToValidUTF8 replaces it. The zero value has counted nothing.
+// tally counts a text that comes in pieces, which may be cut inside a character. A character is a
+// code point of valid UTF-8, or a run of invalid bytes, as strings.ToValidUTF8 replaces it. The
+// zero value has counted nothing.
 type tally struct {
 	bytes, lines int64
 	decided      int64  // characters

@@ -203,7 +203,8 @@ func allOutputBeforeWaitReturns(t *tester) {
 	t.equal("last line", lines[len(lines)-1], "line 4999")
 }
 
-// noOutputAfterWait leaves a process running that prints when told to and holds a FIFO open, so that its end is visible.
+// noOutputAfterWait leaves a process running that prints when told to and holds a FIFO open, so
+// that its end is visible.
 func noOutputAfterWait(t *tester) {
 	t.arrange("mkfifo ready go held")
 	seen, out := newOutput(), newOutput()

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// Code that uses an environment is tested without a disk. The test sets the files and sees what became of them.
+// Code that uses an environment is tested without a disk. The test sets the files and sees what
+// became of them.
 func ExampleNewMemory() {
 	ctx := context.Background()
 	files := envtest.NewMemory(map[string]string{"notes/a.txt": "one\n"})

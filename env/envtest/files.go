@@ -63,7 +63,8 @@ func missingIsErrNotExist(t *tester) {
 	}
 }
 
-// noAccessIsErrPermission takes all permissions away. It proves nothing for users who may read everything, such as root.
+// noAccessIsErrPermission takes all permissions away. It proves nothing for users who may read
+// everything, such as root.
 func noAccessIsErrPermission(t *tester) {
 	t.put("secret/f", "x", 0o644)
 	t.put("f", "x", 0o644)
@@ -220,7 +221,8 @@ func linksAreListed(t *tester) {
 	}
 }
 
-// endedContext checks that methods do nothing when their context has ended and that they return its cause.
+// endedContext checks that methods do nothing when their context has ended and that they return its
+// cause.
 func endedContext(t *tester) {
 	t.put("dir/f", "x", 0o644)
 	ctx, gone := t.ended()

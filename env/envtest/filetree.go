@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// treeChecks check env.Tree, which is optional. They are skipped for environments that do not implement it.
+// treeChecks check env.Tree, which is optional. They are skipped for environments that do not
+// implement it.
 var treeChecks = []check{
 	{name: "J9_LstatDescribesTheLink", run: lstatDescribesTheLink, needs: []Feature{Links}},
 	{name: "J9_LstatSaysWhatStatSays", run: lstatSaysWhatStatSays, needs: []Feature{Writing}},
@@ -174,7 +175,8 @@ func chmodFollowsLinks(t *tester) {
 	t.equal("mode of the target", t.stat("dir/f").Mode, fs.FileMode(0o600))
 }
 
-// dirsShowTheTree checks that an open directory describes its entries as the environment does by name.
+// dirsShowTheTree checks that an open directory describes its entries as the environment does by
+// name.
 func dirsShowTheTree(t *tester) {
 	t.tree()
 	t.write("d/f", "content", 0o640)

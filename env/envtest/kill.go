@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// killChecks check Process.Kill. A descendant of the command, which the test cannot see, holds a FIFO open for writing, so the
-// FIFO's reader sees when the last one has ended.
+// killChecks check Process.Kill. A descendant of the command, which the test cannot see, holds a
+// FIFO open for writing, so the FIFO's reader sees when the last one has ended.
 var killChecks = []check{
 	{name: "D4_Kill", run: kill, needs: []Feature{Commands}},
 	{name: "D4_KillAsksFirst", run: killAsksFirst, needs: []Feature{Commands}},

@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// MemoryDir is the working directory of every Memory, and its only directory besides those below it.
+// MemoryDir is the working directory of every Memory, and its only directory besides those below
+// it.
 const MemoryDir = "/work"
 
 // Memory implements env.Environment in memory, for tests of code that uses environments:
@@ -27,20 +28,23 @@ const MemoryDir = "/work"
 //	e := envtest.NewMemory(map[string]string{"main.go": "package main\n"})
 //	... e.Files() ...
 //
-// It needs no disk, no processes and no time, so it works in a testing/synctest bubble. Names mean the same as for an env.Local
-// without further roots, and errors are of the same kinds. There are no symbolic links and no umask; permission bits are stored but
-// have no effect. Commands are Go functions.
+// It needs no disk, no processes and no time, so it works in a testing/synctest bubble. Names mean
+// the same as for an env.Local without further roots, and errors are of the same kinds. There are
+// no symbolic links and no umask; permission bits are stored but have no effect. Commands are Go
+// functions.
 //
-// The zero value is an empty environment, ready to use. Fields must be set before the first use. It is safe for concurrent use.
+// The zero value is an empty environment, ready to use. Fields must be set before the first use. It
+// is safe for concurrent use.
 type Memory struct {
 	// Now returns the time for modification times and durations; nil means time.Now.
 	Now func() time.Time
-	// Commands runs each started command in its own goroutine; Scripts.Run is one. If it is nil, Start returns an error that wraps
-	// errors.ErrUnsupported.
+	// Commands runs each started command in its own goroutine; Scripts.Run is one. If it is nil,
+	// Start returns an error that wraps errors.ErrUnsupported.
 	//
-	// Its context ends when the command is killed. A function that has not returned after Grace is abandoned: the command's exit is
-	// then SIGKILL, and later output is lost. A killed command that returns a zero Exit has exit SIGTERM. Exit.Duration is filled
-	// in. After a return with Exit.Left the context lasts until Kill.
+	// Its context ends when the command is killed. A function that has not returned after Grace is
+	// abandoned: the command's exit is then SIGKILL, and later output is lost. A killed command
+	// that returns a zero Exit has exit SIGTERM. Exit.Duration is filled in. After a return with
+	// Exit.Left the context lasts until Kill.
 	Commands func(ctx context.Context, cmd *MemoryCommand) env.Exit
 	// Grace is the time that a killed command has to return; zero means env.DefaultGrace.
 	Grace time.Duration
@@ -69,8 +73,8 @@ var (
 	_ env.Tree        = (*Memory)(nil)
 )
 
-// NewMemory returns an environment with the given files, by name and content, of mode 0644. It panics on names that WriteFile
-// refuses.
+// NewMemory returns an environment with the given files, by name and content, of mode 0644. It
+// panics on names that WriteFile refuses.
 func NewMemory(files map[string]string) *Memory {
 	m := &Memory{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -132,8 +136,9 @@ func (n *node) info(name string) env.Info {
 	return env.Info{Name: name, Size: int64(len(n.data)), Mode: n.mode, ModTime: n.mod}
 }
 
-// locate returns the place of a name, which need not exist. It follows env.Local: an absolute name must lead through the working
-// directory, a name that leaves it is refused even if it comes back, and .. after something that is not a directory is an error.
+// locate returns the place of a name, which need not exist. It follows env.Local: an absolute name
+// must lead through the working directory, a name that leaves it is refused even if it comes back,
+// and .. after something that is not a directory is an error.
 func (m *Memory) locate(name string) (place string, err error) {
 	if name == "" || strings.ContainsRune(name, 0) || name == "~" || strings.HasPrefix(name, "~/") {
 		return "", fmt.Errorf("%q is not a file name: %w", name, fs.ErrInvalid)
@@ -288,7 +293,8 @@ func (m *Memory) put(place string, n *node) {
 	}
 }
 
-// WriteFile implements env.Environment. The name of a new file must not contain control characters, as for env.Local.
+// WriteFile implements env.Environment. The name of a new file must not contain control characters,
+// as for env.Local.
 func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	return m.change(ctx, "write", name, func(_ string, old *node) (*node, error) { return m.written(old, name, data, perm) })
 }
@@ -352,7 +358,8 @@ func (m *Memory) hasEntries(dir string) bool {
 	return false
 }
 
-// compare returns an error if a file's content is not the expected one. A nil node is a missing file.
+// compare returns an error if a file's content is not the expected one. A nil node is a missing
+// file.
 func (n *node) compare(was env.Hash) error {
 	switch {
 	case n == nil && was == env.NoFile:

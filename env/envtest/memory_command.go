@@ -22,7 +22,8 @@ type MemoryCommand struct {
 	Script string
 	Dir    string   // the directory it runs in, absolute
 	Env    []string // from Command.Env
-	// Stdin reads what is written to the process; without Command.Stdin it is empty. Reading ends when the command is killed.
+	// Stdin reads what is written to the process; without Command.Stdin it is empty. Reading ends
+	// when the command is killed.
 	Stdin io.Reader
 	// Stdout and Stderr write to Command.Output. They return an error once the command has ended.
 	Stdout, Stderr io.Writer
@@ -33,8 +34,8 @@ type MemoryCommand struct {
 // Scripts maps the exact text of a script to the function that runs it.
 type Scripts map[string]func(ctx context.Context, cmd *MemoryCommand) env.Exit
 
-// Run runs a script, for Memory.Commands. A missing one ends as an unknown command does in a shell: with a message on standard
-// error and exit code 127.
+// Run runs a script, for Memory.Commands. A missing one ends as an unknown command does in a shell:
+// with a message on standard error and exit code 127.
 func (s Scripts) Run(ctx context.Context, cmd *MemoryCommand) env.Exit {
 	if run := s[cmd.Script]; run != nil {
 		return run(ctx, cmd)
@@ -45,7 +46,8 @@ func (s Scripts) Run(ctx context.Context, cmd *MemoryCommand) env.Exit {
 	return env.Exit{Code: 127}
 }
 
-// Start implements env.Environment. Terminals are not supported. A command may run in the working directory and below.
+// Start implements env.Environment. Terminals are not supported. A command may run in the working
+// directory and below.
 func (m *Memory) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	p, err := m.newProcess(ctx, cmd)
 	if err != nil {

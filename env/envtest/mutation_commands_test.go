@@ -52,7 +52,8 @@ func exits(how func(exit *env.Exit)) mutator {
 	})
 }
 
-// kills returns a mutator that replaces Kill. It receives the process and a function that returns its process id.
+// kills returns a mutator that replaces Kill. It receives the process and a function that returns
+// its process id.
 func kills(how func(ctx context.Context, p env.Process, pid func() int) error) mutator {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		dir := t.TempDir()
@@ -156,8 +157,8 @@ func inputs(how func() mutantInput) mutator {
 	})
 }
 
-// unordered delivers each stream in its own goroutine, at any time before Wait returns. With holdBack it delays standard error
-// until the end.
+// unordered delivers each stream in its own goroutine, at any time before Wait returns. With
+// holdBack it delays standard error until the end.
 func unordered(holdBack bool) mutator {
 	return process(func(cmd *env.Command) func(env.Process) env.Process {
 		output := cmd.Output

@@ -235,7 +235,8 @@ func infoOf(name string, fi fs.FileInfo) env.Info {
 	return env.Info{Name: name, Size: fi.Size(), Mode: fi.Mode(), ModTime: fi.ModTime()}
 }
 
-// blockingOpen returns an Open that waits for the writer of a FIFO, which comes at the end of the test.
+// blockingOpen returns an Open that waits for the writer of a FIFO, which comes at the end of the
+// test.
 func blockingOpen(t *testing.T, e env.Environment) func(context.Context, string) (io.ReadCloser, error) {
 	return func(_ context.Context, name string) (io.ReadCloser, error) {
 		path := pathOf(e, name)

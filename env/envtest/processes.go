@@ -80,7 +80,8 @@ func startWithEndedContext(t *tester) {
 	t.equal("content", t.read("f"), "x")
 }
 
-// startContextDoesNotEndTheProcess exchanges data with the process after the context of its start has ended.
+// startContextDoesNotEndTheProcess exchanges data with the process after the context of its start
+// has ended.
 func startContextDoesNotEndTheProcess(t *tester) {
 	t.run(env.Command{Script: "true"}) // skips without commands
 	ctx, cancel := context.WithCancel(t.ctx)

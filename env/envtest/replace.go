@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// replaceChecks check the optional interfaces for concurrent changes: env.Replacer, env.Locker and env.Resolver. Those that the
-// environment does not implement are skipped.
+// replaceChecks check the optional interfaces for concurrent changes: env.Replacer, env.Locker and
+// env.Resolver. Those that the environment does not implement are skipped.
 var replaceChecks = []check{
 	{name: "J9_ReplaceComparesContents", run: replaceComparesContents, needs: []Feature{Writing}},
 	{name: "J9_ReplaceMakesFiles", run: replaceMakesFiles, needs: []Feature{Writing}},
@@ -119,7 +119,8 @@ func deleteComparesContents(t *tester) {
 	}
 }
 
-// noReplacementIsLost has several goroutines count in one file. Each decides again when another one was faster.
+// noReplacementIsLost has several goroutines count in one file. Each decides again when another one
+// was faster.
 func noReplacementIsLost(t *tester) {
 	const counters, each = 3, 4
 	r := t.replacer()
@@ -177,7 +178,8 @@ func replaceEndedContext(t *tester) {
 	}
 }
 
-// excludes reports whether nobody else can lock a file now. It tries only as long as it takes to notice another holder.
+// excludes reports whether nobody else can lock a file now. It tries only as long as it takes to
+// notice another holder.
 func (t *tester) excludes(names ...string) bool {
 	ctx, cancel := context.WithTimeout(t.ctx, waitLimit/1000)
 	defer cancel()
@@ -189,7 +191,8 @@ func (t *tester) excludes(names ...string) bool {
 	return false
 }
 
-// lockExcludes checks that a lock excludes others under every name of the file, and that the file can be locked again afterwards.
+// lockExcludes checks that a lock excludes others under every name of the file, and that the file
+// can be locked again afterwards.
 func lockExcludes(t *tester) {
 	l, ok := t.env.(env.Locker)
 	if !ok {

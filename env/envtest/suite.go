@@ -9,14 +9,16 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// waitLimit bounds every check, and each part of a long one: whatever takes longer hangs. Environments behind shells need tens of seconds for some checks on a machine
-// that is busy with other tests.
+// waitLimit bounds every check, and each part of a long one: whatever takes longer hangs.
+// Environments behind shells need tens of seconds for some checks on a machine that is busy with
+// other tests.
 const waitLimit = 2 * time.Minute
 
 // Feature names an optional feature of an environment.
 type Feature string
 
-// The features. Start and Command.TTY need not be declared missing if they return an error that wraps errors.ErrUnsupported.
+// The features. Start and Command.TTY need not be declared missing if they return an error that
+// wraps errors.ErrUnsupported.
 const (
 	Writing   Feature = "writing"   // WriteFile and Remove
 	Commands  Feature = "commands"  // Start
@@ -31,19 +33,23 @@ const (
 
 // Options say what the suite leaves out.
 type Options struct {
-	// Lacks maps the features that the environment does not have to the reasons. Their checks are skipped with the reason. An
-	// environment without Writing or Commands is checked to refuse these.
+	// Lacks maps the features that the environment does not have to the reasons. Their checks are
+	// skipped with the reason. An environment without Writing or Commands is checked to refuse
+	// these.
 	Lacks map[Feature]string
-	// Arrange returns another environment with the same files and working directory, through which checks make files, links and
-	// FIFOs. An environment that lacks Writing needs it; nil means e itself.
+	// Arrange returns another environment with the same files and working directory, through which
+	// checks make files, links and FIFOs. An environment that lacks Writing needs it; nil means e
+	// itself.
 	Arrange func(e env.Environment) env.Environment
-	// Parallel lets checks run at once, as parallel tests. They mostly wait for processes. Make is then called by several goroutines.
+	// Parallel lets checks run at once, as parallel tests. They mostly wait for processes. Make is
+	// then called by several goroutines.
 	Parallel bool
 }
 
-// Suite checks that an environment behaves as package env documents. Make returns a new one with an empty, writable working
-// directory and registers its cleanup with t.Cleanup; it is called once for each check. Scripts need only a POSIX shell with cat,
-// chmod, ln, mkfifo, rm, sleep and, in a terminal, stty; one check uses setsid if it exists.
+// Suite checks that an environment behaves as package env documents. Make returns a new one with an
+// empty, writable working directory and registers its cleanup with t.Cleanup; it is called once for
+// each check. Scripts need only a POSIX shell with cat, chmod, ln, mkfifo, rm, sleep and, in a
+// terminal, stty; one check uses setsid if it exists.
 func Suite(t *testing.T, make func(t *testing.T) env.Environment) {
 	SuiteWith(t, make, Options{})
 }

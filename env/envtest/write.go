@@ -155,7 +155,8 @@ func dataIsTheCallers(t *tester) {
 	t.equal("content", t.read("f"), "before")
 }
 
-// concurrentUse writes, reads and lists the same files concurrently. A reader must see the whole of one content.
+// concurrentUse writes, reads and lists the same files concurrently. A reader must see the whole of
+// one content.
 func concurrentUse(t *tester) {
 	contents := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<10), "c"}
 	t.write("shared", contents[0], 0o644)

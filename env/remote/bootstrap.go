@@ -21,7 +21,8 @@ import (
 var bootstrap string
 
 const (
-	// maxNoise limits the bytes that the other side prints besides an answer, such as a message of the day.
+	// maxNoise limits the bytes that the other side prints besides an answer, such as a message of
+	// the day.
 	maxNoise = 1 << 20
 	// maxLine limits a line of an answer, which has at most a few paths.
 	maxLine = 64 << 10

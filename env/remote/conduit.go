@@ -15,18 +15,20 @@ import (
 )
 
 const (
-	// farTime is the time that the far side gets to end when its input has ended, besides the grace time of its processes.
+	// farTime is the time that the far side gets to end when its input has ended, besides the grace
+	// time of its processes.
 	farTime = 2 * time.Second
 	// termTime is the time between TERM and KILL.
 	termTime = time.Second
 	// stderrTime is how long the command's last words are waited for.
 	stderrTime = 200 * time.Millisecond
-	// endTime is how long the end of the command is waited for when its output has ended, for the sake of the error, and how long its output
-	// when it has ended.
+	// endTime is how long the end of the command is waited for when its output has ended, for the
+	// sake of the error, and how long its output when it has ended.
 	endTime = time.Second
 )
 
-// conduit is a command of this machine as a stream: its standard input and output. It owns the process. All methods are safe for concurrent use.
+// conduit is a command of this machine as a stream: its standard input and output. It owns the
+// process. All methods are safe for concurrent use.
 type conduit struct {
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
@@ -77,8 +79,8 @@ func closeFiles(files []*os.File) error {
 	return errors.Join(errs...)
 }
 
-// supervise waits for the command, whose end ends the stream, kills what it has left in its process group, and keeps the end of what it
-// prints for people.
+// supervise waits for the command, whose end ends the stream, kills what it has left in its process
+// group, and keeps the end of what it prints for people.
 func (c *conduit) supervise(stderr *os.File) {
 	heard := make(chan struct{})
 	go func() {
@@ -90,8 +92,8 @@ func (c *conduit) supervise(stderr *os.File) {
 	killGroup(c.cmd) // what the command has left has its number as that of the group
 	c.gone = true
 	c.mu.Unlock()
-	// Processes that it has left elsewhere may hold the pipes: a helper in a container whose exec was killed, or ssh's connection for others.
-	// Where pipes have no deadlines, they last as long.
+	// Processes that it has left elsewhere may hold the pipes: a helper in a container whose exec
+	// was killed, or ssh's connection for others. Where pipes have no deadlines, they last as long.
 	_ = c.stdin.Close()                                    // it may be closed already
 	_ = c.stdout.SetReadDeadline(time.Now().Add(endTime))  // see above
 	_ = stderr.SetReadDeadline(time.Now().Add(stderrTime)) // see above
@@ -200,7 +202,8 @@ func (c *conduit) signal(send func(*exec.Cmd)) {
 	}
 }
 
-// guard cuts the conduit if ctx ends, or if progress is not called for so long. The function that it returns ends that.
+// guard cuts the conduit if ctx ends, or if progress is not called for so long. The function that
+// it returns ends that.
 func (c *conduit) guard(ctx context.Context, silence time.Duration) (stop func()) {
 	late := time.AfterFunc(silence, func() { c.cut(fmt.Errorf("no answer came for %v: %w", silence, context.DeadlineExceeded)) })
 	c.mu.Lock()
@@ -225,8 +228,9 @@ func (c *conduit) progress() {
 	}
 }
 
-// Close ends the command: it closes its input and waits until the other side has ended what it started, but not for long. Then the command is
-// terminated and killed. Close returns when it has been waited for.
+// Close ends the command: it closes its input and waits until the other side has ended what it
+// started, but not for long. Then the command is terminated and killed. Close returns when it has
+// been waited for.
 func (c *conduit) Close() error {
 	c.mu.Lock()
 	c.closed = true

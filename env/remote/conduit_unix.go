@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup makes a command the leader of a session, without a terminal: a program that asks for a password fails instead of waiting for an
-// answer.
+// ownGroup makes a command the leader of a session, without a terminal: a program that asks for a
+// password fails instead of waiting for an answer.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // termGroup asks a command's process group to end. The group may have ended.

@@ -45,7 +45,8 @@ func newConn(ctx context.Context, stream io.ReadWriteCloser, o Options, number i
 	return c, nil
 }
 
-// closeTime limits how long the end of a connection waits for the stream's Close, and the end of something over there for its answer.
+// closeTime limits how long the end of a connection waits for the stream's Close, and the end of
+// something over there for its answer.
 const closeTime = 10 * time.Second
 
 var errNoGreeting = errors.New("the other side has not answered the greeting in time; is a helper running there?")
@@ -84,8 +85,9 @@ func (c *conn) explain(err error) error {
 	return c.lostError()
 }
 
-// lostError returns the error of an operation that was under way when the connection broke. Who shows it says what may have happened. It has the
-// reason only as text: errors.Is must not take it for the end of a file (io.EOF), or for a file that does not exist.
+// lostError returns the error of an operation that was under way when the connection broke. Who
+// shows it says what may have happened. It has the reason only as text: errors.Is must not take it
+// for the end of a file (io.EOF), or for a file that does not exist.
 func (c *conn) lostError() error {
 	return fmt.Errorf("%w (%v)", env.ErrLost, c.link.Reason())
 }
@@ -109,10 +111,12 @@ func (c *conn) enter(ctx context.Context, op wire.Op) (leave func(), err error) 
 	}
 }
 
-// turnTime limits how long an operation waits for others that last, because these may last for ever.
+// turnTime limits how long an operation waits for others that last, because these may last for
+// ever.
 const turnTime = 10 * time.Second
 
-// notBegun returns the error of an operation that found the connection broken, with the reason as text, too.
+// notBegun returns the error of an operation that found the connection broken, with the reason as
+// text, too.
 func (c *conn) notBegun() error {
 	return fmt.Errorf("%w (%v)", env.ErrLostBefore, c.link.Reason())
 }
@@ -174,8 +178,9 @@ type outcome[T any] struct {
 	err error
 }
 
-// converse begins an operation and calls talk on a goroutine, which closes the operation unless it lasts. When the context ends, converse
-// cancels the operation and returns the context's cause; only for a change it waits for a short time to learn whether it has happened.
+// converse begins an operation and calls talk on a goroutine, which closes the operation unless it
+// lasts. When the context ends, converse cancels the operation and returns the context's cause;
+// only for a change it waits for a short time to learn whether it has happened.
 func converse[T any](ctx context.Context, c *conn, r wire.Request, talk func(*operation) (T, error)) (v T, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return v, err
@@ -234,7 +239,8 @@ func settle[T any](ctx context.Context, c *conn, opened <-chan *operation, ended
 	}
 }
 
-// pathError returns an operation's error with the name of the file. Errors of the far side have one already.
+// pathError returns an operation's error with the name of the file. Errors of the far side have one
+// already.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil

@@ -20,28 +20,35 @@ import (
 // DialOptions say how Dial reaches the other machine.
 type DialOptions struct {
 	Options
-	// Helper returns the path of an attractor-env for a platform, named as GOOS and GOARCH do. One that needs shared libraries is tried over there
-	// before it is used, and may not run; a static one does. Helper is called for each connection and may be called concurrently. Nil, or an
-	// error, means that there is none to upload; the error becomes part of that of Dial if one is needed.
+	// Helper returns the path of an attractor-env for a platform, named as GOOS and GOARCH do. One
+	// that needs shared libraries is tried over there before it is used, and may not run; a static
+	// one does. Helper is called for each connection and may be called concurrently. Nil, or an
+	// error, means that there is none to upload; the error becomes part of that of Dial if one is
+	// needed.
 	Helper func(ctx context.Context, goos, goarch string) (path string, err error)
 	// Log, if set, is told what Dial does, such as an upload, one line at a time.
 	Log func(line string)
-	// Timeout is how long each step may take, such as reaching the other machine, in which nothing comes from there: 30 seconds unless set.
+	// Timeout is how long each step may take, such as reaching the other machine, in which nothing
+	// comes from there: 30 seconds unless set.
 	Timeout time.Duration
 }
 
-// ErrNoHelper is wrapped by the error of Dial if the machine was reached and no helper could be started there.
+// ErrNoHelper is wrapped by the error of Dial if the machine was reached and no helper could be
+// started there.
 var ErrNoHelper = errors.New("no helper could be started there")
 
-// Dial opens an environment behind a command of this machine that runs another command, such as docker exec -i box or ssh host. It adds the
-// word sh, and needs a POSIX shell over there. A command whose last word is serve is a helper itself, as in docker exec -i box attractor-env
+// Dial opens an environment behind a command of this machine that runs another command, such as
+// docker exec -i box or ssh host. It adds the word sh, and needs a POSIX shell over there. A
+// command whose last word is serve is a helper itself, as in docker exec -i box attractor-env
 // serve; nothing is added to it.
 //
-// The helper is an uploaded one, or the program attractor-env or attractor in PATH over there, or it is uploaded from DialOptions.Helper to a
-// directory of the user's, where it stays for the next time. A relative Options.Dir starts in the directory in which the shell starts.
+// The helper is an uploaded one, or the program attractor-env or attractor in PATH over there, or
+// it is uploaded from DialOptions.Helper to a directory of the user's, where it stays for the next
+// time. A relative Options.Dir starts in the directory in which the shell starts.
 //
-// The command inherits this process's environment. It has no terminal, so it cannot ask for a password. Close ends it. If the stream breaks
-// earlier, calls that were under way return [env.ErrLost], and the next one dials again. If ctx ends, dialing does.
+// The command inherits this process's environment. It has no terminal, so it cannot ask for a
+// password. Close ends it. If the stream breaks earlier, calls that were under way return
+// [env.ErrLost], and the next one dials again. If ctx ends, dialing does.
 func Dial(ctx context.Context, command []string, o DialOptions) (*Env, error) {
 	if len(command) == 0 || command[0] == "" {
 		return nil, errors.New("the command that leads to the other machine is empty")
@@ -88,7 +95,8 @@ func (d *dialer) failed(err error) error {
 	return fmt.Errorf("%s: %w", strings.Join(d.command, " "), err)
 }
 
-// open starts the command and, through it, a helper. It first ends the command that it has started before. One call at a time works.
+// open starts the command and, through it, a helper. It first ends the command that it has started
+// before. One call at a time works.
 func (d *dialer) open(ctx context.Context) (io.ReadWriteCloser, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

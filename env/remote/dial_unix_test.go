@@ -22,10 +22,12 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// talking is a program that stands for a helper: it says which versions it speaks, and otherwise gives back what it is sent.
+// talking is a program that stands for a helper: it says which versions it speaks, and otherwise
+// gives back what it is sent.
 const talking = "#!/bin/sh\ncase $2 in --protocol) echo attractor-env-protocol %d %d ;; *) echo \"$PWD $*\" && exec cat ;; esac\n"
 
-// place is the other machine of a test: a directory with its home, its programs and its helper here.
+// place is the other machine of a test: a directory with its home, its programs and its helper
+// here.
 type place struct {
 	home, bin, helper string
 	said              []string
@@ -107,7 +109,8 @@ func (p *place) dialer(shell ...string) *dialer {
 	}}
 }
 
-// echo reads the first line of the program that stands for a helper, and sends it bytes that come back.
+// echo reads the first line of the program that stands for a helper, and sends it bytes that come
+// back.
 func echo(t *testing.T, stream io.ReadWriteCloser) (first string) {
 	t.Helper()
 	in := bufio.NewReader(stream)
@@ -168,7 +171,8 @@ func TestO1_WithoutHead(t *testing.T) {
 	p.holds(t, 1)
 }
 
-// Without a program for SHA-256 there, the size is compared, and that is said. One with another result means that nothing is run.
+// Without a program for SHA-256 there, the size is compared, and that is said. One with another
+// result means that nothing is run.
 func TestO1_Verified(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -189,7 +193,8 @@ func TestO1_Verified(t *testing.T) {
 	}
 }
 
-// A stream that ends in the middle of an upload leaves nothing, and nothing is run, also without a program for SHA-256.
+// A stream that ends in the middle of an upload leaves nothing, and nothing is run, also without a
+// program for SHA-256.
 func TestO1_HalfAnUpload(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -493,7 +498,8 @@ func TestO1_NoAnswer(t *testing.T) {
 	}
 }
 
-// apart makes a program of the place that runs a command where only /tmp and /var/tmp can be written, as file systems with some options.
+// apart makes a program of the place that runs a command where only /tmp and /var/tmp can be
+// written, as file systems with some options.
 func (p *place) apart(t *testing.T, options string) {
 	t.Helper()
 	unshare := peer.Need(t, "unshare") + " -rm"
@@ -515,7 +521,8 @@ func TestO1_NowhereToRun(t *testing.T) {
 	p.refuses(t, p.dialer("apart"), ErrNoHelper, "/proc/none/.cache/attractor/uploaded: ", "/tmp/attractor-helpers-", "run in it", "/var/tmp/attractor-helpers-")
 }
 
-// A full disk is told before anything is sent if the system says so, and otherwise when it happens. Nothing is left or run.
+// A full disk is told before anything is sent if the system says so, and otherwise when it happens.
+// Nothing is left or run.
 func TestO1_FullDisk(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

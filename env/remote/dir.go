@@ -10,8 +10,9 @@ import (
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
 )
 
-// OpenDir implements env.DirOpener. Listing a directory brings what the file system knows of all its entries, so walking a tree takes one
-// question for each directory. The directory is looked up by its name in each operation; symbolic links below it are not followed.
+// OpenDir implements env.DirOpener. Listing a directory brings what the file system knows of all
+// its entries, so walking a tree takes one question for each directory. The directory is looked up
+// by its name in each operation; symbolic links below it are not followed.
 func (e *Env) OpenDir(_ context.Context, name string) (env.Dir, error) {
 	return &dir{env: e, name: name}, nil
 }
@@ -46,7 +47,8 @@ func (d *dir) List(ctx context.Context) ([]env.Entry, error) {
 	return entries, nil
 }
 
-// Lstat answers the first question about an entry from the listing. A caller that asks again wants to know whether the entry has changed.
+// Lstat answers the first question about an entry from the listing. A caller that asks again wants
+// to know whether the entry has changed.
 func (d *dir) Lstat(ctx context.Context, name string) (env.Node, error) {
 	d.mu.Lock()
 	node, ok := d.listed[name]

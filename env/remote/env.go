@@ -14,15 +14,17 @@ import (
 	"github.com/attractor-go/attractor/search"
 )
 
-// Env is an environment on the other side of a stream. All methods are safe for concurrent use. After the stream has broken, their errors
-// wrap [env.ErrLost], unless the environment can dial again; see [Dial].
+// Env is an environment on the other side of a stream. All methods are safe for concurrent use.
+// After the stream has broken, their errors wrap [env.ErrLost], unless the environment can dial
+// again; see [Dial].
 //
-// Files that are written at once have at most 256 MiB, and the answer to one question, such as a listing, at most 32 MiB. Errors for more
-// wrap fs.ErrInvalid. At most 384 commands, open files and locks exist at a time.
+// Files that are written at once have at most 256 MiB, and the answer to one question, such as a
+// listing, at most 32 MiB. Errors for more wrap fs.ErrInvalid. At most 384 commands, open files and
+// locks exist at a time.
 type Env struct {
 	options Options
-	// redial, if set, returns another stream to the same place. It is called when an operation finds the stream broken, by one goroutine at
-	// a time.
+	// redial, if set, returns another stream to the same place. It is called when an operation
+	// finds the stream broken, by one goroutine at a time.
 	redial func(ctx context.Context) (io.ReadWriteCloser, error)
 
 	mu      sync.Mutex
@@ -48,8 +50,8 @@ var (
 	_ search.Searcher = (*Env)(nil)
 )
 
-// New opens an environment on a stream whose other side serves one (serve.Serve). The stream's Close must end a Read that waits. New closes
-// the stream if it fails, and Close does.
+// New opens an environment on a stream whose other side serves one (serve.Serve). The stream's
+// Close must end a Read that waits. New closes the stream if it fails, and Close does.
 func New(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Env, error) {
 	c, err := newConn(ctx, stream, o, 1)
 	if err != nil {
@@ -68,7 +70,8 @@ type dialing struct {
 // redialTime limits one attempt to connect again, including the greeting.
 const redialTime = time.Minute
 
-// connect returns a connection for an operation that begins now. If it is broken and the environment can dial again, connect waits for that.
+// connect returns a connection for an operation that begins now. If it is broken and the
+// environment can dial again, connect waits for that.
 func (e *Env) connect(ctx context.Context) (*conn, error) {
 	e.mu.Lock()
 	c, d := e.current, e.dialing
@@ -99,7 +102,8 @@ func (e *Env) connect(ctx context.Context) (*conn, error) {
 	return e.current, nil
 }
 
-// dial begins to dial. The attempt goes on if the operation that has begun it is canceled, because others may wait too. It needs e.mu.
+// dial begins to dial. The attempt goes on if the operation that has begun it is canceled, because
+// others may wait too. It needs e.mu.
 func (e *Env) dial(ctx context.Context) *dialing {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redialTime)
 	d := &dialing{cancel: cancel, done: make(chan struct{})}
@@ -156,14 +160,15 @@ func (e *Env) KillGrace() time.Duration { return e.welcome().Grace }
 // HidesHost reports whether commands do not see the processes of the machine over there.
 func (e *Env) HidesHost() bool { return e.welcome().HidesHost }
 
-// Abandoned returns the processes that an earlier helper, which was killed, had left over there and that were ended, one line each, and an
-// error if ending them failed.
+// Abandoned returns the processes that an earlier helper, which was killed, had left over there and
+// that were ended, one line each, and an error if ending them failed.
 func (e *Env) Abandoned() ([]string, error) {
 	w := e.welcome()
 	return wire.Strings(w.Ended), w.EndedError.Err()
 }
 
-// Close ends everything that runs over there, and the stream. Its error says if that is not certain. Later calls return the same error.
+// Close ends everything that runs over there, and the stream. Its error says if that is not
+// certain. Later calls return the same error.
 func (e *Env) Close() error {
 	e.closing.Do(func() { e.closeErr = e.close() })
 	return e.closeErr
@@ -188,8 +193,8 @@ func (e *Env) close() error {
 	return errors.Join(err, c.close())
 }
 
-// KillNow ends the stream and does not wait. The far side then ends everything. It is for a program that is about to exit; all others call
-// Close.
+// KillNow ends the stream and does not wait. The far side then ends everything. It is for a program
+// that is about to exit; all others call Close.
 func (e *Env) KillNow() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

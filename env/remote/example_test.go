@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/search"
 )
 
-// The directory /src of a container is an environment like any other. Nothing but sh has to be in the container.
+// The directory /src of a container is an environment like any other. Nothing but sh has to be in
+// the container.
 func ExampleDial() {
 	ctx := context.Background()
 	box, err := remote.Dial(ctx, []string{"docker", "exec", "-i", "box"}, remote.DialOptions{

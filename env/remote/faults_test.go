@@ -27,7 +27,8 @@ var cutAll = flag.Bool("cut.all", false, "cut the conversation at every byte, no
 // waitTime bounds what must not hang.
 const waitTime = 20 * time.Second
 
-// cutter passes bytes between the two sides and counts them. It breaks both streams when one direction has passed its limit.
+// cutter passes bytes between the two sides and counts them. It breaks both streams when one
+// direction has passed its limit.
 type cutter struct {
 	limit [2]int // negative for none
 	mu    sync.Mutex
@@ -71,8 +72,8 @@ func (c *cutter) pump(direction int, from, to duplex) {
 	}
 }
 
-// offsets returns places in a recorded direction: in the middle of each frame's header, after it, in the middle of its body, and after the
-// frame.
+// offsets returns places in a recorded direction: in the middle of each frame's header, after it,
+// in the middle of its body, and after the frame.
 func offsets(data []byte) (at []int) {
 	for pos := 0; pos+12 <= len(data); {
 		body := 0
@@ -170,7 +171,8 @@ func commandStory(ctx context.Context, e env.Environment) (errs []error) {
 	return append(errs, err)
 }
 
-// runCut runs a story over a stream that is cut, and checks that every error says so and that nothing hangs or is left.
+// runCut runs a story over a stream that is cut, and checks that every error says so and that
+// nothing hangs or is left.
 func runCut(t *testing.T, limit [2]int, story func(context.Context, env.Environment) []error) *cutter {
 	t.Helper()
 	dir := t.TempDir()
@@ -197,7 +199,8 @@ func runCut(t *testing.T, limit [2]int, story func(context.Context, env.Environm
 	return c
 }
 
-// A stream that breaks at any place of a conversation leads to errors that say so. Nothing hangs, and nothing is left on either side.
+// A stream that breaks at any place of a conversation leads to errors that say so. Nothing hangs,
+// and nothing is left on either side.
 func TestO1_CutAtEveryFrame(t *testing.T) {
 	for name, s := range map[string]func(context.Context, env.Environment) []error{"files": story, "commands": commandStory} {
 		t.Run(name, func(t *testing.T) {
@@ -287,7 +290,8 @@ func (s *stuck) Close() error {
 	return nil
 }
 
-// Silence ends a stream, even if its Read, Write and Close do nothing any more. Operations under way return ErrLost, and nothing spins.
+// Silence ends a stream, even if its Read, Write and Close do nothing any more. Operations under
+// way return ErrLost, and nothing spins.
 func TestO1_SilentStream(t *testing.T) {
 	near, far := pipes(t)
 	s := &stuck{duplex: near, never: make(chan struct{})}
@@ -320,7 +324,8 @@ func TestO1_SilentStream(t *testing.T) {
 	_ = near.Close()
 }
 
-// An environment that can dial again does so before the next operation, once for all that wait, and what was under way is lost.
+// An environment that can dial again does so before the next operation, once for all that wait, and
+// what was under way is lost.
 func TestO1_Redial(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	dir := t.TempDir()
@@ -382,7 +387,8 @@ func TestO1_Redial(t *testing.T) {
 	goleak.VerifyNone(t, leaks)
 }
 
-// What broke a connection, or keeps it from being made again, is not taken for the end of a file or for a missing file.
+// What broke a connection, or keeps it from being made again, is not taken for the end of a file or
+// for a missing file.
 func TestO1_LostIsNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a", string(make([]byte, 1<<20)))
@@ -420,7 +426,8 @@ func TestO1_LostIsNothingElse(t *testing.T) {
 	_ = errors.Join(f.Close(), e.Close()) // the stream has broken
 }
 
-// A helper that is killed is lost. What it has left is ended by the next helper at the latest, and TestMain finds nothing.
+// A helper that is killed is lost. What it has left is ended by the next helper at the latest, and
+// TestMain finds nothing.
 func TestO1_KilledHelper(t *testing.T) {
 	for _, level := range []string{"", env.ContainGroup} {
 		near, helper := child(t)

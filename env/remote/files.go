@@ -79,7 +79,8 @@ func (e *Env) Remove(ctx context.Context, name string) error {
 	return e.change(ctx, "remove", wire.Request{Op: wire.OpRemove, Name: wire.Text(name)})
 }
 
-// Delete implements env.Replacer. Comparing and removing is one step for all sessions on the machine over there.
+// Delete implements env.Replacer. Comparing and removing is one step for all sessions on the
+// machine over there.
 func (e *Env) Delete(ctx context.Context, name string, was env.Hash) error {
 	return e.change(ctx, "delete", wire.Request{Op: wire.OpDelete, Name: wire.Text(name), Was: was})
 }
@@ -99,13 +100,14 @@ func (e *Env) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	return e.change(ctx, "chmod", wire.Request{Op: wire.OpChmod, Name: wire.Text(name), Perm: perm})
 }
 
-// WriteFile implements env.Environment. The file over there changes only when all data has arrived. It has at most 256 MiB.
+// WriteFile implements env.Environment. The file over there changes only when all data has arrived.
+// It has at most 256 MiB.
 func (e *Env) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	return e.upload(ctx, "write", data, wire.Request{Op: wire.OpWrite, Name: wire.Text(name), Perm: perm})
 }
 
-// Replace implements env.Replacer, with the limit of WriteFile. Comparing and replacing is one step for all sessions on the machine over
-// there.
+// Replace implements env.Replacer, with the limit of WriteFile. Comparing and replacing is one step
+// for all sessions on the machine over there.
 func (e *Env) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 	return e.upload(ctx, "replace", data, wire.Request{Op: wire.OpReplace, Name: wire.Text(name), Perm: perm, Was: was})
 }
@@ -127,7 +129,8 @@ func (e *Env) upload(ctx context.Context, op string, data []byte, r wire.Request
 	return pathError(op, string(r.Name), err)
 }
 
-// send sends data, and returns the outcome. The far side may refuse the data before it has all of it.
+// send sends data, and returns the outcome. The far side may refuse the data before it has all of
+// it.
 func send(o *operation, data []byte) error {
 	go func() { // ends with the stream
 		for more := true; more; {
@@ -145,7 +148,8 @@ func send(o *operation, data []byte) error {
 	return o.Answer(nil)
 }
 
-// Open implements env.Environment. A connection that breaks while the file is read is an error, not the file's end.
+// Open implements env.Environment. A connection that breaks while the file is read is an error, not
+// the file's end.
 func (e *Env) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return e.open(ctx, wire.Request{Op: wire.OpOpen, Name: wire.Text(name)}, name)
 }

@@ -32,8 +32,9 @@ func TestMain(m *testing.M) {
 	orphans.Verify(func() int { return removeBuilt(inOwnRuntime(m)) })
 }
 
-// inOwnRuntime runs the tests with a runtime directory of their own. Helpers that tests kill are noted there, where neither the tests of another
-// package nor a session on this machine ends what they have left.
+// inOwnRuntime runs the tests with a runtime directory of their own. Helpers that tests kill are
+// noted there, where neither the tests of another package nor a session on this machine ends what
+// they have left.
 func inOwnRuntime(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "attractor-runtime-")
 	if err == nil {
@@ -89,7 +90,8 @@ func served(t testing.TB, stream io.ReadWriteCloser) (wait func() error) {
 	return func() error { return <-done }
 }
 
-// open opens an environment that is served in this process over the system's pipes. Its end checks that nothing is left.
+// open opens an environment that is served in this process over the system's pipes. Its end checks
+// that nothing is left.
 func open(t testing.TB, o remote.Options) *remote.Env {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()

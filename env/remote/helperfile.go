@@ -18,7 +18,8 @@ type helper struct {
 	file *os.File
 	size int64
 	sum  string // SHA-256, in hexadecimal
-	// loader is the program of the system that loads its shared libraries. It is empty if it needs none.
+	// loader is the program of the system that loads its shared libraries. It is empty if it needs
+	// none.
 	loader string
 }
 
@@ -47,7 +48,8 @@ func openHelper(path string) (*helper, error) {
 	return h, nil
 }
 
-// loaderOf returns the loader of a program, or "" if it needs none or is of a kind that does not say it.
+// loaderOf returns the loader of a program, or "" if it needs none or is of a kind that does not
+// say it.
 func loaderOf(program io.ReaderAt) string {
 	f, err := elf.NewFile(program)
 	if err != nil {
@@ -73,7 +75,8 @@ func (h *helper) close() error {
 	return h.file.Close()
 }
 
-// send writes the file's content. It sends exactly as many bytes as were announced, or cuts the conduit.
+// send writes the file's content. It sends exactly as many bytes as were announced, or cuts the
+// conduit.
 func (h *helper) send(ctx context.Context, c *conduit) {
 	buf := make([]byte, 64<<10)
 	for at := int64(0); at < h.size && ctx.Err() == nil; {

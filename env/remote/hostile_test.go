@@ -21,7 +21,8 @@ import (
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
 )
 
-// replayed is a stream whose other side sends some bytes more after each write, whatever was written, and then ends.
+// replayed is a stream whose other side sends some bytes more after each write, whatever was
+// written, and then ends.
 type replayed struct {
 	step int
 	mu   sync.Mutex
@@ -68,7 +69,8 @@ func (r *replayed) Close() error {
 	return nil
 }
 
-// farFrames returns frames with messages of the far side on a stream, which begin with the multiplexer's acknowledgement.
+// farFrames returns frames with messages of the far side on a stream, which begin with the
+// multiplexer's acknowledgement.
 func farFrames(stream uint32, messages ...wire.Message) (data []byte) {
 	frame := func(kind byte, flags uint16, body []byte) {
 		data = binary.BigEndian.AppendUint16(append(data, 0, kind), flags)
@@ -136,8 +138,8 @@ func FuzzO1_Client(f *testing.F) {
 	})
 }
 
-// mute is a far side that keeps the connection alive, starts a command, and answers nothing else. It closes begun when input for the command has
-// come, and takes no more.
+// mute is a far side that keeps the connection alive, starts a command, and answers nothing else.
+// It closes begun when input for the command has come, and takes no more.
 func mute(t *testing.T, link *wire.Link, welcome wire.Welcome, begun chan<- struct{}) {
 	for n := 0; ; n++ {
 		s, err := link.Accept()
@@ -165,7 +167,8 @@ func mute(t *testing.T, link *wire.Link, welcome wire.Welcome, begun chan<- stru
 	}
 }
 
-// A far side that is alive and does not answer keeps nobody waiting for ever, whatever it says about its grace time.
+// A far side that is alive and does not answer keeps nobody waiting for ever, whatever it says
+// about its grace time.
 func TestO1_FarSideThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
@@ -214,7 +217,8 @@ func TestO1_FarSideThatDoesNotAnswer(t *testing.T) {
 	<-served
 }
 
-// A helper of another version is a typed error that names both ranges, and one that is none is an error too.
+// A helper of another version is a typed error that names both ranges, and one that is none is an
+// error too.
 func TestO1_OldHelper(t *testing.T) {
 	old := farFrames(1, answered(wire.Welcome{Oldest: 0, Newest: 0})...)
 	far0 := newReplayed(old, 100)

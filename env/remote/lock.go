@@ -12,7 +12,8 @@ import (
 // unlockTime limits how long unlock waits until the lock is free.
 const unlockTime = time.Second
 
-// Lock implements env.Locker: all sessions on the machine over there share the locks. A lock ends with the connection.
+// Lock implements env.Locker: all sessions on the machine over there share the locks. A lock ends
+// with the connection.
 func (e *Env) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
 	c, err := e.connect(ctx)
 	if err != nil {
@@ -31,7 +32,8 @@ func (e *Env) Lock(ctx context.Context, names ...string) (unlock func(), err err
 	return sync.OnceFunc(func() { release(o) }), nil
 }
 
-// release ends a lock, and waits until it is free, so that another session that waits for it comes first.
+// release ends a lock, and waits until it is free, so that another session that waits for it comes
+// first.
 func release(o *operation) {
 	late := time.AfterFunc(unlockTime, o.Cancel)
 	defer late.Stop()

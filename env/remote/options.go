@@ -12,14 +12,16 @@ import (
 type Options struct {
 	// Dir is the working directory over there. Empty means the one in which the helper was started.
 	Dir string `json:"dir,omitempty"`
-	// Roots, ReadOnly, Grace, Limits, Containment and AnyNames mean what they mean in [env.LocalOptions]. Names are those of the far side.
+	// Roots, ReadOnly, Grace, Limits, Containment and AnyNames mean what they mean in
+	// [env.LocalOptions]. Names are those of the far side.
 	Roots       []string      `json:"roots,omitempty"`
 	ReadOnly    []string      `json:"read_only,omitempty"`
 	Grace       time.Duration `json:"grace,omitempty"`
 	Limits      env.Limits    `json:"limits,omitzero"`
 	Containment string        `json:"containment,omitempty"`
 	AnyNames    bool          `json:"any_names,omitempty"`
-	// Silence is how long a side may hear nothing of the other before it takes the stream for lost: one minute unless set.
+	// Silence is how long a side may hear nothing of the other before it takes the stream for lost:
+	// one minute unless set.
 	Silence time.Duration `json:"silence,omitempty"`
 }
 

@@ -69,8 +69,9 @@ func namespace(t *testing.T) machine {
 	return machine{command: command, root: root, src: "/src"}
 }
 
-// A helper that needs shared libraries, such as attractor as go install makes it with a C compiler, is used where it runs. Where its loader is
-// missing it is not even uploaded, and where it does not run nothing of it is left. The reason says what to do.
+// A helper that needs shared libraries, such as attractor as go install makes it with a C compiler,
+// is used where it runs. Where its loader is missing it is not even uploaded, and where it does not
+// run nothing of it is left. The reason says what to do.
 func TestO1_HelperWithLibraries(t *testing.T) {
 	t.Parallel()
 	helper, err := os.Executable() // this test is one
@@ -107,7 +108,8 @@ func TestO1_HelperWithLibraries(t *testing.T) {
 	})
 }
 
-// A file that does not fit on the disk over there is an error that says so. The old file stays as it was, and nothing else is left.
+// A file that does not fit on the disk over there is an error that says so. The old file stays as
+// it was, and nothing else is left.
 func TestO1_FarDiskIsFull(t *testing.T) {
 	t.Parallel()
 	m := machine{src: t.TempDir()}
@@ -174,7 +176,8 @@ func wantsStatic(t *testing.T, err error, texts ...string) {
 	}
 }
 
-// container is a busybox in a container of crun, without a network and with no privileges but root's name.
+// container is a busybox in a container of crun, without a network and with no privileges but
+// root's name.
 func container(t *testing.T) machine {
 	root, dir := system(t), t.TempDir()
 	// crun does not know the cgroups of every machine, and needs none.

@@ -26,7 +26,8 @@ import (
 // stopped is how long the network stops in a test of a stop that is survived.
 var stopped = flag.Duration("peers.stopped", 0, "stop the network for so long, in a connection with the usual limit for silence")
 
-// noted returns a machine whose command writes its process id into a file each time, and the function that reads the last one.
+// noted returns a machine whose command writes its process id into a file each time, and the
+// function that reads the last one.
 func (m machine) noted(t *testing.T) (machine, func() int) {
 	file := filepath.Join(t.TempDir(), "pid")
 	m.command = append([]string{"sh", "-c", `echo $$ >"$0" && exec "$@"`, file}, m.command...)
@@ -41,7 +42,8 @@ func (m machine) noted(t *testing.T) (machine, func() int) {
 	}
 }
 
-// lasting starts a command that does not end, and returns it and the process id over there of a process of it.
+// lasting starts a command that does not end, and returns it and the process id over there of a
+// process of it.
 func lasting(t *testing.T, e env.Environment) (env.Process, string) {
 	t.Helper()
 	said := make(chan string, 1)
@@ -63,7 +65,8 @@ func lasting(t *testing.T, e env.Environment) (env.Process, string) {
 	}
 }
 
-// isLost checks that a command and a file are lost, that the next operation works, and that nothing is left of the command.
+// isLost checks that a command and a file are lost, that the next operation works, and that nothing
+// is left of the command.
 func isLost(t *testing.T, e *remote.Env, p env.Process, pid string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*await.Limit)
@@ -82,7 +85,8 @@ while left; do sleep 0.5; done; exit 3`, pid) // a helper that was left alone ne
 	}
 }
 
-// Whatever is killed on the way, what was under way is lost, nothing of it is left over there, and the next operation dials again.
+// Whatever is killed on the way, what was under way is lost, nothing of it is left over there, and
+// the next operation dials again.
 func TestO1_KilledOnTheWay(t *testing.T) {
 	kills := map[string]func(t *testing.T, e *remote.Env, near int){
 		"the command here": func(t *testing.T, _ *remote.Env, near int) {
@@ -218,7 +222,8 @@ func TestO1_HelperWithoutShell(t *testing.T) {
 	}
 }
 
-// A directory is relative to the one in which the shell over there starts, also after dialing again.
+// A directory is relative to the one in which the shell over there starts, also after dialing
+// again.
 func TestO1_WorkingDirectory(t *testing.T) {
 	t.Parallel()
 	m := pipe(t)

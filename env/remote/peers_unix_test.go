@@ -41,7 +41,8 @@ func (m machine) dir(t *testing.T) string {
 	return strings.TrimPrefix(dir, m.root)
 }
 
-// machines maps the kinds of machines to functions that start one. They skip the test if there can be none here.
+// machines maps the kinds of machines to functions that start one. They skip the test if there can
+// be none here.
 var machines = map[string]func(t *testing.T) machine{"pipe": pipe, "ssh": secureShell, "container": container, "namespace": namespace}
 
 // findHelper is a remote.DialOptions.Helper.

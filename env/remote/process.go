@@ -14,8 +14,9 @@ import (
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
 )
 
-// Start implements env.Environment. The command runs over there, and ends there at the latest with the connection: then Wait returns an
-// error that wraps env.ErrLost. Output that nobody takes makes only this command wait.
+// Start implements env.Environment. The command runs over there, and ends there at the latest with
+// the connection: then Wait returns an error that wraps env.ErrLost. Output that nobody takes makes
+// only this command wait.
 func (e *Env) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	c, err := e.connect(ctx)
 	if err != nil {
@@ -35,7 +36,8 @@ func (e *Env) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	return p, nil
 }
 
-// startError returns the error of a command that did not start. One of the far side says already what it is about.
+// startError returns the error of a command that did not start. One of the far side says already
+// what it is about.
 func startError(err error) error {
 	if errors.Is(err, env.ErrLost) || errors.Is(err, context.Canceled) {
 		return fmt.Errorf("start command: %w", err)
@@ -138,7 +140,8 @@ func (p *process) receive(cmd env.Command) (exit env.Exit, err error) {
 // ID returns the id, such as p1, or 2.p1 after the second connection.
 func (p *process) ID() string { return p.id }
 
-// Stdin implements env.Process. Write returns when the data is on its way; an error of the command's input comes with a later Write.
+// Stdin implements env.Process. Write returns when the data is on its way; an error of the
+// command's input comes with a later Write.
 func (p *process) Stdin() io.WriteCloser {
 	if p.in == nil {
 		return nil // not a nil *input in an interface
@@ -164,9 +167,11 @@ func (p *process) Wait(ctx context.Context) (env.Exit, error) {
 // errNotKilled is the error of a kill that the far side does not answer.
 var errNotKilled = errors.New("the other side does not say whether the command has ended")
 
-// Kill implements env.Process. The context ends the waiting, not the kill. Without an answer, Kill waits for the grace time and ten seconds.
+// Kill implements env.Process. The context ends the waiting, not the kill. Without an answer, Kill
+// waits for the grace time and ten seconds.
 func (p *process) Kill(ctx context.Context) error {
-	// The far side does not end a kill with its stream, so it is asked even if the context has ended.
+	// The far side does not end a kill with its stream, so it is asked even if the context has
+	// ended.
 	killed := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.conn.welcome.Grace+p.conn.end, errNotKilled)

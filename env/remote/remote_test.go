@@ -150,7 +150,8 @@ func TestO1_SearchesAreTheSame(t *testing.T) {
 	}
 }
 
-// Names, targets and contents of any bytes arrive as they are, and so do times that RFC 3339 cannot say.
+// Names, targets and contents of any bytes arrive as they are, and so do times that RFC 3339 cannot
+// say.
 func TestO1_AnyBytes(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, remote.Options{Dir: dir})
@@ -191,7 +192,8 @@ func TestO1_AnyBytes(t *testing.T) {
 	}
 }
 
-// Two hundred operations run at once over one connection. A command whose output nobody takes makes only itself wait.
+// Two hundred operations run at once over one connection. A command whose output nobody takes makes
+// only itself wait.
 func TestO2_TwoHundredAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, remote.Options{Dir: dir})
@@ -314,7 +316,8 @@ func TestO1_LargeFiles(t *testing.T) {
 	}
 }
 
-// What a command leaves running goes on after its end, and ends with a kill or with the environment.
+// What a command leaves running goes on after its end, and ends with a kill or with the
+// environment.
 func TestO1_LeftRunning(t *testing.T) {
 	e := open(t, remote.Options{Dir: t.TempDir()})
 	const script = `(trap 'rm alive; exit' TERM; touch alive; sleep 1000 & wait) & while [ ! -e alive ]; do sleep 0.01; done`

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allBut returns files and directories that together are all of top but the covered ones, whose paths have no links: Landlock can only add. What
-// is made later beside a covered file is not among them, nor is another name of a covered file, or another mount of a directory that leads to
-// one, where it stands beside: a rule would count for both.
+// allBut returns files and directories that together are all of top but the covered ones, whose
+// paths have no links: Landlock can only add. What is made later beside a covered file is not among
+// them, nor is another name of a covered file, or another mount of a directory that leads to one,
+// where it stands beside: a rule would count for both.
 func allBut(top string, covered []string) []string {
 	o := &others{covered: map[string]bool{}, above: map[string]bool{}, same: map[identity]bool{}}
 	for _, name := range covered {
@@ -69,7 +70,8 @@ func (o *others) add(dir string) {
 	}
 }
 
-// isCovered reports whether an entry is another name of something covered, or another mount of what leads to it.
+// isCovered reports whether an entry is another name of something covered, or another mount of what
+// leads to it.
 func (o *others) isCovered(name string, e fs.DirEntry) bool {
 	if !e.IsDir() && !o.files {
 		return false
@@ -81,7 +83,8 @@ func (o *others) isCovered(name string, e fs.DirEntry) bool {
 // maxLinks is how many entries of a covered directory are looked at for links.
 const maxLinks = 1000
 
-// leadingOut returns where the symbolic links in a directory and below it lead, among the first entries.
+// leadingOut returns where the symbolic links in a directory and below it lead, among the first
+// entries.
 func leadingOut(dir string, left int) (targets []string) {
 	for dirs := []string{dir}; len(dirs) > 0; dirs = dirs[1:] {
 		list, err := os.ReadDir(dirs[0])

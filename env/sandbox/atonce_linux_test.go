@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// Sandboxes that are opened at the same time do not take each other's directories for abandoned ones.
+// Sandboxes that are opened at the same time do not take each other's directories for abandoned
+// ones.
 func TestL4_OpenedAtOnce(t *testing.T) {
 	peer.Need(t, "bwrap")
 	dir := t.TempDir()

@@ -28,7 +28,8 @@ import (
 type confinement struct {
 	name    string
 	options sandbox.Options
-	// permitted lists the effects that the level permits, and open those that it does not promise to prevent, as SECURITY.md says.
+	// permitted lists the effects that the level permits, and open those that it does not promise
+	// to prevent, as SECURITY.md says.
 	permitted, open []effect
 	needsHelper     bool
 	sameFiles       bool // as at another level, so that attacks on repositories find the same
@@ -47,7 +48,8 @@ func confinements() []confinement {
 	}
 }
 
-// scoped returns what a command with the network reaches if the kernel cannot keep it from abstract sockets.
+// scoped returns what a command with the network reaches if the kernel cannot keep it from abstract
+// sockets.
 func scoped() []effect {
 	if abi, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); abi >= 6 {
 		return nil
@@ -103,7 +105,8 @@ func needPrograms(t *testing.T) programs {
 	return p
 }
 
-// output runs a script in an environment and returns what it printed. A script that does not end is killed.
+// output runs a script in an environment and returns what it printed. A script that does not end is
+// killed.
 func (w *world) output(t *testing.T, e env.Environment, script string) string {
 	t.Helper()
 	var out strings.Builder
@@ -229,12 +232,12 @@ func TestL12_Attacks(t *testing.T) {
 	}
 }
 
-// together counts the attacks that run as one command. At the level workspace-weak, where many effects are not promised to be prevented and
-// commands start fast, each attack is a command.
+// together counts the attacks that run as one command. At the level workspace-weak, where many
+// effects are not promised to be prevented and commands start fast, each attack is a command.
 const together = 16
 
-// attacked runs all attacks against a level and prints how many it held. Attacks run together, and again one by one if any of them has had
-// an effect.
+// attacked runs all attacks against a level and prints how many it held. Attacks run together, and
+// again one by one if any of them has had an effect.
 func (c *confinement) attacked(t *testing.T, p programs) {
 	s := &siege{t: t, level: c, programs: p}
 	s.begin()
@@ -261,8 +264,8 @@ func (c *confinement) attacked(t *testing.T, p programs) {
 	}
 }
 
-// batches divides attacks into those that run as one command. Attacks on repositories run together if each is on another one, because each
-// needs a repository that no other has touched.
+// batches divides attacks into those that run as one command. Attacks on repositories run together
+// if each is on another one, because each needs a repository that no other has touched.
 func (c *confinement) batches(all []attack) [][]attack {
 	var batches [][]attack
 	open := false // the last batch takes more
@@ -314,7 +317,8 @@ func (s *siege) end() {
 	s.world.end()
 }
 
-// reachesNamed checks that commands reach a host that they may reach through the proxy, so that the attacks on it mean something.
+// reachesNamed checks that commands reach a host that they may reach through the proxy, so that the
+// attacks on it mean something.
 func (s *siege) reachesNamed() {
 	s.t.Helper()
 	if s.level.options.AllowHosts == nil {
@@ -355,8 +359,8 @@ func (s *siege) attack(a attack) {
 	}
 }
 
-// attackTogether runs several attacks as one command. If any of them has had an effect or has not come to its end, it runs each of them in a
-// new world.
+// attackTogether runs several attacks as one command. If any of them has had an effect or has not
+// come to its end, it runs each of them in a new world.
 func (s *siege) attackTogether(some []attack) {
 	s.t.Helper()
 	s.renew()
@@ -416,17 +420,20 @@ func (c confinement) judge(found map[effect][]string) (through, open []string) {
 	return through, open
 }
 
-// everywhere makes the tests of attacks try all of them at all levels and outside, and TestL12_AsNobody also outside, which
-// TestL12_AttacksOutside shows for this user.
+// everywhere makes the tests of attacks try all of them at all levels and outside, and
+// TestL12_AsNobody also outside, which TestL12_AttacksOutside shows for this user.
 var everywhere = flag.Bool("attacks.everywhere", false, "try all attacks at all levels and outside of a sandbox, also as another user")
 
-// partOutside is how many of the attacks TestL12_AttacksOutside tries otherwise: one in so many. They change only with their scripts.
+// partOutside is how many of the attacks TestL12_AttacksOutside tries otherwise: one in so many.
+// They change only with their scripts.
 const partOutside = 3
 
-// partOfWeak is what TestL12_AsNobody gives the level workspace-weak, whose mechanism does the same for all users.
+// partOfWeak is what TestL12_AsNobody gives the level workspace-weak, whose mechanism does the same
+// for all users.
 var partOfWeak = flag.Int("attacks.weak", 1, "try every nth attack at the level workspace-weak")
 
-// The attacks fail as another user too, for whom sandboxes are made of user namespaces: at one level of each mechanism.
+// The attacks fail as another user too, for whom sandboxes are made of user namespaces: at one
+// level of each mechanism.
 func TestL12_AsNobody(t *testing.T) {
 	t.Parallel() // with TestL12_Attacks: both wait for the kernel most of the time
 	if os.Getuid() != 0 {

@@ -14,14 +14,16 @@ import (
 	"time"
 )
 
-// Names that lead to this machine. The proxy of a sandbox may be used for named alone, on the ports of the fronts.
+// Names that lead to this machine. The proxy of a sandbox may be used for named alone, on the ports
+// of the fronts.
 const (
 	named   = "named.example"
 	unnamed = "unnamed.example"
 	hidden  = "hidden.example" // may be used too, but not the address that it leads to
 )
 
-// fronts starts a server for TLS and one for plain requests. They note whoever asks them for another host than the named one.
+// fronts starts a server for TLS and one for plain requests. They note whoever asks them for
+// another host than the named one.
 func (w *world) fronts() {
 	note := func(what, host string) {
 		if host, _, err := net.SplitHostPort(host); err != nil || host != named {
@@ -91,7 +93,8 @@ func (w *world) allowed() []string {
 		hidden + ":" + portOf(w.ports["tcp4"])}
 }
 
-// openProxy starts a proxy that refuses nothing and finds every name on this machine. It returns its URL.
+// openProxy starts a proxy that refuses nothing and finds every name on this machine. It returns
+// its URL.
 func (w *world) openProxy() (url string, end func()) {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", "127.0.0.1:"+portOf(address))

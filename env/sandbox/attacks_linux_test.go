@@ -3,17 +3,20 @@ package sandbox_test
 // attack is a script that must not have its effect in a sandbox.
 type attack struct {
 	name, script string
-	// does is its effect outside, which shows that the script works. Without one it is not run there, and why says why.
+	// does is its effect outside, which shows that the script works. Without one it is not run
+	// there, and why says why.
 	does effect
 	why  string
 	root bool // only root can do it outside
 	// alone says that it may end, or outlast, other attacks of the same command.
 	alone bool
-	// on names the repository that it changes, if its effect is what the user's next git command runs; see world.userGit.
+	// on names the repository that it changes, if its effect is what the user's next git command
+	// runs; see world.userGit.
 	on string
 }
 
-// attacks returns the table. The scripts run in the working directory of the sandbox, with the variables of world.vars.
+// attacks returns the table. The scripts run in the working directory of the sandbox, with the
+// variables of world.vars.
 func attacks() []attack {
 	return flat(
 		writesOutside(), writesByTricks(), writesOfProtected(), repositories(),
@@ -271,7 +274,8 @@ func proxies() []attack {
 }
 
 func processes() []attack {
-	// deadly is the signal for other processes: SIGKILL, or none, which only asks for permission, where the host's processes could get it.
+	// deadly is the signal for other processes: SIGKILL, or none, which only asks for permission,
+	// where the host's processes could get it.
 	const deadly = `n=$(readlink /proc/self/ns/pid); s=0; [ -n "$n" ] && [ "$n" != "$PIDNS" ] && s=9; `
 	return []attack{
 		{name: "signal the victim", script: `kill -USR1 $VICTIM`, does: signalled},

@@ -25,8 +25,9 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// A world is a part of the machine that attacks must not reach: a home directory with keys, a repository in it, which is the root of the
-// sandbox, other directories, listeners, and a process of the host. It finds out from outside what an attack has done.
+// A world is a part of the machine that attacks must not reach: a home directory with keys, a
+// repository in it, which is the root of the sandbox, other directories, listeners, and a process
+// of the host. It finds out from outside what an attack has done.
 type world struct {
 	t                         testing.TB
 	base                      string // holds everything; no directory that the sandbox makes private is above it
@@ -82,7 +83,8 @@ const (
 	nextGit   effect = "git"     // left something that the user's next git command runs
 )
 
-// newWorld returns a world that ends with the test. Root is a repository with a nested one, a submodule and a work tree.
+// newWorld returns a world that ends with the test. Root is a repository with a nested one, a
+// submodule and a work tree.
 func newWorld(t testing.TB, tool string) *world {
 	t.Helper()
 	base, err := os.MkdirTemp(placeOfWorlds(t), "attractor-attacks-")
@@ -324,7 +326,8 @@ func (w *world) sockets() []string {
 		w.run + "/systemd/private", w.run + "/gnupg/S.gpg-agent", w.run + "/keyring/ssh", w.tmp + "/ssh-agent", w.tmp + "/.X11-unix", w.tmp + "/tmux"}
 }
 
-// passing starts a server on a Unix socket that passes an open directory outside to whoever connects.
+// passing starts a server on a Unix socket that passes an open directory outside to whoever
+// connects.
 func (w *world) passing() {
 	dir, err := os.Open(w.out)
 	w.do(err)
@@ -388,7 +391,8 @@ func (w *world) packets(c net.PacketConn, e effect) {
 	})
 }
 
-// ping is the signal to which the victim answers when it has noted all others. Go passes on the signal with the highest number last.
+// ping is the signal to which the victim answers when it has noted all others. Go passes on the
+// signal with the highest number last.
 const ping = syscall.SIGWINCH
 
 // victimProcess starts a process of this user with secrets, which notes its signals.
@@ -476,7 +480,8 @@ func (w *world) keyring() {
 	})
 }
 
-// environ returns the environment of the host, with variables that lead to its services and those that scripts use.
+// environ returns the environment of the host, with variables that lead to its services and those
+// that scripts use.
 func (w *world) environ() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "USER=someone", "LANG=C.UTF-8", "SSH_AUTH_SOCK=" + w.tmp + "/ssh-agent", "DOCKER_HOST=unix://" + w.run + "/docker.sock",
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + w.run + "/bus", "DISPLAY=:77", "WAYLAND_DISPLAY=wayland-0", "XDG_RUNTIME_DIR=" + w.run, "TMUX=" + w.tmp + "/tmux,1,0",
@@ -515,7 +520,8 @@ func (w *world) kind(name string) effect {
 	return inRoot
 }
 
-// placeholder reports whether a protected file is one that a sandbox has put there for a while: nothing that a program would use.
+// placeholder reports whether a protected file is one that a sandbox has put there for a while:
+// nothing that a program would use.
 func (w *world) placeholder(name string, info fs.FileInfo) bool {
 	if w.kind(name) != protected || info.Mode()&fs.ModeSticky == 0 || info.Mode().Perm()&0o222 != 0 {
 		return false

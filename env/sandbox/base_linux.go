@@ -37,7 +37,8 @@ func homeOf(environ []string) string {
 	return home
 }
 
-// homesOf returns the home directory as the environment has it, and with the path that it really has.
+// homesOf returns the home directory as the environment has it, and with the path that it really
+// has.
 func homesOf(environ []string) []string {
 	home := homeOf(environ)
 	if home == "" {
@@ -75,7 +76,8 @@ func (m *machine) bind(name string) {
 	}
 }
 
-// show mounts a directory or file read-only at its own path, unless it does not exist, is there already or contains what is hidden.
+// show mounts a directory or file read-only at its own path, unless it does not exist, is there
+// already or contains what is hidden.
 func (m *machine) show(name string) {
 	if !filepath.IsAbs(name) {
 		return
@@ -93,7 +95,8 @@ func (m *machine) show(name string) {
 // maxEtc limits the files of /etc that are looked at.
 const maxEtc = 20_000
 
-// secrets calls found for each file and directory in /etc that not everybody may read. A command that runs as root could read them all.
+// secrets calls found for each file and directory in /etc that not everybody may read. A command
+// that runs as root could read them all.
 func secrets(found func(name string, dir bool)) error {
 	seen := 0
 	return filepath.WalkDir("/etc", func(name string, d fs.DirEntry, err error) error {
@@ -156,10 +159,12 @@ func (m *machine) toolChains(o *Options) {
 var inHome = []string{".cargo/bin", ".cargo/env", ".rustup/settings.toml", ".rustup/toolchains", ".pyenv", ".nvm", ".volta/bin", ".volta/tools", ".rbenv", ".asdf", ".sdkman/candidates", ".bun/bin",
 	".deno/bin", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm", ".ghcup/bin", ".dotnet", "go/bin", "sdk"}
 
-// packages lists the caches of packages in a home directory. Tools that download write in them, so they are shown only without a network.
+// packages lists the caches of packages in a home directory. Tools that download write in them, so
+// they are shown only without a network.
 var packages = []string{".cargo/registry", ".cargo/git", ".npm/_cacache", ".m2/repository", ".nuget/packages"}
 
-// isPrefix reports whether a directory holds an installation of programs, in bin, with what they need.
+// isPrefix reports whether a directory holds an installation of programs, in bin, with what they
+// need.
 func isPrefix(dir string) bool {
 	for _, name := range []string{"lib", "libexec", "src/runtime"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// BenchmarkL5_Sandbox reports the processor time of a command at the level workspace as a ratio to that of the same command without a
-// sandbox, and the mounts that it sees. The time of bubblewrap's processes is known only by a cgroup.
+// BenchmarkL5_Sandbox reports the processor time of a command at the level workspace as a ratio to
+// that of the same command without a sandbox, and the mounts that it sees. The time of bubblewrap's
+// processes is known only by a cgroup.
 func BenchmarkL5_Sandbox(b *testing.B) {
 	compare(b, sandbox.Options{}, "true", "git status", "go vet .")
 }
@@ -81,7 +82,8 @@ func compare(b *testing.B, o sandbox.Options, scripts ...string) {
 	}
 }
 
-// account is a cgroup of version 1 that counts the processor time of this process and of everything that it starts.
+// account is a cgroup of version 1 that counts the processor time of this process and of everything
+// that it starts.
 type account string
 
 func newAccount(b *testing.B) account {

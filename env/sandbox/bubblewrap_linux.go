@@ -198,8 +198,9 @@ func (b *bubblewrap) coverSecrets(m *machine) error {
 	})
 }
 
-// moduleVars returns the variables with which Go finds modules. Without a network it reads the host's cache. With one it also writes, so it
-// has a cache of its own, in the directory writable, and takes from the host's what is there.
+// moduleVars returns the variables with which Go finds modules. Without a network it reads the
+// host's cache. With one it also writes, so it has a cache of its own, in the directory writable,
+// and takes from the host's what is there.
 func moduleVars(m *machine, o *Options, writable string) []string {
 	cache := m.modules()
 	if _, err := os.Stat(cache); err != nil || m.home == "" {

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// What a repository's configuration names as hooks, or includes, is read-only, whether it exists or not.
+// What a repository's configuration names as hooks, or includes, is read-only, whether it exists or
+// not.
 func TestL4_ConfiguredHooksAndIncludes(t *testing.T) {
 	dir := t.TempDir()
 	git(t, dir, "init", "-q")
@@ -33,7 +34,8 @@ func TestL4_ConfiguredHooksAndIncludes(t *testing.T) {
 	}
 }
 
-// A command cannot use the files that bubblewrap has open, such as the lock of the sandboxes, which is in the user's state directory.
+// A command cannot use the files that bubblewrap has open, such as the lock of the sandboxes, which
+// is in the user's state directory.
 func TestL4_FilesOfBubblewrap(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	b := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})

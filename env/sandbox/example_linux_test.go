@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// Commands write in the working directory, and only read another one. They have no network, and see nothing of the home directory.
+// Commands write in the working directory, and only read another one. They have no network, and see
+// nothing of the home directory.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")

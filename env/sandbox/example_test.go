@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// Commands reach a few hosts of the network. Where the level does not work, this program runs no commands at all.
+// Commands reach a few hosts of the network. Where the level does not work, this program runs no
+// commands at all.
 func ExampleNew() {
 	box, err := sandbox.New(".", sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{"proxy.golang.org", "*.example.com"}})
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -15,8 +15,8 @@ import (
 // helperName is the name of the program that runs inside the sandbox.
 const helperName = "attractor-env"
 
-// FindHelper returns the path of the program attractor-env: the given one, or one beside this program, or one in PATH. The error says how to
-// install it.
+// FindHelper returns the path of the program attractor-env: the given one, or one beside this
+// program, or one in PATH. The error says how to install it.
 func FindHelper(given string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)
@@ -34,17 +34,19 @@ func FindHelper(given string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// gateway is the way of commands to the hosts of Options.AllowHosts: a proxy in this process, and a helper in the sandbox that leads there.
+// gateway is the way of commands to the hosts of Options.AllowHosts: a proxy in this process, and a
+// helper in the sandbox that leads there.
 type gateway struct {
 	proxy  *proxy.Proxy
 	helper string
 }
 
-// maxSocket is the most bytes that the directory of a socket can have; the system limits the whole path to 107.
+// maxSocket is the most bytes that the directory of a socket can have; the system limits the whole
+// path to 107.
 const maxSocket = 100
 
-// newGateway starts the proxy, with its socket in the private directory of a sandbox, because the next sandbox removes that if this process
-// is killed. It returns nil if no hosts are allowed.
+// newGateway starts the proxy, with its socket in the private directory of a sandbox, because the
+// next sandbox removes that if this process is killed. It returns nil if no hosts are allowed.
 func newGateway(dir string, o *Options) (*gateway, error) {
 	if len(o.AllowHosts) == 0 {
 		return nil, nil
@@ -72,7 +74,8 @@ func newGateway(dir string, o *Options) (*gateway, error) {
 	return g, nil
 }
 
-// command returns a command that uses the gateway, as it runs in a sandbox that shows the helper and the socket under these names.
+// command returns a command that uses the gateway, as it runs in a sandbox that shows the helper
+// and the socket under these names.
 func (g *gateway) command(helper, socket string, args []string) []string {
 	if g == nil {
 		return args
@@ -88,8 +91,9 @@ func (g *gateway) close() error {
 	return g.proxy.Close()
 }
 
-// RefusedHosts returns the hosts that commands were refused since the last call, each with a sentence for the model that says why, and how
-// many more there were. Commands that run at the same time share the list.
+// RefusedHosts returns the hosts that commands were refused since the last call, each with a
+// sentence for the model that says why, and how many more there were. Commands that run at the same
+// time share the list.
 func (s *Sandbox) RefusedHosts() (list []HostRefusal, more int) {
 	g := s.hosts()
 	if g == nil {

@@ -33,7 +33,8 @@ func buildHelper(t testing.TB) string {
 	return path
 }
 
-// Commands reach the allowed hosts through the proxy, and nothing else. The sandbox keeps what they were refused.
+// Commands reach the allowed hosts through the proxy, and nothing else. The sandbox keeps what they
+// were refused.
 func TestL4_AllowedHosts(t *testing.T) {
 	helper, curl := buildHelper(t), peer.Need(t, "curl")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello", r.Host) }))

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// user returns an environment with a home directory whose git configuration names the user and a program.
+// user returns an environment with a home directory whose git configuration names the user and a
+// program.
 func user(t *testing.T) []string {
 	home := t.TempDir()
 	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = A \\\"quoted\\\" name\n\temail = a@example.com\n[credential]\n\thelper = store\n[core]\n\tpager = less\n[safe]\n\tdirectory = *\n")
@@ -25,7 +26,8 @@ func repository(t testing.TB, dir string) {
 	git(t, dir, "commit", "-qm", "first")
 }
 
-// commits checks that commands can use the repository and commit, and that no file of the sandbox is added.
+// commits checks that commands can use the repository and commit, and that no file of the sandbox
+// is added.
 func commits(t *testing.T, b *box) {
 	t.Helper()
 	if out := b.succeeds(t, "git status --porcelain"); out != "" {
@@ -125,7 +127,8 @@ func TestL4_GitFileIsNotTrusted(t *testing.T) {
 	b.fails(t, "git status")
 }
 
-// Repositories in the work tree that exist when the sandbox is made are protected as well. New ones can be made and used.
+// Repositories in the work tree that exist when the sandbox is made are protected as well. New ones
+// can be made and used.
 func TestL4_NestedRepositories(t *testing.T) {
 	dir := t.TempDir()
 	nested := filepath.Join(dir, "a/b")

@@ -9,11 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxArguments limits the arguments in a file for bubblewrap to what it takes, with some left for those on its command line.
+// maxArguments limits the arguments in a file for bubblewrap to what it takes, with some left for
+// those on its command line.
 const maxArguments = 8900
 
-// handed collects the files that the program around a command gets. The command's variables go through one of them: in the program's own
-// environment, LD_PRELOAD for instance would have its effect before there is a sandbox.
+// handed collects the files that the program around a command gets. The command's variables go
+// through one of them: in the program's own environment, LD_PRELOAD for instance would have its
+// effect before there is a sandbox.
 type handed struct {
 	first int // the descriptor of the first file
 	files []*os.File
@@ -36,7 +38,8 @@ func (h *handed) data(name string, data []byte) string {
 	return h.file(f)
 }
 
-// list adds a file with texts, each with a NUL at its end, and returns its descriptor in the program.
+// list adds a file with texts, each with a NUL at its end, and returns its descriptor in the
+// program.
 func (h *handed) list(name string, texts []string) string {
 	var b strings.Builder
 	for _, text := range texts {

@@ -20,7 +20,8 @@ type box struct {
 	dir     string
 }
 
-// newBox returns a sandbox for a directory, which is closed when the test ends. Home directory, temporary files and state are the test's own.
+// newBox returns a sandbox for a directory, which is closed when the test ends. Home directory,
+// temporary files and state are the test's own.
 func newBox(t testing.TB, dir string, o sandbox.Options, lo env.LocalOptions) *box {
 	t.Helper()
 	if o.Level == "" {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// identity gives commands the parts of the user's git configuration that commits need. The rest, such as credential helpers, stays outside.
+// identity gives commands the parts of the user's git configuration that commits need. The rest,
+// such as credential helpers, stays outside.
 func (b *bubblewrap) identity(dir, home string) error {
 	git, err := exec.LookPath("git")
 	if err != nil || home == "" {

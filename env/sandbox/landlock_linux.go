@@ -52,7 +52,8 @@ func newLandlock(dir string, o *Options) (_ *landlocked, err error) {
 	return k, k.probe(dir)
 }
 
-// families returns the families of sockets that commands may open. Without namespaces, sockets of the machine are reachable by any of them.
+// families returns the families of sockets that commands may open. Without namespaces, sockets of
+// the machine are reachable by any of them.
 func (k *landlocked) families() (list []uint32) {
 	if k.options.Network {
 		list = append(list, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
@@ -115,7 +116,8 @@ func (k *landlocked) rules(m *machine, cache string) error {
 	return nil
 }
 
-// repository lets commands use a repository that is not in the roots, as far as Landlock can without its hooks and configuration.
+// repository lets commands use a repository that is not in the roots, as far as Landlock can
+// without its hooks and configuration.
 func (k *landlocked) repository(root string) {
 	for _, dir := range git.Roots(root) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil && !k.plan.hidden(real) {

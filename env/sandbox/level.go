@@ -16,14 +16,17 @@ const (
 	Off Level = "off"
 	// ReadOnly is Workspace with read-only roots: commands write only in their private directories.
 	ReadOnly Level = "read-only"
-	// Workspace confines commands to the roots, by bubblewrap. Like the other levels it needs Linux.
+	// Workspace confines commands to the roots, by bubblewrap. Like the other levels it needs
+	// Linux.
 	Workspace Level = "workspace"
-	// WorkspaceWeak confines commands to the roots by Landlock alone, with the program attractor-env. It cannot make a file in a writable
-	// root read-only, so the files that start programs outside are not protected from commands.
+	// WorkspaceWeak confines commands to the roots by Landlock alone, with the program
+	// attractor-env. It cannot make a file in a writable root read-only, so the files that start
+	// programs outside are not protected from commands.
 	WorkspaceWeak Level = "workspace-weak"
-	// Observe is for commands that only read, by Landlock. They see the machine as it is outside, and change nothing of it: only
-	// TMPDIR, which is private, can be written. They open no sockets, gain no privileges, and do not read what Options.Covered
-	// names. It is none of the levels that users choose for a session, which ParseLevel knows.
+	// Observe is for commands that only read, by Landlock. They see the machine as it is outside,
+	// and change nothing of it: only TMPDIR, which is private, can be written. They open no
+	// sockets, gain no privileges, and do not read what Options.Covered names. It is none of the
+	// levels that users choose for a session, which ParseLevel knows.
 	Observe Level = "observe"
 )
 
@@ -43,7 +46,8 @@ func ParseLevel(name string) (Level, error) {
 	return Level(name), nil
 }
 
-// lacking holds an error about what this machine lacks. It matches errors.ErrUnsupported without showing its text.
+// lacking holds an error about what this machine lacks. It matches errors.ErrUnsupported without
+// showing its text.
 type lacking struct{ error }
 
 func (l lacking) Is(target error) bool { return target == errors.ErrUnsupported }

@@ -69,8 +69,9 @@ func (b *box) start(t *testing.T, c env.Command) (env.Process, lines) {
 	return p, out
 }
 
-// Exit codes, input and terminals work in a sandbox, a command can clean up when it is asked to end, nothing of it is left after a kill, and
-// the sandbox itself is not among what a command has left running.
+// Exit codes, input and terminals work in a sandbox, a command can clean up when it is asked to
+// end, nothing of it is left after a kill, and the sandbox itself is not among what a command has
+// left running.
 func TestL4_CommandsAtEveryContainment(t *testing.T) {
 	t.Parallel()
 	atLevels(t, func(t *testing.T, o env.LocalOptions) {
@@ -113,8 +114,8 @@ func TestL4_CommandsAtEveryContainment(t *testing.T) {
 	})
 }
 
-// An environment in a sandbox passes the conformance suite. With bubblewrap, which runs a command as its child, the command's signal and what
-// it does at the end of a kill are not in its exit.
+// An environment in a sandbox passes the conformance suite. With bubblewrap, which runs a command
+// as its child, the command's signal and what it does at the end of a kill are not in its exit.
 func TestL4_PassesTheSuite(t *testing.T) {
 	t.Parallel()
 	helper, environ := buildHelper(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}

@@ -137,7 +137,8 @@ func TestL4_FrozenRepositories(t *testing.T) {
 	}
 }
 
-// A session that begins while a command of another one runs takes no placeholder for a repository or a file of the user's.
+// A session that begins while a command of another one runs takes no placeholder for a repository
+// or a file of the user's.
 func TestL4_NestedRepositoriesOfTwoSessions(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "a/b/f"), "one\n")

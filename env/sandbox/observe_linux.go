@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/internal/landlock"
 )
 
-// observe is the level Observe by Landlock. It restricts the thread that starts a command, so no program has to be installed.
+// observe is the level Observe by Landlock. It restricts the thread that starts a command, so no
+// program has to be installed.
 type observe struct {
 	nothing
 	options *Options
@@ -72,7 +73,8 @@ func (b *observe) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 	return l, nil
 }
 
-// restrict restricts the calling thread. The ruleset is made on it, because it may have a /proc of its own.
+// restrict restricts the calling thread. The ruleset is made on it, because it may have a /proc of
+// its own.
 func (b *observe) restrict(covered []string, terminal bool) error {
 	ruleset, err := landlock.New(b.abi, b.rules(allBut("/", covered), terminal))
 	if err != nil {
@@ -84,7 +86,8 @@ func (b *observe) restrict(covered []string, terminal bool) error {
 	return errors.Join(landlock.DropCapabilities(unix.CAP_DAC_READ_SEARCH), landlock.Filter(b.filter))
 }
 
-// cover returns the files and directories that the next command cannot read, by their real paths. Those that do not exist yet are among them.
+// cover returns the files and directories that the next command cannot read, by their real paths.
+// Those that do not exist yet are among them.
 func (b *observe) cover() []string {
 	covered := slices.Clone(b.closed)
 	if b.options.Covered != nil {
@@ -97,8 +100,8 @@ func (b *observe) cover() []string {
 	return covered
 }
 
-// rules allows to list all directories, to read the given ones, and to write into the private directory. A command has the terminal only if
-// that is its own.
+// rules allows to list all directories, to read the given ones, and to write into the private
+// directory. A command has the terminal only if that is its own.
 func (b *observe) rules(readable []string, terminal bool) []landlock.Rule {
 	rules := []landlock.Rule{{Path: "/", Rights: landlock.List}, {Path: b.private.path("tmp"), Rights: landlock.Write}}
 	for _, name := range []string{"/dev/null", "/dev/zero", "/dev/full"} {

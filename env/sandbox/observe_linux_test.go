@@ -31,7 +31,8 @@ func readingCommands() []string {
 	}
 }
 
-// What commands that only read print is the same at the level Observe as outside, and they cost about the same.
+// What commands that only read print is the same at the level Observe as outside, and they cost
+// about the same.
 func TestU14_ReadingCommandsPrintTheSame(t *testing.T) {
 	peer.Need(t, "git")
 	t.Parallel()
@@ -144,7 +145,8 @@ func TestU14_SystemCalls(t *testing.T) {
 	}
 }
 
-// A covered file has no other name beside it, nor is it readable when it is made after the command has started.
+// A covered file has no other name beside it, nor is it readable when it is made after the command
+// has started.
 func TestU14_CoveredFiles(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, "project/notes"), "notes")

@@ -6,8 +6,9 @@ import (
 	"github.com/attractor-go/attractor/internal/landlock"
 )
 
-// changing lists system calls by which a command changes what Landlock does not protect: modes, owners, times and attributes of files,
-// objects of System V and POSIX that all processes share, and other processes. A pair of sockets needs no address.
+// changing lists system calls by which a command changes what Landlock does not protect: modes,
+// owners, times and attributes of files, objects of System V and POSIX that all processes share,
+// and other processes. A pair of sockets needs no address.
 func changing() []uint32 {
 	return []uint32{
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
@@ -26,14 +27,16 @@ func signaling() []uint32 {
 	return []uint32{unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL}
 }
 
-// newest is the last system call that was looked at for this filter. Later ones may change files, so they do not exist for commands.
+// newest is the last system call that was looked at for this filter. Later ones may change files,
+// so they do not exist for commands.
 const newest = unix.SYS_FILE_SETATTR
 
-// observing returns the filter of system calls for commands that change nothing, with a version of Landlock. What later versions refuse,
-// it refuses itself. Commands open no sockets.
+// observing returns the filter of system calls for commands that change nothing, with a version of
+// Landlock. What later versions refuse, it refuses itself. Commands open no sockets.
 //
-// It lets clone3 pass, because the thread starts the command by it. A user namespace that a command makes by it is of no use: there are
-// neither mounts nor sockets in it. Only root can leave the cgroup of its command by it.
+// It lets clone3 pass, because the thread starts the command by it. A user namespace that a command
+// makes by it is of no use: there are neither mounts nor sockets in it. Only root can leave the
+// cgroup of its command by it.
 func observing(a *architecture, abi int) program {
 	var p program
 	p.begin(a)
@@ -62,7 +65,8 @@ func observing(a *architecture, abi int) program {
 	return p
 }
 
-// zero refuses a call unless all of the arguments are 0. The kernel compares only their lower halves.
+// zero refuses a call unless all of the arguments are 0. The kernel compares only their lower
+// halves.
 func (p *program) zero(number uint32, args ...uint32) {
 	n := uint8(2 * len(args))
 	p.add(equal, number, 0, n+2)
@@ -86,7 +90,8 @@ func (p *program) commands(number uint32, refused ...uint32) {
 	p.add(result, failing(unix.EPERM), 0, 0)
 }
 
-// ioctls refuses all requests of ioctl but those of terminals, of which common refuses some, and those that describe files.
+// ioctls refuses all requests of ioctl but those of terminals, of which common refuses some, and
+// those that describe files.
 func (p *program) ioctls() {
 	const ofTerminals, flags, extents = 0x5400, 0x80086601, 0xc020660b // FS_IOC_GETFLAGS and FS_IOC_FIEMAP
 	p.add(equal, unix.SYS_IOCTL, 0, 7)
@@ -110,8 +115,9 @@ func (p *program) pairs() {
 	p.add(load, 0, 0, 0) // there is more about it
 }
 
-// forReading refuses a call that opens a file neither for reading nor for writing, which Landlock does not look at, and one that truncates a
-// file without opening it for writing, which it does not look at before it can forbid truncating.
+// forReading refuses a call that opens a file neither for reading nor for writing, which Landlock
+// does not look at, and one that truncates a file without opening it for writing, which it does not
+// look at before it can forbid truncating.
 func (p *program) forReading(o open, abi int) {
 	refused := []uint32{unix.O_ACCMODE, unix.O_ACCMODE | unix.O_TRUNC}
 	if abi < landlock.Truncating {

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// outliving are ways to leave a process behind that its command does not wait for, of which each keeps a FIFO open.
+// outliving are ways to leave a process behind that its command does not wait for, of which each
+// keeps a FIFO open.
 var outliving = map[string]string{
 	"in the background": `PROGRAM &`,
 	"nohup":             `nohup PROGRAM >/dev/null 2>&1 &`,

@@ -29,7 +29,8 @@ func parked(t *testing.T, state string) map[uint64]bool {
 	return found
 }
 
-// Between two commands placeholders wait in the state directory, and the next command gets the same ones.
+// Between two commands placeholders wait in the state directory, and the next command gets the same
+// ones.
 func TestL5_ParkedPlaceholders(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	git(t, dir, "init", "-q")
@@ -88,7 +89,8 @@ func TestL5_ParkedPlaceholdersAreNobodys(t *testing.T) {
 	}
 }
 
-// What killed hosts have left waiting does not stay for good, also if nobody comes back to their roots.
+// What killed hosts have left waiting does not stay for good, also if nobody comes back to their
+// roots.
 func TestL5_ForgottenPlaceholders(t *testing.T) {
 	state := t.TempDir()
 	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "new": time.Hour} {
@@ -103,7 +105,8 @@ func TestL5_ForgottenPlaceholders(t *testing.T) {
 	}
 }
 
-// Where placeholders cannot wait, each command gets new ones: on another file system, and where commands could change them.
+// Where placeholders cannot wait, each command gets new ones: on another file system, and where
+// commands could change them.
 func TestL5_PlaceholdersThatCannotBeParked(t *testing.T) {
 	dir := t.TempDir()
 	states := map[string]string{"in the root": filepath.Join(dir, "state")}

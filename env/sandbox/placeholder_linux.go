@@ -16,16 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A protected file that does not exist needs something at its place that a read-only mount can cover: a placeholder. It is an empty
-// directory, which git does not show and does not add, or in .git, where an empty directory would disturb git, a small file. It is there
-// while a command runs. Removing it from outside would also remove the mounts on it in every sandbox, so commands hold a lock on the root
-// until they have ended, even if the host was killed, and placeholders are removed under a lock that excludes them.
+// A protected file that does not exist needs something at its place that a read-only mount can
+// cover: a placeholder. It is an empty directory, which git does not show and does not add, or in
+// .git, where an empty directory would disturb git, a small file. It is there while a command runs.
+// Removing it from outside would also remove the mounts on it in every sandbox, so commands hold a
+// lock on the root until they have ended, even if the host was killed, and placeholders are removed
+// under a lock that excludes them.
 //
-// A placeholder is recognized by its mode and by having no content of anybody's, so what a killed host has left is removed by the next one.
+// A placeholder is recognized by its mode and by having no content of anybody's, so what a killed
+// host has left is removed by the next one.
 //
-// Making and removing directories is much more work for a file system than moving them. So between two commands placeholders are parked in
-// the state directory, if it is on the same file system. What a killed host leaves there, the next session in the same roots uses, or a session
-// on another day removes.
+// Making and removing directories is much more work for a file system than moving them. So between
+// two commands placeholders are parked in the state directory, if it is on the same file system.
+// What a killed host leaves there, the next session in the same roots uses, or a session on another
+// day removes.
 
 // The modes of placeholders: nobody else uses the sticky bit on a read-only file.
 const (
@@ -33,7 +37,8 @@ const (
 	placeholderFile = 0o444 | fs.ModeSticky
 )
 
-// movable is the permission that an ordinary user needs to move a directory into another one. A parked placeholder has it.
+// movable is the permission that an ordinary user needs to move a directory into another one. A
+// parked placeholder has it.
 const movable = 0o200
 
 // placeholder is a protected file that may be missing.
@@ -43,8 +48,8 @@ type placeholder struct {
 	content string // harmless to git
 }
 
-// present reports whether something other than a placeholder is at the place. A symbolic link is an error: it could be replaced, because a
-// link cannot be covered by a mount.
+// present reports whether something other than a placeholder is at the place. A symbolic link is an
+// error: it could be replaced, because a link cannot be covered by a mount.
 func (p placeholder) present() (bool, error) {
 	info, err := os.Lstat(p.path)
 	switch {
@@ -63,7 +68,8 @@ func (p placeholder) present() (bool, error) {
 	return len(list) > 0, err
 }
 
-// make makes the placeholder. Where this user may not make it, commands cannot make the file either.
+// make makes the placeholder. Where this user may not make it, commands cannot make the file
+// either.
 func (p placeholder) make(park string) (replacement, error) {
 	err := p.place(park)
 	switch {
@@ -134,7 +140,8 @@ func (p placeholder) remove(park string) error {
 	return err
 }
 
-// putAway parks the placeholder. It reports false if the placeholder cannot be moved and is still at its place.
+// putAway parks the placeholder. It reports false if the placeholder cannot be moved and is still
+// at its place.
 func (p placeholder) putAway(to string) (done bool, err error) {
 	if !p.file && os.Chmod(p.path, placeholderDir|movable) != nil || move(p.path, to) != nil {
 		return false, nil
@@ -149,7 +156,8 @@ func (p placeholder) putAway(to string) (done bool, err error) {
 	return true, nil
 }
 
-// keeper makes placeholders for commands and removes them when no command of any session needs them.
+// keeper makes placeholders for commands and removes them when no command of any session needs
+// them.
 type keeper struct {
 	file    string  // with the locks
 	offsets []int64 // one byte of it for each root
@@ -198,10 +206,12 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 	return k, errors.Join(k.removeAll(), f.Close()) // what a killed host has left
 }
 
-// forgotten limits the time that a placeholder waits if its session does not come back, perhaps because its root is gone.
+// forgotten limits the time that a placeholder waits if its session does not come back, perhaps
+// because its root is gone.
 const forgotten = 24 * time.Hour
 
-// removeForgotten removes what killed hosts have parked. A session that still needs one of them makes a new one.
+// removeForgotten removes what killed hosts have parked. A session that still needs one of them
+// makes a new one.
 func (k *keeper) removeForgotten() {
 	list, _ := os.ReadDir(k.park)
 	for _, e := range list {
@@ -214,8 +224,9 @@ func (k *keeper) removeForgotten() {
 
 var errBusy = errors.New("commands of another session run in the same directory")
 
-// lock opens the file with a lock on the roots' bytes. For a command it waits, since others only remove placeholders meanwhile; to remove
-// them it returns errBusy if a command runs. The lock belongs to the open file, which a command in the sandbox keeps open.
+// lock opens the file with a lock on the roots' bytes. For a command it waits, since others only
+// remove placeholders meanwhile; to remove them it returns errBusy if a command runs. The lock
+// belongs to the open file, which a command in the sandbox keeps open.
 func (k *keeper) lock(ctx context.Context, kind int16) (*os.File, error) {
 	f, err := os.OpenFile(k.file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -261,9 +272,9 @@ const (
 	void                    // nothing, because nobody may make it
 )
 
-// begin makes the missing placeholders for a command. The command keeps the lock open as long as anything of it runs. The caller closes it
-// when the command has started or failed to, and calls end when it has ended. state tells what stands for the protected files that do not
-// exist.
+// begin makes the missing placeholders for a command. The command keeps the lock open as long as
+// anything of it runs. The caller closes it when the command has started or failed to, and calls
+// end when it has ended. state tells what stands for the protected files that do not exist.
 func (k *keeper) begin(ctx context.Context) (lock *os.File, state map[string]replacement, err error) {
 	if lock, err = k.lock(ctx, unix.F_RDLCK); err != nil { // first, because others may be removing placeholders
 		return nil, nil, err
@@ -285,11 +296,13 @@ func (k *keeper) begin(ctx context.Context) (lock *os.File, state map[string]rep
 	return lock, state, nil
 }
 
-// endTime limits how long end waits for the kernel to end the sandbox. It takes longer if the command has left something running.
+// endTime limits how long end waits for the kernel to end the sandbox. It takes longer if the
+// command has left something running.
 const endTime = 100 * time.Millisecond
 
-// end removes the placeholders after a command, so that the file tools do not see them, if it was the last one. If something of it, or a
-// command of another session, still runs, they are removed later.
+// end removes the placeholders after a command, so that the file tools do not see them, if it was
+// the last one. If something of it, or a command of another session, still runs, they are removed
+// later.
 func (k *keeper) end() {
 	k.mu.Lock()
 	k.running--
@@ -328,7 +341,8 @@ func (k *keeper) retry() {
 	})
 }
 
-// sweep removes the placeholders if no command runs. It returns an error if that has to be done later, errBusy because of another session.
+// sweep removes the placeholders if no command runs. It returns an error if that has to be done
+// later, errBusy because of another session.
 func (k *keeper) sweep() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -355,7 +369,8 @@ func (k *keeper) removeAll() error {
 // settleTime limits how long close waits for the kernel to end what is left of the commands.
 const settleTime = time.Second
 
-// close ends the goroutines and removes the placeholders. If commands of another session run in the same roots, that session removes them.
+// close ends the goroutines and removes the placeholders. If commands of another session run in the
+// same roots, that session removes them.
 func (k *keeper) close() error {
 	close(k.closed)
 	k.retries.Wait()

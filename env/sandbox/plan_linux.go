@@ -179,8 +179,9 @@ func (p *plan) root(dir string) {
 	p.shield(dir)
 }
 
-// pin makes a mount of each directory between a writable mount and a mount or protected file inside it. Otherwise commands could rename the
-// directory, with the mount, and put another one or a link in its place, where bubblewrap would make the mounts of the next command.
+// pin makes a mount of each directory between a writable mount and a mount or protected file inside
+// it. Otherwise commands could rename the directory, with the mount, and put another one or a link
+// in its place, where bubblewrap would make the mounts of the next command.
 func (p *plan) pin() error {
 	var inner []string
 	for _, m := range p.mounts {
@@ -212,7 +213,8 @@ func (p *plan) pin() error {
 	return nil
 }
 
-// mkdirInside makes a directory below another one, in which commands of earlier sessions may have put links. It follows none.
+// mkdirInside makes a directory below another one, in which commands of earlier sessions may have
+// put links. It follows none.
 func mkdirInside(top, dir string) (err error) {
 	root, err := os.OpenRoot(top)
 	if err != nil {
@@ -232,7 +234,8 @@ func mkdirInside(top, dir string) (err error) {
 	return nil
 }
 
-// link makes the links that are in private directories. Bubblewrap makes the others for each command.
+// link makes the links that are in private directories. Bubblewrap makes the others for each
+// command.
 func (p *plan) link() error {
 	var others [][2]string
 	for _, link := range p.links {

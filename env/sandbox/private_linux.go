@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// private is the directory with what only this sandbox's commands see. It is locked as long as the sandbox is open, so that the next one
-// can remove the directories of sandboxes whose host was killed.
+// private is the directory with what only this sandbox's commands see. It is locked as long as the
+// sandbox is open, so that the next one can remove the directories of sandboxes whose host was
+// killed.
 type private struct {
 	dir  string
 	lock *os.File
@@ -45,8 +46,8 @@ func newPrivate(names ...string) (_ *private, err error) {
 	return p, nil
 }
 
-// lockTries limits the attempts of lockedTemp. A sandbox that opens at the same time may take a directory that is not locked yet for an
-// abandoned one.
+// lockTries limits the attempts of lockedTemp. A sandbox that opens at the same time may take a
+// directory that is not locked yet for an abandoned one.
 const lockTries = 20
 
 // lockedTemp makes and locks a directory.
@@ -94,7 +95,8 @@ func (p *private) close() error {
 	return errors.Join(removeTree(p.dir), p.lock.Close())
 }
 
-// removeAbandoned removes the private directories of this user's sandboxes whose host has ended. What fails is left to the next one.
+// removeAbandoned removes the private directories of this user's sandboxes whose host has ended.
+// What fails is left to the next one.
 func removeAbandoned(temp string) {
 	list, err := filepath.Glob(filepath.Join(temp, privatePrefix+"*"))
 	if err != nil {
@@ -113,8 +115,8 @@ func removeAbandoned(temp string) {
 	}
 }
 
-// removeTree removes a directory with everything in it, also in directories that are not writable, such as those of Go's module cache.
-// It does not follow links out of it.
+// removeTree removes a directory with everything in it, also in directories that are not writable,
+// such as those of Go's module cache. It does not follow links out of it.
 func removeTree(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

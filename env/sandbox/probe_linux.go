@@ -14,8 +14,9 @@ type failed struct{ output, how string }
 
 func (f failed) Error() string { return strings.TrimSpace(f.output + ": " + f.how) }
 
-// try runs a command in a sandbox and returns an error if it fails. The command has an environment of its own, which ends all of its
-// processes, even if this process or only bubblewrap's first one is killed meanwhile.
+// try runs a command in a sandbox and returns an error if it fails. The command has an environment
+// of its own, which ends all of its processes, even if this process or only bubblewrap's first one
+// is killed meanwhile.
 func try(dir string, m mechanism) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*probeTime) // the environment needs time for the end
 	defer cancel()

@@ -147,7 +147,8 @@ func TestL4_ProbeOfAKilledHost(t *testing.T) {
 	s.ended(t)
 }
 
-// If bubblewrap's first process is killed, its second one waits for it for ever. New ends that one and returns.
+// If bubblewrap's first process is killed, its second one waits for it for ever. New ends that one
+// and returns.
 func TestL4_ProbeIsKilled(t *testing.T) {
 	s := newStuck(t)
 	dir, done := t.TempDir(), make(chan error, 1)

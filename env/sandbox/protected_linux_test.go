@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// Files that start programs are read-only, whether they exist or not, for commands and for the file tools.
+// Files that start programs are read-only, whether they exist or not, for commands and for the file
+// tools.
 func TestL4_Protected(t *testing.T) {
 	for _, exist := range []bool{true, false} {
 		dir := t.TempDir()
@@ -48,7 +49,8 @@ func TestL4_Protected(t *testing.T) {
 	}
 }
 
-// While a command of any sandbox runs, the placeholders of all of them stay, and afterwards they are gone.
+// While a command of any sandbox runs, the placeholders of all of them stay, and afterwards they
+// are gone.
 func TestL4_PlaceholdersOfTwoSessions(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	one := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})

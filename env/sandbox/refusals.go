@@ -13,7 +13,8 @@ import (
 	"sync"
 )
 
-// Refusal is something that the sandbox does not let commands do, and that a command seems to have tried.
+// Refusal is something that the sandbox does not let commands do, and that a command seems to have
+// tried.
 type Refusal struct {
 	// Path is the file that it could not use, without symbolic links. It is empty for the network.
 	Path string
@@ -26,9 +27,10 @@ const (
 	maxRefusals = 5
 )
 
-// Refusals returns what the sandbox refused to a command, as far as its output shows it. dir is the directory in which it ran, and failed
-// says that it failed. Each error in the output is compared with what the sandbox permits and with what is there outside, so an error that
-// has another cause is not among them.
+// Refusals returns what the sandbox refused to a command, as far as its output shows it. dir is the
+// directory in which it ran, and failed says that it failed. Each error in the output is compared
+// with what the sandbox permits and with what is there outside, so an error that has another cause
+// is not among them.
 func (s *Sandbox) Refusals(dir string, output []byte, failed bool) (list []Refusal) {
 	if s.options.Level == Off {
 		return nil
@@ -170,7 +172,8 @@ func (s *Sandbox) refused(name, phrase string) (Refusal, bool) {
 	return s.onlyRead(real), true
 }
 
-// resolved returns a path without symbolic links, as far as it exists, and reports whether all of it does.
+// resolved returns a path without symbolic links, as far as it exists, and reports whether all of
+// it does.
 func resolved(name string) (real string, exists bool) {
 	rest := ""
 	for dir := name; ; dir = filepath.Dir(dir) {

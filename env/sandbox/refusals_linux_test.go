@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 )
 
-// What commands print about refusals of the sandbox is recognized, and errors with another cause are not taken for refusals.
+// What commands print about refusals of the sandbox is recognized, and errors with another cause
+// are not taken for refusals.
 func TestL5_Refusals(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// repository adds what commands need to use the repository of a writable root, and protects what could start programs outside.
+// repository adds what commands need to use the repository of a writable root, and protects what
+// could start programs outside.
 func (p *plan) repository(o *Options, root string) {
 	found := git.Roots(root)
 	if len(found) == 0 {
@@ -70,8 +71,8 @@ func linkedDir(dotGit string) string {
 	return absolute(target, filepath.Dir(dotGit))
 }
 
-// gitDir lets commands write in the directory of a repository, except what starts programs: hooks, the configuration, and what leads to
-// another one.
+// gitDir lets commands write in the directory of a repository, except what starts programs: hooks,
+// the configuration, and what leads to another one.
 func (p *plan) gitDir(dir string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || real != filepath.Clean(dir) {
@@ -87,8 +88,8 @@ func (p *plan) gitDir(dir string) {
 	p.worktreeConfig(dir, dir)
 }
 
-// configured protects what a repository's configuration names in places where commands can write: directories of hooks, and files that it
-// includes. top is the work tree.
+// configured protects what a repository's configuration names in places where commands can write:
+// directories of hooks, and files that it includes. top is the work tree.
 func (p *plan) configured(o *Options, dir, top string) {
 	program, err := exec.LookPath("git")
 	if err != nil {
@@ -123,8 +124,8 @@ func absolute(name, dir string) string {
 	return filepath.Join(dir, name)
 }
 
-// protectBelow protects a file where commands can write, or the first directory on the way to it that is not there. A symbolic link on the way
-// is refused when a command starts.
+// protectBelow protects a file where commands can write, or the first directory on the way to it
+// that is not there. A symbolic link on the way is refused when a command starts.
 func (p *plan) protectBelow(name string, file bool) {
 	in := p.innermost(name)
 	if in == nil || in.readOnly || in.source != "" {

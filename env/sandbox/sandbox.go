@@ -18,39 +18,47 @@ import (
 type Options struct {
 	// Level is the level. Off, or empty, makes a sandbox that changes nothing.
 	Level Level
-	// Roots lists directories besides the working directory in which commands may write, ReadOnly those in which they may only read.
-	// They mean the same as in env.LocalOptions.
+	// Roots lists directories besides the working directory in which commands may write, ReadOnly
+	// those in which they may only read. They mean the same as in env.LocalOptions.
 	Roots, ReadOnly []string
-	// Network lets commands use the network, and with it all services of this machine that listen on it.
+	// Network lets commands use the network, and with it all services of this machine that listen
+	// on it.
 	Network bool
-	// AllowHosts lists hosts that commands may reach although Network is false, such as "example.com", "*.example.com",
-	// "example.com:8443" and "10.1.2.3". A host without a port stands for its ports 80 and 443. Commands reach them by an HTTP proxy,
-	// and only by TLS or plain HTTP. A name has to lead to a public address, unless the address is in the list as well.
+	// AllowHosts lists hosts that commands may reach although Network is false, such as
+	// "example.com", "*.example.com", "example.com:8443" and "10.1.2.3". A host without a port
+	// stands for its ports 80 and 443. Commands reach them by an HTTP proxy, and only by TLS or
+	// plain HTTP. A name has to lead to a public address, unless the address is in the list as
+	// well.
 	AllowHosts []string
 	// Resolver resolves the names of AllowHosts. Nil means the system's.
 	Resolver *net.Resolver
-	// AllowSockets lists paths of Unix sockets, such as an SSH agent's, that commands may connect to.
+	// AllowSockets lists paths of Unix sockets, such as an SSH agent's, that commands may connect
+	// to.
 	AllowSockets []string
-	// Caches lists further directories that commands may read, such as those of downloaded packages.
+	// Caches lists further directories that commands may read, such as those of downloaded
+	// packages.
 	Caches []string
-	// Cache is the directory that commands see as ~/.cache, for the caches of compilers. It is made if it does not exist, and kept.
-	// Empty means a private one that Close removes.
+	// Cache is the directory that commands see as ~/.cache, for the caches of compilers. It is made
+	// if it does not exist, and kept. Empty means a private one that Close removes.
 	Cache string
-	// State is a directory of the user's for the lock by which sandboxes on this machine agree on the files that they protect. Empty
-	// means attractor/sandbox in the user's state directory.
+	// State is a directory of the user's for the lock by which sandboxes on this machine agree on
+	// the files that they protect. Empty means attractor/sandbox in the user's state directory.
 	State string
-	// Environ is the environment in which tool chains are looked for, as KEY=value. Nil means os.Environ().
+	// Environ is the environment in which tool chains are looked for, as KEY=value. Nil means
+	// os.Environ().
 	Environ []string
-	// Covered returns the files and directories that commands at the level Observe do not read, by absolute paths. It is called for
-	// each command. Nil covers nothing.
+	// Covered returns the files and directories that commands at the level Observe do not read, by
+	// absolute paths. It is called for each command. Nil covers nothing.
 	Covered func() []string
-	// Helper is the path of the program attractor-env. Empty means that it is looked up next to this program and in PATH.
+	// Helper is the path of the program attractor-env. Empty means that it is looked up next to
+	// this program and in PATH.
 	Helper string
 
 	abi int // caps the version of Landlock of the level Observe, for tests
 }
 
-// A Sandbox confines the commands of the env.Locals that are made with its options. All methods may be called concurrently.
+// A Sandbox confines the commands of the env.Locals that are made with its options. All methods may
+// be called concurrently.
 type Sandbox struct {
 	options Options
 	dir     string
@@ -76,18 +84,21 @@ type mechanism interface {
 	// frozen returns the repositories in the roots that are read-only, because commands could make
 	// them run programs outside.
 	frozen() []string
-	// sees reports whether commands see a file as it is outside, and whether they may change it. The path has no symbolic links.
+	// sees reports whether commands see a file as it is outside, and whether they may change it.
+	// The path has no symbolic links.
 	sees(name string) (visible, writable bool)
 	// hosts returns the gateway to allowed hosts, or nil if there are none.
 	hosts() *gateway
 	close() error
 }
 
-// probeTime limits the command that tries out a level. It takes milliseconds, and longer on a busy machine.
+// probeTime limits the command that tries out a level. It takes milliseconds, and longer on a busy
+// machine.
 const probeTime = 20 * time.Second
 
-// New returns a sandbox for commands in dir, after it has run a command in it. An error that wraps errors.ErrUnsupported
-// says what this machine lacks. The caller closes the Sandbox after the env.Local.
+// New returns a sandbox for commands in dir, after it has run a command in it. An error that wraps
+// errors.ErrUnsupported says what this machine lacks. The caller closes the Sandbox after the
+// env.Local.
 func New(dir string, o Options) (*Sandbox, error) {
 	var err error
 	if o.Level != Observe {
@@ -113,7 +124,8 @@ func New(dir string, o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Confine returns options with which commands run in the sandbox. Launch calls the Launch of the given options first.
+// Confine returns options with which commands run in the sandbox. Launch calls the Launch of the
+// given options first.
 func (s *Sandbox) Confine(o env.LocalOptions) env.LocalOptions {
 	if s.options.Level == Off {
 		return o
@@ -142,7 +154,8 @@ func (s *Sandbox) Confine(o env.LocalOptions) env.LocalOptions {
 	return o
 }
 
-// Launch returns a command as it runs in the sandbox. It is a LocalOptions.Launch, for programs in which not all commands do.
+// Launch returns a command as it runs in the sandbox. It is a LocalOptions.Launch, for programs in
+// which not all commands do.
 func (s *Sandbox) Launch(ctx context.Context, l env.Launch) (env.Launch, error) {
 	return s.launch(ctx, l)
 }
@@ -158,14 +171,15 @@ func (s *Sandbox) network() string {
 	return "off"
 }
 
-// Protection returns the protection that env.Protect needs so that the file tools refuse what the sandbox refuses to commands.
+// Protection returns the protection that env.Protect needs so that the file tools refuse what the
+// sandbox refuses to commands.
 func (s *Sandbox) Protection() env.Protection { return s.protection() }
 
 // Level returns the level.
 func (s *Sandbox) Level() Level { return s.options.Level }
 
-// Close removes the private directories and what the sandbox left in the roots. Commands must have ended.
-// Later calls do nothing and return the same error.
+// Close removes the private directories and what the sandbox left in the roots. Commands must have
+// ended. Later calls do nothing and return the same error.
 func (s *Sandbox) Close() error {
 	s.closing.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -185,7 +199,8 @@ func (nothing) sees(string) (visible, writable bool)                       { ret
 func (nothing) hosts() *gateway                                            { return nil }
 func (nothing) close() error                                               { return nil }
 
-// protect returns the default protection, which also refuses what it asks about if it is in one of the directories itself.
+// protect returns the default protection, which also refuses what it asks about if it is in one of
+// the directories itself.
 func protect(dirs []string) env.Protection {
 	p := env.DefaultProtection()
 	for _, dir := range dirs {

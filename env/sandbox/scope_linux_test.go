@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// With the network, the helper keeps the machine's abstract Unix sockets from commands. Without it, the text for the model says that they are
-// there.
+// With the network, the helper keeps the machine's abstract Unix sockets from commands. Without it,
+// the text for the model says that they are there.
 func TestL4_AbstractSockets(t *testing.T) {
 	t.Parallel()
 	peer.Need(t, "curl")

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter of system calls. Calls that it refuses fail with EPERM, as if the kernel did not permit them; clone3 and openat2 fail
-// with ENOSYS, so that programs use clone and openat, whose flags and modes a filter can see.
+// The filter of system calls. Calls that it refuses fail with EPERM, as if the kernel did not
+// permit them; clone3 and openat2 fail with ENOSYS, so that programs use clone and openat, whose
+// flags and modes a filter can see.
 
 // architecture holds what differs between processors.
 type architecture struct {
@@ -32,8 +33,8 @@ type open struct {
 	number, flags, mode uint32
 }
 
-// refused lists system calls that no command of a model needs: they change mounts or namespaces, reach keys of the kernel, watch or
-// change the kernel itself, or open ways around this filter.
+// refused lists system calls that no command of a model needs: they change mounts or namespaces,
+// reach keys of the kernel, watch or change the kernel itself, or open ways around this filter.
 var refused = []uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_UNSHARE, unix.SYS_SETNS,
@@ -50,7 +51,8 @@ const (
 	setUID     = unix.S_ISUID
 )
 
-// namespaced returns the families of sockets that a network namespace confines. Others, such as VSOCK, reach the host.
+// namespaced returns the families of sockets that a network namespace confines. Others, such as
+// VSOCK, reach the host.
 func namespaced() []uint32 {
 	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 }
@@ -75,7 +77,8 @@ func (p *program) add(code uint16, k uint32, yes, no uint8) {
 	*p = append(*p, unix.SockFilter{Code: code, Jt: yes, Jf: no, K: k})
 }
 
-// argument returns the offset of the lower half of an argument in the kernel's seccomp_data. Both architectures are little-endian.
+// argument returns the offset of the lower half of an argument in the kernel's seccomp_data. Both
+// architectures are little-endian.
 func argument(i uint32) uint32 { return 16 + 8*i }
 
 // filter returns the filter of an architecture. Commands may open sockets of the given families.
@@ -128,7 +131,8 @@ func (p *program) common(a *architecture, families []uint32) {
 	p.add(result, allow, 0, 0)
 }
 
-// bits refuses a call if its argument has one of the bits. Each of these blocks ends with the decision, so the next one may load.
+// bits refuses a call if its argument has one of the bits. Each of these blocks ends with the
+// decision, so the next one may load.
 func (p *program) bits(c call, mask uint32) {
 	p.add(equal, c.number, 0, 4)
 	p.add(load, argument(c.arg), 0, 0)
@@ -148,7 +152,8 @@ func (p *program) create(o open) {
 	p.add(result, allow, 0, 0)
 }
 
-// first refuses a call that changes the first process, which is bubblewrap's: it holds the lock that keeps protected files protected.
+// first refuses a call that changes the first process, which is bubblewrap's: it holds the lock
+// that keeps protected files protected.
 func (p *program) first(c call) {
 	p.add(equal, c.number, 0, 4)
 	p.add(load, argument(c.arg), 0, 0)

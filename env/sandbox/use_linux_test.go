@@ -55,7 +55,8 @@ func TestL4_ToolChains(t *testing.T) {
 	}
 }
 
-// The variables of agents and displays are gone, and sockets are not there, unless they are allowed.
+// The variables of agents and displays are gone, and sockets are not there, unless they are
+// allowed.
 func TestL4_Sockets(t *testing.T) {
 	allowed, other := filepath.Join(t.TempDir(), "allowed"), filepath.Join(t.TempDir(), "other")
 	for _, name := range []string{allowed, other, "@attractor-test-" + filepath.Base(t.TempDir()) + t.Name()} {
@@ -143,7 +144,8 @@ func TestL4_UnfitRoots(t *testing.T) {
 	}
 }
 
-// System calls that lead out of the sandbox are refused, also those of another architecture, and so are set-user-id files.
+// System calls that lead out of the sandbox are refused, also those of another architecture, and so
+// are set-user-id files.
 func TestL4_SystemCalls(t *testing.T) {
 	dir := t.TempDir()
 	b := newBox(t, dir, sandbox.Options{}, env.LocalOptions{})

@@ -23,7 +23,8 @@ __attribute__((constructor)) static void tell(void) {
 }
 `
 
-// dynamicHelper builds the helper as a program that libraries can be loaded into, as go install does where there is a C compiler.
+// dynamicHelper builds the helper as a program that libraries can be loaded into, as go install
+// does where there is a C compiler.
 func dynamicHelper(t *testing.T) string {
 	t.Helper()
 	helper := filepath.Join(t.TempDir(), "attractor-env")
@@ -35,7 +36,8 @@ func dynamicHelper(t *testing.T) string {
 	return helper
 }
 
-// The variables of a command have their effect on the command, and none on the programs that confine it.
+// The variables of a command have their effect on the command, and none on the programs that
+// confine it.
 func TestL4_VariablesOfACommand(t *testing.T) {
 	cc := peer.Need(t, "cc")
 	helper := dynamicHelper(t)

@@ -1,5 +1,6 @@
-// Advance drives a session from a loop of its own, one step at a time, as a workflow engine would. A Store in its Config would keep each
-// step, so that another process can resume the session and take the next one.
+// Advance drives a session from a loop of its own, one step at a time, as a workflow engine would.
+// A Store in its Config would keep each step, so that another process can resume the session and
+// take the next one.
 //
 //	$ advance "What does this project do?"
 //	call_model

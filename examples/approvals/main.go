@@ -1,5 +1,5 @@
-// Approvals runs a task, and asks on standard input before a call that changes or runs something. Rules decide first: reading inside the directory
-// is allowed, and nothing may be pushed.
+// Approvals runs a task, and asks on standard input before a call that changes or runs something.
+// Rules decide first: reading inside the directory is allowed, and nothing may be pushed.
 //
 //	$ printf 'y\nn\n' | approvals "Release the project."
 //	Allow shell {"command":"echo 1.2 > VERSION"}? [y/n]

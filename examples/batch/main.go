@@ -1,5 +1,6 @@
-// Batch gives the same task to an agent in each of several directories, at most three at a time. Each agent may spend half a dollar, and all
-// together two. The lines come in the order of the arguments.
+// Batch gives the same task to an agent in each of several directories, at most three at a time.
+// Each agent may spend half a dollar, and all together two. The lines come in the order of the
+// arguments.
 //
 //	$ batch "What is this?" api web cli
 //	api: completed, $0.02: A server.

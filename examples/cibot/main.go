@@ -1,4 +1,5 @@
-// Cibot lets an agent repair a checkout until a command passes in it, such as a CI job's tests. It writes the change as a patch.
+// Cibot lets an agent repair a checkout until a command passes in it, such as a CI job's tests. It
+// writes the change as a patch.
 //
 //	$ cibot checkout "sh test.sh" fix.patch
 //	It should greet now.
@@ -58,7 +59,8 @@ func repair(ctx context.Context, dir, test, patch string) error {
 	if err != nil {
 		return err
 	}
-	// The hook is asked three times, and not when a budget ends the work: this run counts. --intent-to-add puts new files into the patch.
+	// The hook is asked three times, and not when a budget ends the work: this run counts.
+	// --intent-to-add puts new files into the patch.
 	failure, err := run(ctx, local, "("+test+"\n) && git add --intent-to-add . && git diff --binary HEAD >\"$PATCH\"", "PATCH="+patch)
 	if failure != "" {
 		return fmt.Errorf("no patch, %s: %s", result.Reason, failure)
@@ -69,7 +71,8 @@ func repair(ctx context.Context, dir, test, patch string) error {
 	return err
 }
 
-// run runs a script, and returns what the model has to know if it fails: nothing if it exits with 0.
+// run runs a script, and returns what the model has to know if it fails: nothing if it exits with
+// 0.
 func run(ctx context.Context, e env.Environment, script string, vars ...string) (failure string, err error) {
 	out, result, err := env.Output(ctx, e, env.Command{Script: script, Env: vars}, env.MaxTimeout)
 	if err != nil || result.Code == 0 && !result.TimedOut {

@@ -1,4 +1,5 @@
-// Customenv lets the agent change only files below docs, by an environment of its own around the local one. ANTHROPIC_API_KEY has to be set.
+// Customenv lets the agent change only files below docs, by an environment of its own around the
+// local one. ANTHROPIC_API_KEY has to be set.
 //
 //	$ customenv "Write a guide, and mention it in main.go."
 //	I wrote the guide, but may not change main.go.
@@ -20,7 +21,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// writesBelow adds writes below one directory to a read-only environment, so commands and all other changes stay refused.
+// writesBelow adds writes below one directory to a read-only environment, so commands and all other
+// changes stay refused.
 type writesBelow struct {
 	env.Base // read-only
 	writable env.Environment

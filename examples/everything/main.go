@@ -1,5 +1,6 @@
-// Everything opens a session as the command does: with the settings, rules, hooks, servers, skills, commands and agents of the user, and of the
-// project as far as the user has trusted it. A program that says nothing about Load, as examples/minimal, has nothing of all that.
+// Everything opens a session as the command does: with the settings, rules, hooks, servers, skills,
+// commands and agents of the user, and of the project as far as the user has trusted it. A program
+// that says nothing about Load, as examples/minimal, has nothing of all that.
 //
 //	$ everything "/greet Ada"
 //	mode accept-edits, commands: greet

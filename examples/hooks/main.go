@@ -1,4 +1,5 @@
-// Hooks runs a task under rules in Go: the tests are the only command, and a change is done when CHANGELOG.md has it.
+// Hooks runs a task under rules in Go: the tests are the only command, and a change is done when
+// CHANGELOG.md has it.
 //
 //	$ hooks "Greet in French."
 //	edit_file changed greeting.txt
@@ -55,7 +56,8 @@ func run(ctx context.Context, task string) error {
 	return err
 }
 
-// onlyTests refuses other commands than the tests, and notes whether the last change was one of the changelog.
+// onlyTests refuses other commands than the tests, and notes whether the last change was one of the
+// changelog.
 func onlyTests(unlogged *atomic.Bool) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {

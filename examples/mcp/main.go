@@ -1,4 +1,5 @@
-// Mcp gives a session the tools of an MCP server. The server is this program, started with the argument serve.
+// Mcp gives a session the tools of an MCP server. The server is this program, started with the
+// argument serve.
 //
 //	$ mcp "When does the next train leave Basel?"
 //	[mcp__trains__next] The next train leaves Basel at 10:04.

@@ -1,4 +1,5 @@
-// Owncommand is the command attractor with a tool of one's own. It has all of its subcommands and flags.
+// Owncommand is the command attractor with a tool of one's own. It has all of its subcommands and
+// flags.
 //
 //	$ owncommand run --yes "Is the office open?"
 //	Yes, until five.

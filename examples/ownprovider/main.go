@@ -1,5 +1,6 @@
-// Ownprovider works with a company's own model server, which speaks Chat Completions. ACME_URL has to be set. A server with a wire format of
-// its own is an llm.Provider that is written as docs/adding/provider.md shows.
+// Ownprovider works with a company's own model server, which speaks Chat Completions. ACME_URL has
+// to be set. A server with a wire format of its own is an llm.Provider that is written as
+// docs/adding/provider.md shows.
 //
 //	$ ownprovider "What does this project do?"
 //	acme/writer-1: It greets whoever runs it.

@@ -1,5 +1,6 @@
-// Readme is the program in the project's README: it has one task done in the current directory. It takes the provider from the environment:
-// ANTHROPIC_API_KEY has to be set, or another provider's key.
+// Readme is the program in the project's README: it has one task done in the current directory. It
+// takes the provider from the environment: ANTHROPIC_API_KEY has to be set, or another provider's
+// key.
 //
 //	$ readme
 //	I'll run the test.

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// A session works in a remote environment. The example uses a shell of this machine instead of docker or ssh, and a scripted model, so
-// that it needs no key.
+// A session works in a remote environment. The example uses a shell of this machine instead of
+// docker or ssh, and a scripted model, so that it needs no key.
 func Example() {
 	if err := session([]string{"/bin/sh", "-c"}); err != nil {
 		fmt.Println(err)

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Open implements env.Environment. It reads the whole file at once, so that a broken connection is an error and not the end of the file.
+// Open implements env.Environment. It reads the whole file at once, so that a broken connection is
+// an error and not the end of the file.
 func (e *Env) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	out, err := e.run(ctx, "open", name, `[ -e "$f" ] || absent "$f"
 [ -f "$f" ] || exit 43
@@ -24,7 +25,8 @@ cat <"$f"`, nil)
 	return io.NopCloser(strings.NewReader(out)), err
 }
 
-// WriteFile implements env.Environment. An existing file keeps its owner, too, if the remote user may give files away.
+// WriteFile implements env.Environment. An existing file keeps its owner, too, if the remote user
+// may give files away.
 func (e *Env) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	if strings.HasSuffix(name, "/") {
 		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrInvalid}
@@ -46,8 +48,8 @@ while [ -L "$f" ]; do
 done
 `
 
-// writeScript writes a temporary file, calls the function before, and renames the file. It checks the size, because a broken connection
-// looks like the end of the data.
+// writeScript writes a temporary file, calls the function before, and renames the file. It checks
+// the size, because a broken connection looks like the end of the data.
 const writeScript = followLinks + `[ ! -e "$f" ] || [ -f "$f" ] || exit 43
 d=${f%/*} t=${f%/*}/.remoteenv-$id.tmp
 failed() {

@@ -16,8 +16,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// launchScript runs the command in "$@". It first prints the number of the command's process group. At the end it prints to both outputs
-// the mark, the exit code, and whether the group still has members.
+// launchScript runs the command in "$@". It first prints the number of the command's process group.
+// At the end it prints to both outputs the mark, the exit code, and whether the group still has
+// members.
 const launchScript = `cd "$f" || { [ -d "$f" ] && exit 42; [ ! -e "$f" ] || exit 43; absent "$f"; }
 exec 4>&1 5>&2
 {
@@ -31,8 +32,8 @@ exec 4>&1 5>&2
 	printf '%s%d %d\n' "$mark" $code $left >&2
 }`
 
-// killScript terminates the group, and kills it after two seconds (env.DefaultGrace). It waits half a second more; processes that are left
-// then are zombies or stuck in the kernel.
+// killScript terminates the group, and kills it after two seconds (env.DefaultGrace). It waits half
+// a second more; processes that are left then are zombies or stuck in the kernel.
 const killScript = `kill -TERM -$group 2>/dev/null || exit 0
 n=0
 while kill -0 -$group 2>/dev/null && [ $n -lt 25 ]; do
@@ -40,8 +41,8 @@ while kill -0 -$group 2>/dev/null && [ $n -lt 25 ]; do
 	sleep 0.1 || sleep 1
 done`
 
-// process is a remote command. The embedded env.Process is its local end, which has the id and the input and whose output goes to
-// receive.
+// process is a remote command. The embedded env.Process is its local end, which has the id and the
+// input and whose output goes to receive.
 type process struct {
 	env.Process
 	env    *Env
@@ -60,7 +61,8 @@ type process struct {
 	left    atomic.Bool // the command has ended, but its group still has members
 }
 
-// Start implements env.Environment. A context that ends meanwhile breaks the connection. The command may have begun by then.
+// Start implements env.Environment. A context that ends meanwhile breaks the connection. The
+// command may have begun by then.
 func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if c.TTY != nil {
 		return nil, fmt.Errorf("start command in a terminal: %w", errors.ErrUnsupported)
@@ -113,7 +115,8 @@ func (p *process) receive(stream int, text []byte) {
 	p.pass(env.Stderr)
 }
 
-// pass passes on the held output of a stream, except for a possible beginning of the mark. It handles the mark.
+// pass passes on the held output of a stream, except for a possible beginning of the mark. It
+// handles the mark.
 func (p *process) pass(stream int) {
 	text := p.held[stream]
 	if p.over[stream] { // this is output of processes that the command has left running
@@ -153,7 +156,8 @@ func (p *process) settle(status string) {
 	close(p.ended)
 }
 
-// watch waits for the local end. If no mark has arrived by then, the connection has broken or was never made.
+// watch waits for the local end. If no mark has arrived by then, the connection has broken or was
+// never made.
 func (p *process) watch() {
 	exit, err := p.Process.Wait(context.Background())
 	if !p.hasEnded() {

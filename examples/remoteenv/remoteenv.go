@@ -33,8 +33,9 @@ var (
 	_ env.Tree        = (*Env)(nil)
 )
 
-// New returns an environment in a remote directory, which must exist; dir is its absolute path there. Prefix is a local command that runs
-// its last argument in a remote POSIX shell. The caller must call Close.
+// New returns an environment in a remote directory, which must exist; dir is its absolute path
+// there. Prefix is a local command that runs its last argument in a remote POSIX shell. The caller
+// must call Close.
 func New(ctx context.Context, prefix []string, dir string) (*Env, error) {
 	if !path.IsAbs(dir) {
 		return nil, fmt.Errorf("the remote directory %q is not an absolute path", dir)
@@ -54,8 +55,8 @@ func New(ctx context.Context, prefix []string, dir string) (*Env, error) {
 	return e, err
 }
 
-// probeScript prints the platform, and the options that make stat print type and mode in hexadecimal, size, time and name. Two slashes,
-// which no name contains, end a record.
+// probeScript prints the platform, and the options that make stat print type and mode in
+// hexadecimal, size, time and name. Two slashes, which no name contains, end a record.
 const probeScript = `cd "$f" || absent "$f"
 uname -s && uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/' && uname -r && { command -v bash || command -v sh; } || exit
 if stat -c %f / >/dev/null 2>&1
@@ -73,7 +74,8 @@ const absentFunction = `absent() {
 }
 `
 
-// reason returns the error for an exit code of the scripts. Shells, docker and ssh have codes of their own from 125 on.
+// reason returns the error for an exit code of the scripts. Shells, docker and ssh have codes of
+// their own from 125 on.
 func reason(code int, complaint []byte) error {
 	switch code {
 	case 41:
@@ -94,7 +96,8 @@ func reason(code int, complaint []byte) error {
 	return fmt.Errorf("exit code %d: %s", code, bytes.TrimSpace(complaint))
 }
 
-// command returns the local command that runs a script remotely, with f set to the absolute path of name.
+// command returns the local command that runs a script remotely, with f set to the absolute path of
+// name.
 func (e *Env) command(name, body string) ([]string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return nil, fs.ErrInvalid

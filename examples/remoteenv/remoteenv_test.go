@@ -38,8 +38,8 @@ func prefixes(t *testing.T) map[string][]string {
 	}
 	prefixes := map[string][]string{
 		"sh": {"/bin/sh", "-c"},
-		// Like ssh: one text for the user's shell, none of our environment, and a local end that stays until nothing holds the
-		// output open any more.
+		// Like ssh: one text for the user's shell, none of our environment, and a local end that
+		// stays until nothing holds the output open any more.
 		"as by ssh": {"env", "-i", "PATH=" + os.Getenv("PATH"), "bash", "-o", "pipefail", "-c", `eval "$*" | cat`, "ssh"},
 	}
 	if *more {
@@ -124,7 +124,8 @@ func TestD1_RemoteEnvNeedsItsDirectory(t *testing.T) {
 	}
 }
 
-// To the remote side, a connection that breaks while a file is written looks like the end of the data.
+// To the remote side, a connection that breaks while a file is written looks like the end of the
+// data.
 func TestD1_RemoteEnvWritesAllOrNothing(t *testing.T) {
 	prefixes(t) // or skip
 	dir := t.TempDir()

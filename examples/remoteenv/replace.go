@@ -33,8 +33,8 @@ rm -f "$link" || exit 45`, nil)
 	return err
 }
 
-// compareFunction compares the content of f with the hash was. It locks the directory until the script ends, so that comparing and
-// changing are one step.
+// compareFunction compares the content of f with the hash was. It locks the directory until the
+// script ends, so that comparing and changing are one step.
 const compareFunction = `command -v flock >/dev/null && command -v sha256sum >/dev/null || exit 46
 compare() {
 	exec 9<"${f%/*}/" && flock 0 <&9 || exit 45 # ksh gives 9 itself to nobody

@@ -1,5 +1,6 @@
-// Resume runs a task that survives its process: "resume crash" dies in the middle of a tool round, and "resume" goes on with what the journal has.
-// The call that may have run is not run again: the model is told that its outcome is unknown, and looks.
+// Resume runs a task that survives its process: "resume crash" dies in the middle of a tool round,
+// and "resume" goes on with what the journal has. The call that may have run is not run again: the
+// model is told that its outcome is unknown, and looks.
 //
 //	$ resume
 //	[shell] Error: the session stopped while this call was running, and its outcome is unknown: it may have had no effect, some, or all. It was not run again. Look at the current state before you go on.

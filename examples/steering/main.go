@@ -1,5 +1,6 @@
-// Steering runs a task, and sends the agent a message while it works: as soon as a call has changed a file, it asks for an entry in the changelog.
-// The message comes with the next model call, in the middle of the task.
+// Steering runs a task, and sends the agent a message while it works: as soon as a call has changed
+// a file, it asks for an entry in the changelog. The message comes with the next model call, in the
+// middle of the task.
 //
 //	$ steering "Make the greeting friendlier."
 //	[write_file] greeting.txt

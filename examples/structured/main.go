@@ -1,4 +1,5 @@
-// Structured reviews a file and gets the findings as Go values: attractor.Do asks the model for a result of the form of a struct.
+// Structured reviews a file and gets the findings as Go values: attractor.Do asks the model for a
+// result of the form of a struct.
 //
 //	$ structured greet.go
 //	greet.go:4: high: the error of Greet is ignored

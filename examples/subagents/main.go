@@ -1,5 +1,6 @@
-// Subagents runs one task whose parts the model may give to agents of its own, at most three at a time. When it is done, it prints what each
-// of them was asked and what it found. The order is that of the questions, because it differs which agent starts first.
+// Subagents runs one task whose parts the model may give to agents of its own, at most three at a
+// time. When it is done, it prints what each of them was asked and what it found. The order is that
+// of the questions, because it differs which agent starts first.
 //
 //	$ subagents "Review the change."
 //	Are errors handled?
@@ -36,7 +37,8 @@ func main() {
 func run(ctx context.Context, task string) error {
 	asked, found := map[string]string{}, map[string]string{} // by the agent's id, and by what it was asked
 	session, err := attractor.Open(ctx, attractor.Config{
-		// Events come one at a time, also those of agents that work at the same time. So this needs no lock.
+		// Events come one at a time, also those of agents that work at the same time. So this needs
+		// no lock.
 		OnEvent: func(e agent.Event) {
 			sub, is := e.(*agent.SubagentEvent)
 			if !is {

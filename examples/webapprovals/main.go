@@ -1,5 +1,5 @@
-// Webapprovals runs a task whose calls a person approves elsewhere: a GET of the address that it prints lists what is asked, each with its id,
-// and a POST to ID/yes or ID/no below it answers.
+// Webapprovals runs a task whose calls a person approves elsewhere: a GET of the address that it
+// prints lists what is asked, each with its id, and a POST to ID/yes or ID/no below it answers.
 //
 //	$ webapprovals "Release the project."
 //	http://127.0.0.1:PORT/TOKEN/

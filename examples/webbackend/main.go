@@ -1,4 +1,5 @@
-// Webbackend runs a session for each task posted to it, and streams its events to the browser. It posts the task of its command line itself.
+// Webbackend runs a session for each task posted to it, and streams its events to the browser. It
+// posts the task of its command line itself.
 //
 //	$ webbackend "What does this project do?"
 //	event: text

@@ -11,10 +11,12 @@ import (
 // agentInfo describes a subagent to hooks. The id is that of the call that started it.
 type agentInfo struct{ id, kind string }
 
-// agentKey is the key of an agentInfo in a context. The contexts of a subagent have the values of the call that gave it its task.
+// agentKey is the key of an agentInfo in a context. The contexts of a subagent have the values of
+// the call that gave it its task.
 type agentKey struct{}
 
-// agentOf returns the subagent in whose session something happens. id is what its parent calls it, or empty for the host's own session.
+// agentOf returns the subagent in whose session something happens. id is what its parent calls it,
+// or empty for the host's own session.
 func (h *Hooks) agentOf(ctx context.Context, id string) agentInfo {
 	if id == "" {
 		return agentInfo{}
@@ -46,7 +48,8 @@ type agents struct {
 	*session
 }
 
-// Spawn implements tool.Agents. What the hooks for SubagentStart say is added to the agent's instructions.
+// Spawn implements tool.Agents. What the hooks for SubagentStart say is added to the agent's
+// instructions.
 func (a *agents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
 	h := a.hooks
 	info := agentInfo{a.call.ID, cmp.Or(task.Agent, generalAgent)}

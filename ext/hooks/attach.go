@@ -9,13 +9,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Attach adds the hooks to the options of a session: to its agent.Hooks, OnEvent and Closers, where those that the options have already are
-// asked first. The end of the session calls End; Start is left to the caller, because it needs the session, and so is End if the session
-// cannot be made.
+// Attach adds the hooks to the options of a session: to its agent.Hooks, OnEvent and Closers, where
+// those that the options have already are asked first. The end of the session calls End; Start is
+// left to the caller, because it needs the session, and so is End if the session cannot be made.
 //
-// The hooks for PreToolUse can only be stricter than Options.Authorize: a call that they allow is still asked about or denied if Authorize
-// says so. Those for PermissionRequest are asked before Options.Approve, and can allow a call in its place. A host with permission rules
-// of its own, which a hook may relax, uses BeforeRules and BeforeQuestion instead.
+// The hooks for PreToolUse can only be stricter than Options.Authorize: a call that they allow is
+// still asked about or denied if Authorize says so. Those for PermissionRequest are asked before
+// Options.Approve, and can allow a call in its place. A host with permission rules of its own,
+// which a hook may relax, uses BeforeRules and BeforeQuestion instead.
 func (h *Hooks) Attach(o *agent.Options) {
 	rules := o.Authorize
 	if rules == nil {
@@ -54,8 +55,8 @@ func (h *Hooks) authorize(ctx context.Context, req tool.Request) (tool.Decision,
 	return d, err
 }
 
-// approve returns a hook that asks those for PermissionRequest, and then the next one unless they have decided. Arguments that they change
-// are judged by the rules once more, which may deny them.
+// approve returns a hook that asks those for PermissionRequest, and then the next one unless they
+// have decided. Arguments that they change are judged by the rules once more, which may deny them.
 func (h *Hooks) approve(rules, next tool.Authorize) tool.Authorize {
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		o, err := h.BeforeQuestion(ctx, req)
@@ -91,7 +92,8 @@ func denials(rules tool.Authorize) tool.Authorize {
 	}
 }
 
-// afterInput returns a BeforeInput that asks first, and then the hooks about what that has returned.
+// afterInput returns a BeforeInput that asks first, and then the hooks about what that has
+// returned.
 func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Message, error)) func(context.Context, agent.Message) (agent.Message, error) {
 	if first == nil {
 		return h.BeforeInput
@@ -118,7 +120,8 @@ func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error
 	}
 }
 
-// afterCompact returns a BeforeCompact that asks first, and then the hooks, and returns what both say.
+// afterCompact returns a BeforeCompact that asks first, and then the hooks, and returns what both
+// say.
 func (h *Hooks) afterCompact(first func(context.Context, agent.Compacting) (string, error)) func(context.Context, agent.Compacting) (string, error) {
 	if first == nil {
 		return h.BeforeCompact

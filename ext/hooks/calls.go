@@ -24,7 +24,8 @@ func (h *Hooks) BeforeRules(ctx context.Context, req tool.Request) (Opinion, err
 	return h.judge(ctx, PreToolUse, req)
 }
 
-// BeforeQuestion asks the hooks for PermissionRequest about a call that a person would be asked about.
+// BeforeQuestion asks the hooks for PermissionRequest about a call that a person would be asked
+// about.
 func (h *Hooks) BeforeQuestion(ctx context.Context, req tool.Request) (Opinion, error) {
 	return h.judge(ctx, PermissionRequest, req)
 }
@@ -112,8 +113,8 @@ func (h *Hooks) keep(key callKey, text string) {
 	h.pending[key] = text
 }
 
-// Middleware implements tool.Middleware. It asks the hooks for PostToolUse and PostToolUseFailure about results, and tells those for
-// SubagentStart of agents.
+// Middleware implements tool.Middleware. It asks the hooks for PostToolUse and PostToolUseFailure
+// about results, and tells those for SubagentStart of agents.
 func (h *Hooks) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		within := *call

@@ -97,15 +97,16 @@ type Parsed struct {
 	Mistakes []ext.Mistake
 	// Lost lists the mistakes because of which a hook that could prevent something is not used.
 	Lost []ext.Mistake
-	// Disabled reports that the file turns hooks off: all of them in a file of the user's, and the project's in a file of the project.
+	// Disabled reports that the file turns hooks off: all of them in a file of the user's, and the
+	// project's in a file of the project.
 	Disabled bool
 }
 
 // maxHooks limits the hooks of a file.
 const maxHooks = 500
 
-// Parse reads a file of hooks: {"hooks": {EVENT: [{"matcher": "...", "hooks": [{"type": "command", "command": "..."}]}]}}. In a file whose name
-// begins with settings it ignores all other members.
+// Parse reads a file of hooks: {"hooks": {EVENT: [{"matcher": "...", "hooks": [{"type": "command",
+// "command": "..."}]}]}}. In a file whose name begins with settings it ignores all other members.
 func Parse(f ext.File) Parsed {
 	p := &parser{file: &f}
 	if len(f.Data) > ext.MaxFile {

@@ -64,7 +64,8 @@ func TestM9_Files(t *testing.T) {
 	}
 }
 
-// A mistake is told with its line and with what is supported, and the other hooks of the file are used. What loses a guard is told apart.
+// A mistake is told with its line and with what is supported, and the other hooks of the file are
+// used. What loses a guard is told apart.
 func TestM9_Mistakes(t *testing.T) {
 	const good = `{"hooks": [{"type": "command", "command": "good"}]}`
 	for part, want := range map[string]struct {

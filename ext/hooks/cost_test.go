@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A call that no hook is about, in a session that has hooks for other events, against the same call in a session without hooks, which has
-// none of the doors.
+// A call that no hook is about, in a session that has hooks for other events, against the same call
+// in a session without hooks, which has none of the doors.
 func BenchmarkM9_OtherCalls(b *testing.B) {
 	h := newHooks(b, hook(b, hooks.SessionEnd, "true"))
 	def := llm.ToolDefinition{Name: "noop", Description: "Does nothing.", Parameters: []byte(`{"type": "object", "properties": {}}`)}

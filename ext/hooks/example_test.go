@@ -25,7 +25,8 @@ const settings = `{"hooks": {
 	"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo 'It is Friday: nothing is deployed.'"}]}]
 }}`
 
-// A session with the hooks of a file. This one refuses a command, and tells the model something about each input.
+// A session with the hooks of a file. This one refuses a command, and tells the model something
+// about each input.
 func ExampleHooks_Attach() {
 	ctx := context.Background()
 	local, err := env.NewLocal(".", env.LocalOptions{})

@@ -19,9 +19,11 @@ type Options struct {
 	Hooks []Hook
 	// Env returns the environment in which hooks of an origin run.
 	Env func(ext.Origin) (env.Environment, error)
-	// Project is the root of the project, in which its hooks run. All others run in Dir, the session's directory.
+	// Project is the root of the project, in which its hooks run. All others run in Dir, the
+	// session's directory.
 	Project, Dir string
-	// Mode returns the permission mode in Claude Code's words, such as default or bypassPermissions. Nil means default.
+	// Mode returns the permission mode in Claude Code's words, such as default or
+	// bypassPermissions. Nil means default.
 	Mode func() string
 	// Transcript returns where a session is kept, or "".
 	Transcript func(session string) string
@@ -33,7 +35,8 @@ type Options struct {
 	Applies func(ctx context.Context, rule string, req tool.Request) bool
 	// Mask masks secrets. Nil masks none.
 	Mask Masker
-	// Warn tells a person about a problem. Ran reports each run. Both are called by several goroutines, and may be nil.
+	// Warn tells a person about a problem. Ran reports each run. Both are called by several
+	// goroutines, and may be nil.
 	Warn func(code, text string)
 	Ran  func(Run)
 }
@@ -80,7 +83,8 @@ type Hooks struct {
 
 type callKey struct{ session, call string }
 
-// New returns the hooks of a session. The caller must call End, unless the session to which they are attached does.
+// New returns the hooks of a session. The caller must call End, unless the session to which they
+// are attached does.
 func New(o Options) *Hooks {
 	h := &Hooks{o: o, events: map[Event]bool{}, told: map[*Hook][]string{}, pending: map[callKey]string{}, agents: map[string]agentInfo{}}
 	for i := range o.Hooks {
@@ -108,7 +112,8 @@ type occasion struct {
 	call    *tool.Request // of a tool call
 }
 
-// ask runs the hooks for an occasion side by side and returns what they say together. It fails only if ctx ends.
+// ask runs the hooks for an occasion side by side and returns what they say together. It fails only
+// if ctx ends.
 func (h *Hooks) ask(ctx context.Context, o occasion) (answer, error) {
 	chosen := h.choose(ctx, &o)
 	if len(chosen) == 0 {
@@ -198,7 +203,8 @@ func (h *Hooks) fill(o *occasion) map[string]any {
 	return all
 }
 
-// one runs a hook and returns what it says. If it fails, it says nothing, or it blocks if it must not fail.
+// one runs a hook and returns what it says. If it fails, it says nothing, or it blocks if it must
+// not fail.
 func (h *Hooks) one(ctx context.Context, hook *Hook, input []byte, o *occasion) answer {
 	r := h.execute(ctx, hook, input)
 	r.About = strings.Join(o.names[:min(1, len(o.names))], "")

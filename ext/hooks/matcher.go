@@ -15,8 +15,8 @@ type matcher struct {
 	re    *regexp.Regexp
 }
 
-// newMatcher reads a matcher: empty or * for everything, names between |, or a regular expression. The expression may match a part of a name.
-// UserPromptSubmit and Stop have nothing to choose from.
+// newMatcher reads a matcher: empty or * for everything, names between |, or a regular expression.
+// The expression may match a part of a name. UserPromptSubmit and Stop have nothing to choose from.
 func newMatcher(text string, event Event) (m matcher, err error) {
 	switch {
 	case text == "" || text == "*" || event == UserPromptSubmit || event == Stop:

@@ -75,8 +75,8 @@ func clean(text string) string {
 	return text
 }
 
-// read returns what the output of a hook that ended with code 0 says. With strict, a guard that decides about calls must print JSON or
-// nothing.
+// read returns what the output of a hook that ended with code 0 says. With strict, a guard that
+// decides about calls must print JSON or nothing.
 func read(event Event, stdout string, strict bool) (answer, error) {
 	text := strings.TrimSpace(stdout)
 	if !strings.HasPrefix(text, "{") {
@@ -103,7 +103,8 @@ func read(event Event, stdout string, strict bool) (answer, error) {
 	return p.answer(event)
 }
 
-// plainText returns what a text that is not JSON says. It is context for the model where an event has that.
+// plainText returns what a text that is not JSON says. It is context for the model where an event
+// has that.
 func plainText(event Event, text string, strict bool) (answer, error) {
 	decides := event == PreToolUse || event == PermissionRequest
 	switch {
@@ -154,7 +155,8 @@ func (p *printed) answer(event Event) (a answer, err error) {
 	return a, err
 }
 
-// given returns a member's value, or nil if it is missing or null, which many programs print for what they leave out.
+// given returns a member's value, or nil if it is missing or null, which many programs print for
+// what they leave out.
 func given(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 || string(value) == "null" {
 		return nil
@@ -201,8 +203,8 @@ func (s *specific) request(a *answer) error {
 	return nil
 }
 
-// combine returns what several hooks say together, in their order. The strictest stance counts, with the reason of the first that has it, and
-// the arguments of the first that changes them.
+// combine returns what several hooks say together, in their order. The strictest stance counts,
+// with the reason of the first that has it, and the arguments of the first that changes them.
 func combine(all []answer) (whole answer) {
 	for i := range all {
 		a := &all[i]

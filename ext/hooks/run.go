@@ -28,7 +28,8 @@ type Run struct {
 	About    string
 	Code     int // -1 if the command did not end by itself
 	Duration time.Duration
-	// Stdout and Stderr are what the hook has said, at most 1 MiB of each. Stdout is empty if the hook wants that.
+	// Stdout and Stderr are what the hook has said, at most 1 MiB of each. Stdout is empty if the
+	// hook wants that.
 	Stdout, Stderr string
 	// Err says why the hook has no effect.
 	Err error
@@ -76,7 +77,8 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 	return r
 }
 
-// problemOf returns an error if a command has ended in a way that a hook must not. The codes 0 and 2 are the right ones.
+// problemOf returns an error if a command has ended in a way that a hook must not. The codes 0 and
+// 2 are the right ones.
 func problemOf(r *env.Result, stderr string) error {
 	said := ""
 	if text := strings.Join(strings.Fields(sanitize.Text(stderr)), " "); text != "" {
@@ -137,7 +139,8 @@ func (o *outputs) take(stream int, p []byte) {
 	*to = append(*to, p...)
 }
 
-// feeder is an environment that writes to the input of the command that it starts. A command need not read it.
+// feeder is an environment that writes to the input of the command that it starts. A command need
+// not read it.
 type feeder struct {
 	env.Base
 	input   []byte

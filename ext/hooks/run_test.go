@@ -98,7 +98,8 @@ func request(name, args string) tool.Request {
 
 func strict(o *hooks.Options) { o.Strict = true }
 
-// A hook that fails has no effect, or blocks if it must not fail. It is told once, however often it fails, and nothing of it is left.
+// A hook that fails has no effect, or blocks if it must not fail. It is told once, however often it
+// fails, and nothing of it is left.
 func TestM9_Faults(t *testing.T) {
 	large := `{"command": "` + strings.Repeat("x", 256<<10) + `"}` // more than any pipe holds
 	for name, c := range map[string]struct{ command, want string }{
@@ -268,8 +269,8 @@ func TestM9_Matchers(t *testing.T) {
 	}
 }
 
-// Hooks get neither secrets nor the keys of providers, and what they say is masked. A secret in an argument survives a hook that changes
-// another one.
+// Hooks get neither secrets nor the keys of providers, and what they say is masked. A secret in an
+// argument survives a hook that changes another one.
 func TestM9_Secrets(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-key-of-a-provider")
 	t.Setenv("MY_TOKEN", "token-of-the-user")

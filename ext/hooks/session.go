@@ -81,8 +81,8 @@ func (h *Hooks) BeforeCompact(ctx context.Context, about agent.Compacting) (keep
 // noteOfStart is the kind of the note with what hooks for SessionStart have said.
 const noteOfStart = "hooks:session_start"
 
-// Start tells the hooks for SessionStart that a session begins. Source is startup, resume or compact. What they say goes to the model before
-// its next answer.
+// Start tells the hooks for SessionStart that a session begins. Source is startup, resume or
+// compact. What they say goes to the model before its next answer.
 func (h *Hooks) Start(ctx context.Context, s Session, source, model string) error {
 	h.mu.Lock()
 	h.session = s
@@ -116,8 +116,8 @@ func (h *Hooks) OnEvent(ev agent.Event) {
 	}
 }
 
-// Notify tells the hooks for Notification that a person is needed. It does not wait for them. The kinds are those of Claude Code, such as
-// permission_prompt.
+// Notify tells the hooks for Notification that a person is needed. It does not wait for them. The
+// kinds are those of Claude Code, such as permission_prompt.
 func (h *Hooks) Notify(session, kind, message string) {
 	if !h.Has(Notification) {
 		return
@@ -131,7 +131,8 @@ func (h *Hooks) Notify(session, kind, message string) {
 // endGrace bounds how long what runs beside a session may go on after its end.
 const endGrace = 2 * time.Second
 
-// End tells the hooks for SessionEnd, gives what runs beside the session two seconds to end, and returns when all hooks have ended.
+// End tells the hooks for SessionEnd, gives what runs beside the session two seconds to end, and
+// returns when all hooks have ended.
 func (h *Hooks) End(ctx context.Context) {
 	h.mu.Lock()
 	ended, s := h.closed, h.session

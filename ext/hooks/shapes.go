@@ -27,7 +27,8 @@ type view struct {
 	back func(shown, updated map[string]any) (args string, err error)
 }
 
-// viewsOf returns what a call is for hooks. A call about several files is one view for each. Paths begin at a directory.
+// viewsOf returns what a call is for hooks. A call about several files is one view for each. Paths
+// begin at a directory.
 func viewsOf(call llm.ToolCall, dir string) ([]view, error) {
 	args := map[string]any{}
 	if err := decode([]byte(call.Args), &args); err != nil || args == nil {
@@ -72,7 +73,8 @@ func decode(data []byte, into any) error {
 	return d.Decode(into)
 }
 
-// patchViews returns the operations of a patch as calls of Write and Edit, or nil if it is no patch.
+// patchViews returns the operations of a patch as calls of Write and Edit, or nil if it is no
+// patch.
 func patchViews(text, dir string) (all []view) {
 	ops, err := patch.Parse(text)
 	if err != nil {
@@ -226,8 +228,8 @@ func todos(args map[string]any) []any {
 	return all
 }
 
-// backTo returns the arguments of a call with what a hook has changed. Parameters that it does not mention stay, and so do those that it
-// repeats as they were shown.
+// backTo returns the arguments of a call with what a hook has changed. Parameters that it does not
+// mention stay, and so do those that it repeats as they were shown.
 func backTo(args, shown, updated map[string]any, own map[string]string) (string, error) {
 	result := map[string]any{}
 	for name, value := range args {

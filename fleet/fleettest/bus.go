@@ -80,7 +80,8 @@ func liveInOrder(t *tester) {
 	}
 }
 
-// slowListener checks that nobody waits for a listener who does not listen, and that it hears again what comes later.
+// slowListener checks that nobody waits for a listener who does not listen, and that it hears again
+// what comes later.
 func slowListener(t *tester) {
 	a, b := t.own(), t.own()
 	slow, _ := t.listen(b, "t")
@@ -151,7 +152,8 @@ func requests(t *tester) {
 	}
 }
 
-// requestsAtOnce checks that no request waits for another one: each gets its reply once all have come.
+// requestsAtOnce checks that no request waits for another one: each gets its reply once all have
+// come.
 func requestsAtOnce(t *tester) {
 	a, b := t.own(), t.own()
 	var came sync.WaitGroup
@@ -182,7 +184,8 @@ func noOwner(t *tester) {
 	stop()
 }
 
-// stopWaits checks that stop waits for a request that is being answered, which gets its reply, and that a request ends with its context.
+// stopWaits checks that stop waits for a request that is being answered, which gets its reply, and
+// that a request ends with its context.
 func stopWaits(t *tester) {
 	a, b := t.own(), t.own()
 	began, goOn := make(chan struct{}), make(chan struct{})

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// claimerChecks are about many who claim at once, some of whom die, and about how many tasks may run.
+// claimerChecks are about many who claim at once, some of whom die, and about how many tasks may
+// run.
 var claimerChecks = []check{
 	{name: "P4_ClaimersAtOnce", run: claimersAtOnce},
 	{name: "P4_ClaimersThatDie", run: claimersThatDie},
@@ -21,7 +22,8 @@ var claimerChecks = []check{
 	{name: "P6_PausedTasksAreBeyondTheLimit", run: pausedBeyondLimit, options: limited(1, 0)},
 }
 
-// claimers runs claimers on three engines until n tasks are final. Work gets each claim, and reports whether it has finished the task.
+// claimers runs claimers on three engines until n tasks are final. Work gets each claim, and
+// reports whether it has finished the task.
 func (t *tester) claimers(each, n int, hold time.Duration, work func(s fleet.Space, c fleet.Claim) bool) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
@@ -80,7 +82,8 @@ func claimersAtOnce(t *tester) {
 	}
 }
 
-// claimersThatDie checks that tasks whose claimers die are done once, and that each death is counted.
+// claimersThatDie checks that tasks whose claimers die are done once, and that each death is
+// counted.
 func claimersThatDie(t *tester) {
 	const n = 12
 	s := t.own()

@@ -77,7 +77,8 @@ func (t *tester) nothingDue(s fleet.Space) {
 	t.is(err, context.DeadlineExceeded, "Claim of nothing")
 }
 
-// lost checks that a claim that is somebody else's changes nothing. What its holder has done with it may be done again.
+// lost checks that a claim that is somebody else's changes nothing. What its holder has done with
+// it may be done again.
 func (t *tester) lost(s fleet.Space, c fleet.Claim) {
 	t.Helper()
 	before := t.status(s, c.Task().ID)
@@ -131,7 +132,8 @@ func claims(t *tester) {
 	t.nothingDue(a)
 }
 
-// claimWaits checks that a claim waits for a task, and that one that waited in vain takes none with it.
+// claimWaits checks that a claim waits for a task, and that one that waited in vain takes none with
+// it.
 func claimWaits(t *tester) {
 	a, b := t.own(), t.own()
 	ended, end := context.WithCancel(t.ctx)
@@ -217,7 +219,8 @@ func claimExpiresAgain(t *tester) {
 	}
 }
 
-// claimIsExtended extends a claim for longer than it was made for, while somebody else waits for the task.
+// claimIsExtended extends a claim for longer than it was made for, while somebody else waits for
+// the task.
 func claimIsExtended(t *tester) {
 	for !t.keeps() {
 		if t.ctx.Err() != nil {
@@ -226,7 +229,8 @@ func claimIsExtended(t *tester) {
 	}
 }
 
-// keeps reports whether a claim was extended in time. It checks that nobody else got the task if it was.
+// keeps reports whether a claim was extended in time. It checks that nobody else got the task if it
+// was.
 func (t *tester) keeps() bool {
 	a, b := t.own(), t.own()
 	id := fmt.Sprint("t", time.Now().UnixNano())
@@ -356,7 +360,8 @@ func returns(t *tester) {
 	t.finish(next, fleet.Done)
 }
 
-// returnsUntil checks that a task is due at its time, not before, and not later than somebody can wait for.
+// returnsUntil checks that a task is due at its time, not before, and not later than somebody can
+// wait for.
 func returnsUntil(t *tester) {
 	s := t.own()
 	for _, state := range []fleet.State{fleet.Paused, fleet.Queued} {

@@ -45,7 +45,8 @@ type kept struct {
 	budget     agent.Budget
 }
 
-// restartKeepsAll checks that all that was acknowledged is there after a crash of what keeps the fleet.
+// restartKeepsAll checks that all that was acknowledged is there after a crash of what keeps the
+// fleet.
 func restartKeepsAll(t *tester) {
 	t.durable()
 	k := fill(t, t.engine())
@@ -141,7 +142,8 @@ func (k kept) hasRest(t *tester, e fleet.Engine, s fleet.Space) {
 	}
 }
 
-// restartKeepsFences checks that claims and leases from before go on, and zombies from before remain zombies.
+// restartKeepsFences checks that claims and leases from before go on, and zombies from before
+// remain zombies.
 func restartKeepsFences(t *tester) {
 	t.durable()
 	a, b := t.engine(), t.engine()

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/journal/journaltest"
 )
 
-// journalChecks runs the suite of package journaltest, and the checks of writers on several machines.
+// journalChecks runs the suite of package journaltest, and the checks of writers on several
+// machines.
 func journalChecks(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
 	options := Options{Tenants: []fleet.Tenant{{Name: fleet.DefaultTenant}}}
 	tests := func(run func(t *tester)) func(t *testing.T) {
@@ -69,7 +70,8 @@ func (t *tester) kinds(s fleet.Space, id string) string {
 	return strings.Join(kinds, " ")
 }
 
-// journalOfAZombie checks that a writer that was cut off appends nothing, whatever it believes the next number to be.
+// journalOfAZombie checks that a writer that was cut off appends nothing, whatever it believes the
+// next number to be.
 func journalOfAZombie(t *tester) {
 	a, b := t.own(), t.own()
 	zombie := t.appended(a, "t", "a", "b")
@@ -97,7 +99,8 @@ func journalOfAZombie(t *tester) {
 	}
 }
 
-// journalOfManyWriters checks that what is acknowledged is there, once and in order, and nothing else, while writers take a journal from each other.
+// journalOfManyWriters checks that what is acknowledged is there, once and in order, and nothing
+// else, while writers take a journal from each other.
 func journalOfManyWriters(t *tester) {
 	spaces := []fleet.Space{t.own(), t.own(), t.own()}
 	t.appended(spaces[0], "t", "begin")

@@ -86,7 +86,8 @@ func leaseExpires(t *tester) {
 	t.is(alone.Renew(t.ctx, fleet.WorkerInfo{Name: "alone"}), fleet.ErrLost, "Renew after the end, again")
 }
 
-// leaseIsRenewed renews a lease for longer than its ttl. If the machine was too busy to do so, it tries again.
+// leaseIsRenewed renews a lease for longer than its ttl. If the machine was too busy to do so, it
+// tries again.
 func leaseIsRenewed(t *tester) {
 	a, b := t.engine(), t.engine()
 	for try := 0; ; try++ {

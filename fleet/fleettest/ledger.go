@@ -53,7 +53,8 @@ func (t *tester) over(l agent.Ledger, c agent.Claim, want agent.OverBudget) {
 	}
 }
 
-// ledgerHolds checks that nobody gets what others have claimed and not settled, and that what they settle for less is free.
+// ledgerHolds checks that nobody gets what others have claimed and not settled, and that what they
+// settle for less is free.
 func ledgerHolds(t *tester) {
 	a, b := t.engine(), t.engine()
 	const price = 1.0 / 1024 // sums of it are exact
@@ -77,7 +78,8 @@ func ledgerHolds(t *tester) {
 	}
 }
 
-// spends lets sessions on two engines spend a budget until it has no more for them, and returns what they have spent.
+// spends lets sessions on two engines spend a budget until it has no more for them, and returns
+// what they have spent.
 func (t *tester) spends(budget agent.Budget, price float64) (tokens int) {
 	engines := []fleet.Engine{t.engine(), t.engine()}
 	var spent, held atomic.Int64
@@ -112,7 +114,8 @@ func (t *tester) spends(budget agent.Budget, price float64) (tokens int) {
 
 func ledgerTokens(t *tester) {
 	spent := t.spends(agent.Budget{Tokens: 10_000}, 0)
-	// What is left when the last session gave up does not suffice for a call, besides what others held then.
+	// What is left when the last session gave up does not suffice for a call, besides what others
+	// held then.
 	if spent > 10_000 || spent < 4_000 {
 		t.Errorf("%d tokens of 10,000 were spent", spent)
 	}
@@ -140,7 +143,8 @@ func ledgerUSD(t *tester) {
 	t.reserve(l, reservation("of unknown price", 100, 400, 400))
 }
 
-// ledgerOfTheDead checks that a claim of a killed process counts whole, also if its next owner makes the same model call again.
+// ledgerOfTheDead checks that a claim of a killed process counts whole, also if its next owner
+// makes the same model call again.
 func ledgerOfTheDead(t *tester) {
 	for i, again := range []agent.Claim{reservation("s", 100, 400, 10), reservation("s", 101, 399, 10)} {
 		budget, scope := agent.Budget{Tokens: 1500}, fmt.Sprint(i)

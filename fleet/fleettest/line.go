@@ -16,8 +16,9 @@ import (
 // ErrCut is the error of a call over a line that is cut: its outcome is unknown.
 var ErrCut = errors.New("fleettest: the line to the engine is cut")
 
-// Line is an engine behind a line that can be cut, as the network of a worker's machine can be. A cut fails the calls that are under way; further
-// calls wait for a while and then fail. A line can lose answers, too: the call is made, and fails nevertheless.
+// Line is an engine behind a line that can be cut, as the network of a worker's machine can be. A
+// cut fails the calls that are under way; further calls wait for a while and then fail. A line can
+// lose answers, too: the call is made, and fails nevertheless.
 type Line struct {
 	engine fleet.Engine
 	wait   time.Duration
@@ -80,7 +81,8 @@ func (l *Line) loses() bool {
 	return l.every > 0 && l.calls%l.every == 0
 }
 
-// begin waits until the line is good, for a while. It returns a context that ends when the line is cut.
+// begin waits until the line is good, for a while. It returns a context that ends when the line is
+// cut.
 func (l *Line) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	up, again := l.state()
 	if again != nil {
@@ -100,7 +102,8 @@ func (l *Line) begin(ctx context.Context) (context.Context, context.CancelFunc, 
 	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// over makes a call over the line. If the line is cut in the meantime, it fails whatever has become of it.
+// over makes a call over the line. If the line is cut in the meantime, it fails whatever has become
+// of it.
 func over[T any](ctx context.Context, l *Line, call func(ctx context.Context) (T, error)) (T, error) {
 	var none T
 	ctx, done, err := l.begin(ctx)

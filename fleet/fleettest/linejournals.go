@@ -84,7 +84,8 @@ func (r lineReader) Blob(ctx context.Context, hash string) (io.ReadCloser, error
 	return r.Reader.Blob(ctx, hash)
 }
 
-// lineLog is a log behind a line. Its answers are never lost alone: a journal repeats by itself what is safe to repeat.
+// lineLog is a log behind a line. Its answers are never lost alone: a journal repeats by itself
+// what is safe to repeat.
 type lineLog struct {
 	lineReader
 	log journal.Log

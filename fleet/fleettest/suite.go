@@ -22,12 +22,15 @@ type Options struct {
 
 // Fleet is a fleet to check.
 type Fleet struct {
-	// Engine opens another engine on the fleet, as another machine has one. It is closed when the test ends, if the check has not closed it.
+	// Engine opens another engine on the fleet, as another machine has one. It is closed when the
+	// test ends, if the check has not closed it.
 	Engine func(t *testing.T) fleet.Engine
-	// Unit is a short time for the engine: claims and leases of the checks that are to expire last for a few of them.
+	// Unit is a short time for the engine: claims and leases of the checks that are to expire last
+	// for a few of them.
 	Unit time.Duration
-	// Restart ends what keeps the fleet, as a crash does, and starts it again with what was durable. The checks open new engines then. It is nil
-	// for a fleet that does not outlive its program.
+	// Restart ends what keeps the fleet, as a crash does, and starts it again with what was
+	// durable. The checks open new engines then. It is nil for a fleet that does not outlive its
+	// program.
 	Restart func(t *testing.T)
 }
 
@@ -44,7 +47,8 @@ type check struct {
 	options Options
 }
 
-// Suite checks that the engines of a fleet keep the contract of package fleet. Fresh returns a new fleet, and is called for each check.
+// Suite checks that the engines of a fleet keep the contract of package fleet. Fresh returns a new
+// fleet, and is called for each check.
 func Suite(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
 	for _, c := range slices.Concat(taskChecks, claimChecks, claimerChecks, leaseChecks, slotChecks, ledgerChecks, objectChecks, busChecks, askChecks,
 		tenantChecks, durableChecks, workerChecks) {
@@ -133,7 +137,8 @@ func (t *tester) eventually(what string, is func() bool) {
 	}
 }
 
-// in calls f for 0 to n-1, each on a goroutine of its own, and waits for all of them. They must not end the check.
+// in calls f for 0 to n-1, each on a goroutine of its own, and waits for all of them. They must not
+// end the check.
 func (t *tester) in(n int, f func(i int)) {
 	done := make(chan struct{})
 	for i := range n {
@@ -158,7 +163,8 @@ func all[T any](t *tester, seq iter.Seq2[T, error]) []T {
 	return list
 }
 
-// follow runs a sequence on its own goroutine, for one that waits. Next returns the next element; false means that the sequence has ended.
+// follow runs a sequence on its own goroutine, for one that waits. Next returns the next element;
+// false means that the sequence has ended.
 func follow[T any](t *tester, seq func(ctx context.Context) iter.Seq2[T, error]) (next func() (T, bool), stop func()) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	elements := make(chan T)

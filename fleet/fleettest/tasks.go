@@ -341,7 +341,8 @@ func cancels(t *tester) {
 	t.nothingDue(a)
 }
 
-// cancelsClaimed checks that the owner of a task learns that it was canceled, and that it ends even if the owner gives it back.
+// cancelsClaimed checks that the owner of a task learns that it was canceled, and that it ends even
+// if the owner gives it back.
 func cancelsClaimed(t *tester) {
 	a, b := t.own(), t.own()
 	t.submit(a, "t")
@@ -379,7 +380,8 @@ func cancelsDead(t *tester) {
 	t.endsCanceled(s, "after")
 }
 
-// endsCanceled checks that a task that was canceled ends: by itself, or because its next owner knows it from the beginning.
+// endsCanceled checks that a task that was canceled ends: by itself, or because its next owner
+// knows it from the beginning.
 func (t *tester) endsCanceled(s fleet.Space, id string) {
 	t.Helper()
 	for !t.status(s, id).State.Final() {

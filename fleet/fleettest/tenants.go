@@ -191,7 +191,8 @@ func limitsOfTenants(t *tester) {
 	t.nothingDue(acme)
 }
 
-// closes checks that an engine that was closed refuses all, ends what waits in it, and leaves the others alone.
+// closes checks that an engine that was closed refuses all, ends what waits in it, and leaves the
+// others alone.
 func closes(t *tester) {
 	e := t.engine()
 	s, err := e.Open(t.ctx, fleet.DefaultTenant)

@@ -40,7 +40,8 @@ var workerChecks = []check{
 // effectsOfTask is how many effects each task of these checks has, one after the other.
 const effectsOfTask = 4
 
-// site is where workers run: with a scripted model, and a file outside of all workspaces in which each effect leaves a line.
+// site is where workers run: with a scripted model, and a file outside of all workspaces in which
+// each effect leaves a line.
 type site struct {
 	*tester
 	ttl    time.Duration
@@ -63,7 +64,8 @@ func newSite(t *tester, hold func(task string, call int)) *site {
 	return s
 }
 
-// patient gives workers a time to live in which a busy machine lets each of them renew its lease. It returns the site.
+// patient gives workers a time to live in which a busy machine lets each of them renew its lease.
+// It returns the site.
 func (s *site) patient() *site {
 	s.ttl = max(s.ttl, 3*time.Second)
 	return s
@@ -72,7 +74,8 @@ func (s *site) patient() *site {
 // taskOfPrompt finds the id of the task in its prompt, between marks that nothing else has.
 var taskOfPrompt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[\[(\w+)\]\]`) })
 
-// respond is the model: it asks for one effect after the other, each of which leaves a line in the workspace and one outside.
+// respond is the model: it asks for one effect after the other, each of which leaves a line in the
+// workspace and one outside.
 func (s *site) respond(r *fakellm.Request) fakellm.Turn {
 	task := taskOfPrompt().FindStringSubmatch(string(r.Body))[1]
 	n := r.Turn() + 1
@@ -107,7 +110,8 @@ func (l logOf) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// start runs a worker. End ends it and returns what Run has returned; it is called when the check ends at the latest.
+// start runs a worker. End ends it and returns what Run has returned; it is called when the check
+// ends at the latest.
 func (s *site) start(w *fleet.Worker) (end func() error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)
@@ -169,8 +173,9 @@ func (s *site) told(space fleet.Space, task string) (unknown []bool) {
 	return unknown
 }
 
-// proper checks that a task is done, that it had no effect twice, that its model knows which effects it had, and that its workspace has those that
-// it knows of. It returns how many the model does not know of.
+// proper checks that a task is done, that it had no effect twice, that its model knows which
+// effects it had, and that its workspace has those that it knows of. It returns how many the model
+// does not know of.
 func (s *site) proper(space fleet.Space, id string) (unknown int) {
 	s.Helper()
 	status := s.status(space, id)
@@ -242,8 +247,8 @@ func (s *site) facts(space fleet.Space, id string) (facts []string) {
 	return facts
 }
 
-// workersUnderFaults cuts each of three workers off for longer than its lease while their lines lose answers, and checks each task, and
-// what those have seen who watch.
+// workersUnderFaults cuts each of three workers off for longer than its lease while their lines
+// lose answers, and checks each task, and what those have seen who watch.
 func workersUnderFaults(t *tester) {
 	const tasks = 8
 	s := newSite(t, func(string, int) {})
@@ -277,7 +282,8 @@ func workersUnderFaults(t *tester) {
 	t.Logf("%d tasks, %d deaths, %d outcomes unknown", tasks, deaths, unknown)
 }
 
-// faultyWorker runs a worker until over ends. Once it is cut off for longer than its lease, and comes back as another one.
+// faultyWorker runs a worker until over ends. Once it is cut off for longer than its lease, and
+// comes back as another one.
 func (s *site) faultyWorker(over context.Context, i int) {
 	for life := 0; over.Err() == nil; life++ {
 		line := NewLine(s.engine(), 5*s.Unit)
@@ -297,8 +303,8 @@ func (s *site) faultyWorker(over context.Context, i int) {
 	}
 }
 
-// zombieAppendsNothing cuts a worker off while it waits for its model. When it comes back, somebody else has done its task, and the model asks
-// it for one more effect.
+// zombieAppendsNothing cuts a worker off while it waits for its model. When it comes back, somebody
+// else has done its task, and the model asks it for one more effect.
 func zombieAppendsNothing(t *tester) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	var held atomic.Bool
@@ -384,7 +390,8 @@ func drainedWorker(t *tester) {
 	t.ok(end())
 }
 
-// workersSurviveRestart restarts what keeps the fleet while workers have effects. The same workers or others do the rest.
+// workersSurviveRestart restarts what keeps the fleet while workers have effects. The same workers
+// or others do the rest.
 func workersSurviveRestart(t *tester) {
 	t.durable()
 	const tasks = 4
@@ -419,7 +426,8 @@ func workersSurviveRestart(t *tester) {
 	}
 }
 
-// persistentWorker runs a worker until over ends. One that has lost its lease is followed by another.
+// persistentWorker runs a worker until over ends. One that has lost its lease is followed by
+// another.
 func (s *site) persistentWorker(over context.Context, i int) {
 	e := s.engine()
 	for life := 0; over.Err() == nil; life++ {

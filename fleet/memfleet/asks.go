@@ -148,7 +148,8 @@ func (s asks) Remove(ctx context.Context, task string) error {
 	return nil
 }
 
-// removeTask removes the asks of a task. Those who wait for an answer learn that there will be none.
+// removeTask removes the asks of a task. Those who wait for an answer learn that there will be
+// none.
 func (t *askTable) removeTask(task string) {
 	t.Lock()
 	defer t.Unlock()

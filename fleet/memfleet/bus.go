@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// maxMessage bounds the bytes of a message, and waiting how many of them a listener may leave unread before it loses some.
+// maxMessage bounds the bytes of a message, and waiting how many of them a listener may leave
+// unread before it loses some.
 const (
 	maxMessage = 1 << 20
 	waiting    = 64

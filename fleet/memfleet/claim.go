@@ -30,8 +30,8 @@ func (s tasks) Claim(ctx context.Context, worker string, hold time.Duration) (fl
 	}
 }
 
-// due returns the first task that may be claimed. If there is none, it returns the time at which there may be one, unless something changes
-// before. The caller holds the lock.
+// due returns the first task that may be claimed. If there is none, it returns the time at which
+// there may be one, unless something changes before. The caller holds the lock.
 func (t *taskTable) due(now time.Time, limit int) (*record, time.Time) {
 	var first *record
 	var at time.Time
@@ -53,7 +53,8 @@ func (t *taskTable) due(now time.Time, limit int) (*record, time.Time) {
 	return first, at
 }
 
-// take claims a task. The claim of a holder that has not given it back is a death. The caller holds the lock.
+// take claims a task. The claim of a holder that has not given it back is a death. The caller holds
+// the lock.
 func (s tasks) take(r *record, worker string, hold time.Duration) (fleet.Claim, error) {
 	status, err := clone(r.status)
 	if err != nil {
@@ -144,8 +145,8 @@ func (c *claim) Return(ctx context.Context, s fleet.Status) error {
 	return c.write(ctx, s, "Return", s.State == fleet.Queued || s.State == fleet.Paused)
 }
 
-// write writes a status. One that is not Running ends the claim; the same again does nothing. A claim that has expired may write until
-// somebody else has the task.
+// write writes a status. One that is not Running ends the claim; the same again does nothing. A
+// claim that has expired may write until somebody else has the task.
 func (c *claim) write(ctx context.Context, s fleet.Status, method string, fits bool) error {
 	if err := c.e.check(ctx); err != nil {
 		return err

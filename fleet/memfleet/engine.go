@@ -15,7 +15,8 @@ import (
 
 // Options says who has tasks in a fleet, and what bounds it.
 type Options struct {
-	// Tenants holds the tenants. Without any there is one, [fleet.DefaultTenant], which may take all.
+	// Tenants holds the tenants. Without any there is one, [fleet.DefaultTenant], which may take
+	// all.
 	Tenants []fleet.Tenant
 	// Limits bounds model calls.
 	Limits []fleet.SlotLimit
@@ -94,8 +95,8 @@ func (e *Engine) Ledger(scope string, budget agent.Budget) agent.Ledger {
 	return ledger{e, &e.all.ledgers, scope, budget}
 }
 
-// Close implements [fleet.Engine]. It gives back the slots that were taken through this engine, as the death of its machine does, and ends what
-// waits. Leases and claims go on to their ends.
+// Close implements [fleet.Engine]. It gives back the slots that were taken through this engine, as
+// the death of its machine does, and ends what waits. Leases and claims go on to their ends.
 func (e *Engine) Close() error {
 	e.end()
 	e.slots.releaseAll()
@@ -125,7 +126,8 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// clone returns a copy that shares nothing with v. It goes through JSON, as it does in every other engine.
+// clone returns a copy that shares nothing with v. It goes through JSON, as it does in every other
+// engine.
 func clone[T any](v T) (T, error) {
 	var c T
 	text, err := json.Marshal(v)

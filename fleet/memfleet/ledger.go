@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is older: its session was killed.
+// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is
+// older: its session was killed.
 const claimLife = 10 * time.Minute
 
 // ledgerTable holds what was spent, and what may be.
@@ -54,7 +55,8 @@ func (a *account) spend(session string, tokens int, usd float64) {
 	a.usd += usd
 }
 
-// Reserve implements [agent.Ledger]. It waits while the budget would have what is asked for if the claims of others were settled for less.
+// Reserve implements [agent.Ledger]. It waits while the budget would have what is asked for if the
+// claims of others were settled for less.
 func (l ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
 	ctx, done := l.e.within(ctx)
 	defer done()
@@ -83,7 +85,8 @@ func (l ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err err
 	}
 }
 
-// claimed returns the sum of the claims, and when the oldest one will be too old. It moves those that are to what was spent.
+// claimed returns the sum of the claims, and when the oldest one will be too old. It moves those
+// that are to what was spent.
 func (a *account) claimed(now time.Time) (sum account, at time.Time) {
 	for session, c := range a.claims {
 		if now.Sub(c.since) >= claimLife {
@@ -97,7 +100,8 @@ func (a *account) claimed(now time.Time) (sum account, at time.Time) {
 	return sum, at
 }
 
-// Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as lost; it does nothing then.
+// Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as
+// lost; it does nothing then.
 func (l ledger) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
 	if err := l.e.check(ctx); err != nil {
 		return err

@@ -20,8 +20,9 @@ func (m *monitor) changed() {
 	}
 }
 
-// wait waits for the next change, or until a time unless that is zero. It returns an error if ctx has ended. The caller holds the lock, which is
-// free in the meantime, and looks again at what it waits for.
+// wait waits for the next change, or until a time unless that is zero. It returns an error if ctx
+// has ended. The caller holds the lock, which is free in the meantime, and looks again at what it
+// waits for.
 func (m *monitor) wait(ctx context.Context, until time.Time) error {
 	if m.news == nil {
 		m.news = make(chan struct{})

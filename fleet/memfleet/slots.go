@@ -53,8 +53,9 @@ type slot struct {
 	tokens int
 }
 
-// Acquire implements [fleet.Slots]. It takes from all limits of the call at once, so that nobody holds one while it waits for another. Calls
-// of a limit take in the order in which they came, so that a large one is not overtaken forever.
+// Acquire implements [fleet.Slots]. It takes from all limits of the call at once, so that nobody
+// holds one while it waits for another. Calls of a limit take in the order in which they came, so
+// that a large one is not overtaken forever.
 func (s slots) Acquire(ctx context.Context, provider, model string, tokens int) (fleet.Slot, error) {
 	ctx, done := s.e.within(ctx)
 	defer done()
@@ -92,7 +93,8 @@ func (s *slot) leave(place *bool) {
 	s.t.changed()
 }
 
-// free reports whether all limits admit the call. If only the rate does not, it returns the time at which it will.
+// free reports whether all limits admit the call. If only the rate does not, it returns the time at
+// which it will.
 func (s *slot) free(place *bool, now time.Time) (bool, time.Time) {
 	var at time.Time
 	for _, l := range s.limits {
@@ -114,7 +116,8 @@ func (s *slot) free(place *bool, now time.Time) (bool, time.Time) {
 	return at.IsZero(), at
 }
 
-// refill adds what the rate admits since the last time. A limit saves up no more than a minute's tokens.
+// refill adds what the rate admits since the last time. A limit saves up no more than a minute's
+// tokens.
 func (l *limit) refill(now time.Time) {
 	l.tokens += now.Sub(l.at).Minutes() * float64(l.TokensPerMinute)
 	l.tokens, l.at = min(l.tokens, float64(l.TokensPerMinute)), now

@@ -50,7 +50,8 @@ func (s space) Bus() fleet.Bus { return bus{s.e, &s.t.bus} }
 // Asks implements [fleet.Space].
 func (s space) Asks() fleet.Asks { return asks{s.e, &s.t.asks} }
 
-// journals is a store that is closed with its engine. Logs that are open remain so: a writer ends when another opens its log.
+// journals is a store that is closed with its engine. Logs that are open remain so: a writer ends
+// when another opens its log.
 type journals struct {
 	journal.Store
 	e *Engine

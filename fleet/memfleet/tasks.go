@@ -136,8 +136,8 @@ func (s tasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
 	}
 }
 
-// since returns copies of what has changed after a version, of one task or, if id is empty, of all, the oldest change first. The caller holds
-// the lock.
+// since returns copies of what has changed after a version, of one task or, if id is empty, of all,
+// the oldest change first. The caller holds the lock.
 func (t *taskTable) since(id string, version int64) ([]record, error) {
 	var list []record
 	for _, r := range t.records {
@@ -154,7 +154,8 @@ func (t *taskTable) since(id string, version int64) ([]record, error) {
 	return list, nil
 }
 
-// Watch implements [fleet.Tasks]. A watcher remembers the last version that it has seen. What changes twice before it looks again is yielded once.
+// Watch implements [fleet.Tasks]. A watcher remembers the last version that it has seen. What
+// changes twice before it looks again is yielded once.
 func (s tasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, error] {
 	return func(yield func(fleet.Status, error) bool) {
 		ctx, done := s.e.within(ctx)
@@ -175,7 +176,8 @@ func (s tasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, err
 	}
 }
 
-// news waits until since returns something. The error for a task that is not there, or not any more, wraps fs.ErrNotExist.
+// news waits until since returns something. The error for a task that is not there, or not any
+// more, wraps fs.ErrNotExist.
 func (s tasks) news(ctx context.Context, id string, version int64) ([]record, error) {
 	s.Lock()
 	defer s.Unlock()

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// attemptTime bounds one request to the server. An acknowledgement of a server that has died never comes.
+	// attemptTime bounds one request to the server. An acknowledgement of a server that has died
+	// never comes.
 	attemptTime = 2 * time.Second
 	// makeTime bounds the making of a stream. A cluster that starts has no leader for some seconds.
 	makeTime = 30 * time.Second
@@ -45,8 +46,10 @@ func newAccount(nc *nats.Conn, limits fleet.Tenant) (*account, error) {
 	return &account{nc: nc, js: js, limits: limits, replicas: 1, shards: defaultShards, attempt: attemptTime}, nil
 }
 
-// stream makes a stream, or gives an existing one this configuration. It sets what is the same for all streams: on a disk, with the fleet's number
-// of replicas, and read from the leader only, because a replica may not have yet what was just acknowledged. Several machines may call it at once.
+// stream makes a stream, or gives an existing one this configuration. It sets what is the same for
+// all streams: on a disk, with the fleet's number of replicas, and read from the leader only,
+// because a replica may not have yet what was just acknowledged. Several machines may call it at
+// once.
 func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Storage, c.Replicas, c.AllowDirect, c.Discard = jetstream.FileStorage, a.replicas, false, jetstream.DiscardNew
 	if c.AllowMsgSchedules {
@@ -67,11 +70,12 @@ func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstre
 	})
 }
 
-// configKey names, in a stream's metadata, the hash of the configuration that the stream was made with.
+// configKey names, in a stream's metadata, the hash of the configuration that the stream was made
+// with.
 const configKey = "attractor-config"
 
-// keyValue makes a bucket, which keeps the last value of each key, or gives an existing one this configuration. Keys written with
-// [jetstream.KeyTTL] end by the server's clock.
+// keyValue makes a bucket, which keeps the last value of each key, or gives an existing one this
+// configuration. Keys written with [jetstream.KeyTTL] end by the server's clock.
 func (a *account) keyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
 	_, err := a.stream(ctx, jetstream.StreamConfig{
 		Name: "KV_" + bucket, Subjects: []string{"$KV." + bucket + ".>"}, MaxMsgsPerSubject: 1, AllowRollup: true, DenyDelete: true,
@@ -126,8 +130,8 @@ func mayPass(err error) bool {
 	return false
 }
 
-// publish stores a message, durably, and returns where. An attempt whose acknowledgement does not come is made again: by the message's id, which it
-// sets, the server knows what it has already.
+// publish stores a message, durably, and returns where. An attempt whose acknowledgement does not
+// come is made again: by the message's id, which it sets, the server knows what it has already.
 func (a *account) publish(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	o = append(o, jetstream.WithMsgID(rand.Text()), jetstream.WithRetryAttempts(0))
 	return retry(ctx, "a message", func(ctx context.Context) (*jetstream.PubAck, error) { return a.js.PublishMsg(ctx, m, o...) })

@@ -18,9 +18,11 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// An answer is a sequence of messages, numbered from 1, to the inbox of the call. The header "Fleet" of each has its number and its kind: a piece of
-// an item, the last piece of an item, the end, which holds an error or nothing, or a sign of life. The client acknowledges every few messages on the
-// reply subject, and says there that it wants no more. A gateway that ends leaves: the client calls another one.
+// An answer is a sequence of messages, numbered from 1, to the inbox of the call. The header
+// "Fleet" of each has its number and its kind: a piece of an item, the last piece of an item, the
+// end, which holds an error or nothing, or a sign of life. The client acknowledges every few
+// messages on the reply subject, and says there that it wants no more. A gateway that ends leaves:
+// the client calls another one.
 const (
 	answerHeader = "Fleet"
 	kindPiece    = "piece"
@@ -80,7 +82,8 @@ func newAnswer(ctx context.Context, nc *nats.Conn, to string) (*answer, error) {
 	return a, nil
 }
 
-// hear takes an acknowledgement. The server sends one with a status if nobody listens to the answer.
+// hear takes an acknowledgement. The server sends one with a status if nobody listens to the
+// answer.
 func (a *answer) hear(m *nats.Msg) {
 	n, err := strconv.ParseInt(string(m.Data), 10, 64)
 	if err != nil {

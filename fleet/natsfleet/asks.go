@@ -21,7 +21,8 @@ const (
 	answerPrefix = "answer."
 )
 
-// asks implements [fleet.Asks]. An ask and its answer are two records, so that workers write one and clients the other, and each is written once.
+// asks implements [fleet.Asks]. An ask and its answer are two records, so that workers write one
+// and clients the other, and each is written once.
 type asks struct{ *records }
 
 func newAsks(ctx context.Context, a *account) (fleet.Asks, error) {

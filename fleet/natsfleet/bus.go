@@ -17,7 +17,8 @@ const (
 	listenMessages = 4096     // bounds what a slow listener has not read yet
 	listenBytes    = 16 << 20 // likewise
 	serveAtOnce    = 64       // bounds the requests that one owner answers at a time; others wait
-	// requestTime bounds the wait for an owner's reply. An owner that dies with a request does not say so.
+	// requestTime bounds the wait for an owner's reply. An owner that dies with a request does not
+	// say so.
 	requestTime = 10 * time.Second
 )
 
@@ -41,7 +42,8 @@ func (b *bus) Publish(ctx context.Context, id string, data []byte) error {
 	return b.account.nc.Publish("live."+token, data)
 }
 
-// Listen implements [fleet.Bus]. In a cluster, messages that are published through another server may be missed for some milliseconds more.
+// Listen implements [fleet.Bus]. In a cluster, messages that are published through another server
+// may be missed for some milliseconds more.
 func (b *bus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		token, err := "*", error(nil)

@@ -24,8 +24,9 @@ import (
 // workersConsumer delivers the queue to claimers.
 const workersConsumer = "workers"
 
-// The server delivers a task again that had no sign of life for as long as its claim holds, but within these bounds: not all the time, and soon if
-// the claimer that it was delivered to has never got it. Who gets a task whose claim holds gives it back for the rest of that time.
+// The server delivers a task again that had no sign of life for as long as its claim holds, but
+// within these bounds: not all the time, and soon if the claimer that it was delivered to has never
+// got it. Who gets a task whose claim holds gives it back for the rest of that time.
 const (
 	leastWait = 100 * time.Millisecond
 	mostWait  = 5 * time.Second
@@ -43,7 +44,8 @@ type workers struct {
 	wait time.Duration // after which the server delivers a task again; 0 if that is not known yet
 }
 
-// consumer makes the consumer of the queue, or changes it if a claim is to hold for less time than it waits.
+// consumer makes the consumer of the queue, or changes it if a claim is to hold for less time than
+// it waits.
 func (t *tasks) consumer(ctx context.Context, hold time.Duration) error {
 	t.workers.mu.Lock()
 	defer t.workers.mu.Unlock()
@@ -127,7 +129,8 @@ const (
 	jetstreamProgress = "+WPI"
 )
 
-// reply says something about a message. It may get lost: then the server delivers the message again when no sign of life comes.
+// reply says something about a message. It may get lost: then the server delivers the message again
+// when no sign of life comes.
 func (a *account) reply(m *nats.Msg, text string) { _ = a.nc.Publish(m.Reply, []byte(text)) }
 
 // delay has the server deliver a message again after a while.
@@ -135,7 +138,8 @@ func (t *tasks) delay(m *nats.Msg, d time.Duration) {
 	t.reply(m, jetstreamNak+` {"delay":`+strconv.FormatInt(int64(max(d, time.Millisecond)), 10)+`}`)
 }
 
-// done has the server forget a message. Where it is not acknowledged, the next claimer finds that there is nothing to do.
+// done has the server forget a message. Where it is not acknowledged, the next claimer finds that
+// there is nothing to do.
 func (t *tasks) done(ctx context.Context, m *nats.Msg) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
@@ -173,7 +177,8 @@ func (t *tasks) take(ctx context.Context, m *nats.Msg, worker string, hold time.
 	return c.begin(ctx, s, status, worker)
 }
 
-// known returns the records of a task whose message was delivered. That of a submission that broke off is written now.
+// known returns the records of a task whose message was delivered. That of a submission that broke
+// off is written now.
 func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, error) {
 	s, err := t.load(ctx, id)
 	if !errors.Is(err, fs.ErrNotExist) || len(m.Data) == 0 || journal.CheckID(id) != nil {
@@ -202,7 +207,8 @@ func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, e
 	return t.load(ctx, id)
 }
 
-// due reports whether a task may be claimed now. If not, the server delivers its message when it may be.
+// due reports whether a task may be claimed now. If not, the server delivers its message when it
+// may be.
 func (t *tasks) due(ctx context.Context, c *claim, s taskState, before statusRecord) (bool, error) {
 	running := before.Status.State == fleet.Running
 	if !running && before.Status.NotBefore.IsZero() {
@@ -255,7 +261,8 @@ type claim struct {
 	finished time.Time
 }
 
-// begin writes the status of a new owner. It returns nil if somebody else was first, or the task was canceled before.
+// begin writes the status of a new owner. It returns nil if somebody else was first, or the task
+// was canceled before.
 func (c *claim) begin(ctx context.Context, s taskState, status fleet.Status, worker string) (*claim, error) {
 	now, takeover := time.Now(), status.State == fleet.Running
 	if takeover {
@@ -400,8 +407,8 @@ func (c *claim) Return(ctx context.Context, s fleet.Status) error {
 	return c.write(ctx, s, "Return", s.State == fleet.Queued || s.State == fleet.Paused)
 }
 
-// write writes a status. One that is not Running ends the claim; the same again does nothing. A claim that has expired may write until somebody else has
-// the task.
+// write writes a status. One that is not Running ends the claim; the same again does nothing. A
+// claim that has expired may write until somebody else has the task.
 func (c *claim) write(ctx context.Context, s fleet.Status, method string, fits bool) error {
 	if !fits {
 		return fmt.Errorf("fleet: %s of task %s cannot write the status %q: %w", method, c.task.ID, s.State, fs.ErrInvalid)
@@ -442,7 +449,8 @@ func (c *claim) still(ctx context.Context) error {
 	return err
 }
 
-// store writes the status after the last one of this claim, which may be one of a call before whose outcome was unknown.
+// store writes the status after the last one of this claim, which may be one of a call before whose
+// outcome was unknown.
 func (c *claim) store(ctx context.Context, data []byte) error {
 	subject := taskSubject(c.task.ID, statusKind)
 	for {
@@ -474,7 +482,8 @@ func (c *claim) wrote(now record) bool {
 	return now.seq > 0 && json.Unmarshal(now.data, &r) == nil && r.Claimed == c.claimed && r.Status.State == fleet.Running
 }
 
-// settle does with the message what the status says. What fails here, the next claimer does when the message comes again.
+// settle does with the message what the status says. What fails here, the next claimer does when
+// the message comes again.
 func (c *claim) settle(ctx context.Context, s fleet.Status) error {
 	switch {
 	case s.State.Final():

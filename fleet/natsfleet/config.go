@@ -20,13 +20,15 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Config says how a server runs, or one of a cluster. As a file it is one JSON object; see README.md.
+// Config says how a server runs, or one of a cluster. As a file it is one JSON object; see
+// README.md.
 type Config struct {
 	// Name is the server's own in a cluster.
 	Name string `json:"name,omitempty"`
 	// Store is the directory of the server's data.
 	Store string `json:"store"`
-	// Listen is the host and port for workers and clients. Empty means that only this process connects.
+	// Listen is the host and port for workers and clients. Empty means that only this process
+	// connects.
 	Listen string `json:"listen,omitempty"`
 	// TLS encrypts the connections. Without it, tokens and data are readable on the network.
 	TLS *TLS `json:"tls,omitempty"`
@@ -35,16 +37,19 @@ type Config struct {
 	Tenants  []Tenant `json:"tenants"` // at least one
 	// Slots bounds the model calls of all workers together.
 	Slots []fleet.SlotLimit `json:"slots,omitempty"`
-	// Replicas is the number of servers that keep each record: 1 unless set, or 3, or 5. It needs as many servers in the cluster.
+	// Replicas is the number of servers that keep each record: 1 unless set, or 3, or 5. It needs
+	// as many servers in the cluster.
 	Replicas int      `json:"replicas,omitempty"`
 	Cluster  *Cluster `json:"cluster,omitempty"`
-	// Sync says when an acknowledged record survives a crash of the machine. "always", the default, syncs each before it is acknowledged. A
-	// duration, such as "10s", syncs that often: a crash loses what was acknowledged since, unless another server has it.
+	// Sync says when an acknowledged record survives a crash of the machine. "always", the default,
+	// syncs each before it is acknowledged. A duration, such as "10s", syncs that often: a crash
+	// loses what was acknowledged since, unless another server has it.
 	Sync Sync `json:"sync,omitempty"`
-	// MaxStore bounds the server's data, in bytes; 0 means three quarters of what is free on the disk when it starts.
+	// MaxStore bounds the server's data, in bytes; 0 means three quarters of what is free on the
+	// disk when it starts.
 	MaxStore int64 `json:"max_store,omitempty"`
-	// Shards is the number of parts of a tenant's journals, 4 unless set, each with two streams of at most some 80,000 sessions. A tenant that
-	// has journals keeps the number that it began with.
+	// Shards is the number of parts of a tenant's journals, 4 unless set, each with two streams of
+	// at most some 80,000 sessions. A tenant that has journals keeps the number that it began with.
 	Shards int `json:"shards,omitempty"`
 
 	// Logger is told what the server has to say; nil is told nothing.
@@ -54,9 +59,11 @@ type Config struct {
 // Tenant is a tenant in a configuration.
 type Tenant struct {
 	fleet.Tenant
-	// Token is the secret of the tenant's clients. Empty means that there are none: only workers reach the tenant.
+	// Token is the secret of the tenant's clients. Empty means that there are none: only workers
+	// reach the tenant.
 	Token Token `json:"token,omitempty"`
-	// MaxStore bounds the tenant's data, in bytes, each replica counted; 0 means no bound but the server's.
+	// MaxStore bounds the tenant's data, in bytes, each replica counted; 0 means no bound but the
+	// server's.
 	MaxStore int64 `json:"max_store,omitempty"`
 }
 
@@ -101,8 +108,8 @@ func (s Sync) MarshalText() ([]byte, error) {
 	return []byte(time.Duration(s).String()), nil
 }
 
-// Token is a secret: env:NAME takes it from an environment variable, file:PATH from a file, and bcrypt:HASH knows only its hash. Anything else is
-// the secret itself. It has 16 to 72 bytes.
+// Token is a secret: env:NAME takes it from an environment variable, file:PATH from a file, and
+// bcrypt:HASH knows only its hash. Anything else is the secret itself. It has 16 to 72 bytes.
 type Token string
 
 // Value returns the secret, or an error for a hash.
@@ -145,14 +152,15 @@ func (t Token) hash() (string, error) {
 	return hashSecret(value)
 }
 
-// hashSecret returns the bcrypt hash of a long random secret, for which the least cost is enough: it cannot be guessed anyway.
+// hashSecret returns the bcrypt hash of a long random secret, for which the least cost is enough:
+// it cannot be guessed anyway.
 func hashSecret(value string) (string, error) {
 	h, err := bcrypt.GenerateFromPassword([]byte(value), bcrypt.MinCost)
 	return string(h), err
 }
 
-// ParseConfig reads a configuration file. What is given beside the file, such as by flags, are changes, made before the whole is checked. The
-// error names the key that is wrong.
+// ParseConfig reads a configuration file. What is given beside the file, such as by flags, are
+// changes, made before the whole is checked. The error names the key that is wrong.
 func ParseConfig(data []byte, changes ...func(*Config)) (Config, error) {
 	var c Config
 	d := json.NewDecoder(bytes.NewReader(data))

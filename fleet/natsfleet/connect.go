@@ -19,7 +19,8 @@ import (
 type OpenOptions struct {
 	// Token is the secret of the operator, or of the tenant.
 	Token string
-	// TLS is used with servers that want it. Nil trusts the certificates that this machine trusts. With it the connection is always encrypted.
+	// TLS is used with servers that want it. Nil trusts the certificates that this machine trusts.
+	// With it the connection is always encrypted.
 	TLS *tls.Config
 	// Name tells the servers, in their logs, who is connected.
 	Name string
@@ -47,7 +48,8 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 	o := []nats.Option{
 		nats.Name(t.name), nats.UserInfo(user, password), nats.Timeout(connectTime), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectGap),
 		nats.ReconnectJitter(reconnectGap, reconnectGap), nats.PingInterval(attemptTime * 5), nats.MaxPingsOutstanding(2),
-		// Without a handler the client prints to stderr. Who is concerned learns the error from a call.
+		// Without a handler the client prints to stderr. Who is concerned learns the error from a
+		// call.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	if t.server != nil {
@@ -103,8 +105,8 @@ func gatewayUser(tenant string) string { return "gateway." + tenant }
 // gatewayPassword derives the password of that user.
 func gatewayPassword(operator, tenant string) string { return derive(operator, "gateway "+tenant) }
 
-// workerPassword derives the password of the workers in a tenant's account. So the operator's token opens every tenant, and the servers need not
-// agree on anything else.
+// workerPassword derives the password of the workers in a tenant's account. So the operator's token
+// opens every tenant, and the servers need not agree on anything else.
 func workerPassword(operator, tenant string) string { return derive(operator, "worker "+tenant) }
 
 // derive makes a secret for one purpose from another secret.

@@ -34,7 +34,8 @@ func smallDisk(t *testing.T, megabytes int) string {
 	return dir
 }
 
-// A disk that others fill stops the server's streams, until it is restarted with space. Nothing is acknowledged that is not there then.
+// A disk that others fill stops the server's streams, until it is restarted with space. Nothing is
+// acknowledged that is not there then.
 func TestP7_DiskFull(t *testing.T) {
 	t.Parallel()
 	dir := smallDisk(t, 64)
@@ -73,7 +74,8 @@ func TestP7_DiskFull(t *testing.T) {
 	}
 }
 
-// appendUntilFull fills a disk but for some megabytes, appends until nothing more fits, and returns the number of acknowledged records.
+// appendUntilFull fills a disk but for some megabytes, appends until nothing more fits, and returns
+// the number of acknowledged records.
 func appendUntilFull(t *testing.T, s *Server, dir string) (n int64) {
 	t.Helper()
 	space, err := s.own.Open(t.Context(), "a")

@@ -28,14 +28,16 @@ type engine struct {
 	closed bool
 }
 
-// opened is the space of a tenant, once somebody has opened it. Its lock is held while it is being opened.
+// opened is the space of a tenant, once somebody has opened it. Its lock is held while it is being
+// opened.
 type opened struct {
 	sync.Mutex
 	space *space
 }
 
-// Open connects to servers as the fleet's operator, as workers do. The url may name several servers, separated by commas. It fails at once if no
-// server answers or the token is wrong. Once it is connected it reconnects for as long as it is open.
+// Open connects to servers as the fleet's operator, as workers do. The url may name several
+// servers, separated by commas. It fails at once if no server answers or the token is wrong. Once
+// it is connected it reconnects for as long as it is open.
 func Open(ctx context.Context, url string, o OpenOptions) (fleet.Engine, error) {
 	return openEngine(ctx, target{url: url, tls: o.TLS, name: o.Name}, o.Token)
 }
@@ -82,7 +84,8 @@ func (e *engine) Tenants(ctx context.Context) ([]fleet.Tenant, error) {
 	return r.Tenants, err
 }
 
-// Open implements [fleet.Engine]. The limits of the tenant are those of now: they do not change in the space.
+// Open implements [fleet.Engine]. The limits of the tenant are those of now: they do not change in
+// the space.
 func (e *engine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
 	r, err := readRegistry(ctx, e.operator)
 	if err != nil {
@@ -98,7 +101,8 @@ func (e *engine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
 	}
 	o.Lock()
 	defer o.Unlock()
-	// A connection that the server has refused for good, such as one of a tenant that was removed meanwhile, is made anew.
+	// A connection that the server has refused for good, such as one of a tenant that was removed
+	// meanwhile, is made anew.
 	if o.space != nil && !o.space.account.nc.IsClosed() {
 		return o.space, nil
 	}

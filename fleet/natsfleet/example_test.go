@@ -46,7 +46,8 @@ func ExampleEmbedded() {
 	// fix-1 queued false
 }
 
-// A server for other machines. Workers connect with the operator's token, the clients of a tenant with the tenant's.
+// A server for other machines. Workers connect with the operator's token, the clients of a tenant
+// with the tenant's.
 func ExampleServe() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "fleet-")

@@ -18,8 +18,9 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A tenant's clients have an account of their own, which holds nothing. All that they can do there is to ask the gateway, which every server runs
-// for every tenant, and which does for them what a client of the fleet may do. So a client can name no stream, no consumer, and no subject on which
+// A tenant's clients have an account of their own, which holds nothing. All that they can do there
+// is to ask the gateway, which every server runs for every tenant, and which does for them what a
+// client of the fleet may do. So a client can name no stream, no consumer, and no subject on which
 // the servers or the workers would answer in its stead.
 const (
 	callSubject  = "fleet." // and the operation
@@ -44,7 +45,8 @@ type gateway struct {
 // operation does what a call asks for, and sends any number of items.
 type operation func(ctx context.Context, request []byte, send func(item []byte) error) error
 
-// openGateway begins to answer. The connection is to the account of the tenant's clients; the gateway closes it.
+// openGateway begins to answer. The connection is to the account of the tenant's clients; the
+// gateway closes it.
 func openGateway(ctx context.Context, nc *nats.Conn, s fleet.Space) (*gateway, error) {
 	g := &gateway{nc: nc, operations: operations(s), slots: make(chan struct{}, callsAtOnce)}
 	g.ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -107,7 +109,8 @@ func single[In, Out any](do func(context.Context, In) (Out, error)) operation {
 	})
 }
 
-// several makes an operation of a func that yields things. Bytes are sent as they are, everything else as JSON.
+// several makes an operation of a func that yields things. Bytes are sent as they are, everything
+// else as JSON.
 func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) operation {
 	return func(ctx context.Context, request []byte, send func([]byte) error) error {
 		var in In
@@ -322,7 +325,8 @@ func contents(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
 	}
 }
 
-// marked puts a byte before each message of a Listen, so that the nil at the beginning is told from a message without a byte.
+// marked puts a byte before each message of a Listen, so that the nil at the beginning is told from
+// a message without a byte.
 func marked(messages iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for m, err := range messages {

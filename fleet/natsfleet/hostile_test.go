@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// hostileClient connects with the credentials of tenant a, without this package. Errors are what the server says later.
+// hostileClient connects with the credentials of tenant a, without this package. Errors are what
+// the server says later.
 func hostileClient(t *testing.T, s *Server) (nc *nats.Conn, complaints chan error) {
 	t.Helper()
 	complaints = make(chan error, 1000)
@@ -49,8 +50,8 @@ func denied(t *testing.T, complaints chan error, subject string) {
 	}
 }
 
-// twoTenants returns a server on which tenants a and b each have a task, a journal, a blob, an object and an ask, all with the same names, and the
-// server's state.
+// twoTenants returns a server on which tenants a and b each have a task, a journal, a blob, an
+// object and an ask, all with the same names, and the server's state.
 func twoTenants(t *testing.T) (s *Server, spaces map[string]fleet.Space, state func() string) {
 	t.Helper()
 	s = serve(t, testConfig(t))
@@ -149,7 +150,8 @@ func TestP9_HostileClientWithoutAGateway(t *testing.T) {
 	}
 }
 
-// An answer goes to the subject that the call names. The gateway must not be talked into writing elsewhere.
+// An answer goes to the subject that the call names. The gateway must not be talked into writing
+// elsewhere.
 func TestP9_HostileInboxes(t *testing.T) {
 	t.Parallel()
 	s, _, state := twoTenants(t)

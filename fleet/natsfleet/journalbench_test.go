@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// BenchmarkP8_Append makes a record of 1 KB durable: in a file with a sync, on a server in this process that syncs, and on three of them.
+// BenchmarkP8_Append makes a record of 1 KB durable: in a file with a sync, on a server in this
+// process that syncs, and on three of them.
 func BenchmarkP8_Append(b *testing.B) {
 	r := entry("result")
 	r.Data = json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)

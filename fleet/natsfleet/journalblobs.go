@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Headers of the message that makes a blob of parts known. A blob that fits into this message has no parts, and none of the headers.
+// Headers of the message that makes a blob of parts known. A blob that fits into this message has
+// no parts, and none of the headers.
 const (
 	headerUpload = "Attractor-Upload" // names the chain of the parts
 	headerLast   = "Attractor-Last"   // sequence of the last part
@@ -42,7 +43,8 @@ func (p journalPlace) blobChain(kind, name string) chain {
 	return chain{journalStream: p.blobs, subject: p.subject(blobsSubject) + kind + name}
 }
 
-// blobWriter stores a blob. It sends parts as they fill up; commit makes the blob known, so it is there as a whole or not at all.
+// blobWriter stores a blob. It sends parts as they fill up; commit makes the blob known, so it is
+// there as a whole or not at all.
 type blobWriter struct {
 	ctx    context.Context // of the call that stores the blob
 	place  journalPlace

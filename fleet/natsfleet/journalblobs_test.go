@@ -147,7 +147,8 @@ func TestP4_DamagedBlobs(t *testing.T) {
 	}
 }
 
-// Records that are longer than a message may be are appended all or none, too, and are no blobs that anybody else knows.
+// Records that are longer than a message may be are appended all or none, too, and are no blobs
+// that anybody else knows.
 func TestP4_LargeAppends(t *testing.T) {
 	t.Parallel()
 	j := journalsOf(t, smallMessages(t).connect())

@@ -20,8 +20,9 @@ const (
 	headerPrev = "Attractor-Prev" // the sequence of the message before it, 0 for the first
 )
 
-// chain is the messages of one subject, each of which names the one before it. The server takes a message only if the one that it names is
-// the last one, so of two writers one finds out. A reader that follows the links misses nothing, whichever replica it reads.
+// chain is the messages of one subject, each of which names the one before it. The server takes a
+// message only if the one that it names is the last one, so of two writers one finds out. A reader
+// that follows the links misses nothing, whichever replica it reads.
 type chain struct {
 	*journalStream
 	subject string
@@ -38,9 +39,10 @@ var errUnknown = errors.New("it is not known whether it was written")
 // errGone says that messages were removed.
 var errGone = fmt.Errorf("the log was removed: %w", fs.ErrNotExist)
 
-// publish adds a message after the one with the sequence prev, and returns its sequence. The id tells it from all others. The error is a
-// *takenError if another message is there, errGone if prev is not there, and wraps errUnknown if there was no answer. What was sent is
-// waited for, also after the end of ctx.
+// publish adds a message after the one with the sequence prev, and returns its sequence. The id
+// tells it from all others. The error is a *takenError if another message is there, errGone if prev
+// is not there, and wraps errUnknown if there was no answer. What was sent is waited for, also
+// after the end of ctx.
 func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.Header, data []byte) (uint64, error) {
 	m := &nats.Msg{Subject: c.subject, Header: header, Data: data}
 	m.Header.Set(headerID, id)
@@ -71,7 +73,8 @@ func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.
 	return seq, err
 }
 
-// settle finds out what has become of a message that was sent after prev and got an error. It returns errAgain if it may be sent again.
+// settle finds out what has become of a message that was sent after prev and got an error. It
+// returns errAgain if it may be sent again.
 func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) (uint64, error) {
 	after, err := c.once(ctx, getRequest{Seq: prev + 1, NextFor: c.subject})
 	if err != nil {
@@ -108,8 +111,9 @@ func (c chain) last(ctx context.Context) (*storedMessage, error) {
 	return c.get(ctx, getRequest{LastFor: c.subject})
 }
 
-// read yields the messages after one sequence, 0 for the first, up to another, which was once the last. It fails with errGone if they were
-// removed, and with [journal.ErrCorrupt] if one is missing.
+// read yields the messages after one sequence, 0 for the first, up to another, which was once the
+// last. It fails with errGone if they were removed, and with [journal.ErrCorrupt] if one is
+// missing.
 func (c chain) read(ctx context.Context, after, upTo uint64) iter.Seq2[*storedMessage, error] {
 	return func(yield func(*storedMessage, error) bool) {
 		for at := after; at < upTo; {

@@ -254,7 +254,8 @@ func TestP4_UnknownOutcome(t *testing.T) {
 	}
 }
 
-// An Append that gets no answer holds up nobody but those that have to come after it, and these only until their contexts end.
+// An Append that gets no answer holds up nobody but those that have to come after it, and these
+// only until their contexts end.
 func TestP4_StalledAppend(t *testing.T) {
 	t.Parallel()
 	w := &wire{server: oneServer(t)}
@@ -289,7 +290,8 @@ func TestP4_StalledAppend(t *testing.T) {
 	wantKinds(t, j, "s", "ab")
 }
 
-// What was acknowledged is there after the server has ended and started, and the writer and followers go on.
+// What was acknowledged is there after the server has ended and started, and the writer and
+// followers go on.
 func TestP7_ServerRestartKeepsAppends(t *testing.T) {
 	t.Parallel()
 	s := startJournalServer(t, &server.Options{Host: "127.0.0.1", Port: -1, StoreDir: t.TempDir()})
@@ -301,7 +303,8 @@ func TestP7_ServerRestartKeepsAppends(t *testing.T) {
 	})
 }
 
-// acknowledged appends while disturb disturbs, and checks that what was acknowledged is there once, and that a follower gets it.
+// acknowledged appends while disturb disturbs, and checks that what was acknowledged is there once,
+// and that a follower gets it.
 func acknowledged(t *testing.T, writer, watcher *journals, disturb func(round int)) {
 	t.Helper()
 	rounds := int64(*journalRounds)
@@ -400,8 +403,8 @@ func leaderDies(t *testing.T, servers []*journalServer, j *journals) {
 	})
 }
 
-// Workers take a log over from each other while leaders die. Each record that was acknowledged is there once, and no other unless its writer was told that
-// nobody knows.
+// Workers take a log over from each other while leaders die. Each record that was acknowledged is
+// there once, and no other unless its writer was told that nobody knows.
 func TestP4_TakeoversWhileLeadersDie(t *testing.T) {
 	t.Parallel()
 	servers := threeServers(t, 0)

@@ -11,14 +11,15 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A follower that hears no news looks at the log itself, after followSoon at first and after followLate at most: news may get lost.
+// A follower that hears no news looks at the log itself, after followSoon at first and after
+// followLate at most: news may get lost.
 const (
 	followSoon = 100 * time.Millisecond
 	followLate = 5 * time.Second
 )
 
-// Follow implements [journal.Store]. It needs no consumer on the server: the server publishes that there is a message, and the follower reads
-// it as any other reader does.
+// Follow implements [journal.Store]. It needs no consumer on the server: the server publishes that
+// there is a message, and the follower reads it as any other reader does.
 func (j *journals) Follow(ctx context.Context, id string, from int64) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		p, err := j.find(ctx, id)
@@ -31,7 +32,8 @@ func (j *journals) Follow(ctx context.Context, id string, from int64) iter.Seq2[
 	}
 }
 
-// follow yields records until ctx ends or an error occurs. It returns errStop if yield wants no more.
+// follow yields records until ctx ends or an error occurs. It returns errStop if yield wants no
+// more.
 func (p journalPlace) follow(ctx context.Context, from int64, yield func(journal.Record, error) bool) error {
 	news := make(chan struct{}, 1)
 	sub, err := p.j.a.nc.Subscribe(p.subject(newsSubject), func(*nats.Msg) {

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Many follow a log, from different records on. They cost the server no consumers, and end with their contexts.
+// Many follow a log, from different records on. They cost the server no consumers, and end with
+// their contexts.
 func TestP4_ManyFollowers(t *testing.T) {
 	s := oneServer(t)
 	writer, watchers := journalsOf(t, s.connect()), journalsOf(t, s.connect())
@@ -134,7 +135,8 @@ func TestP4_MadeAnewIsAnotherLog(t *testing.T) {
 	wantKinds(t, j, "s", "ABCDE")
 }
 
-// Many processes begin at once, and one has another idea of the number of shards. All find the same logs.
+// Many processes begin at once, and one has another idea of the number of shards. All find the same
+// logs.
 func TestP4_ManyMakeTheStreams(t *testing.T) {
 	t.Parallel()
 	s := oneServer(t)

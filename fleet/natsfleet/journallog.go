@@ -35,7 +35,8 @@ type journalEnd struct {
 	size int64  // bytes of all lines
 }
 
-// endOf returns the end of a log by its last message, or journal.ErrCorrupt if that is none of a log.
+// endOf returns the end of a log by its last message, or journal.ErrCorrupt if that is none of a
+// log.
 func endOf(m *storedMessage) (journalEnd, error) {
 	first, count := m.number(headerFirst), m.number(headerCount)
 	if first < 1 || count < 0 {
@@ -89,7 +90,8 @@ type publication struct {
 	sum  [sha256.Size]byte // of its lines
 }
 
-// Append implements [journal.Log]. If its error says that the outcome is unknown, the same Append may be made again, and appends once.
+// Append implements [journal.Log]. If its error says that the outcome is unknown, the same Append
+// may be made again, and appends once.
 func (w *journalWriter) Append(ctx context.Context, next int64, records ...journal.Record) error {
 	select {
 	case w.turn <- struct{}{}:
@@ -181,7 +183,8 @@ func (w *journalWriter) check(ctx context.Context, end journalEnd) error {
 	return nil
 }
 
-// publish adds a message to the log and moves its end. It is the caller's turn, or nobody else has the writer yet.
+// publish adds a message to the log and moves its end. It is the caller's turn, or nobody else has
+// the writer yet.
 func (w *journalWriter) publish(ctx context.Context, id string, l journalLines) error {
 	end := w.now().end
 	after := journalEnd{next: l.first + l.count, size: end.size + l.size}
@@ -204,8 +207,8 @@ func (w *journalWriter) move(to journalEnd) {
 	w.end = to
 }
 
-// Sync implements [journal.Log]. What the server has acknowledged is as durable as it is configured to make it: by default on its disk, and
-// on those of most replicas.
+// Sync implements [journal.Log]. What the server has acknowledged is as durable as it is configured
+// to make it: by default on its disk, and on those of most replicas.
 func (w *journalWriter) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -251,7 +254,8 @@ func (w *journalWriter) PutBlob(ctx context.Context, data io.Reader) (string, er
 	return hash, nil
 }
 
-// Close implements [journal.Reader]. Others can open the log at any time, so there is nothing to release.
+// Close implements [journal.Reader]. Others can open the log at any time, so there is nothing to
+// release.
 func (w *journalWriter) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,8 +316,9 @@ var errStop = errors.New("no more records are wanted")
 // fewSkipped is how many records are rather read than jumped over.
 const fewSkipped = 1000
 
-// skip begins the pass at a message shortly before the first record to yield, and returns the sequence of the one before it. It bisects the
-// stream's messages up to upTo, each of which names its first record.
+// skip begins the pass at a message shortly before the first record to yield, and returns the
+// sequence of the one before it. It bisects the stream's messages up to upTo, each of which names
+// its first record.
 func (p *journalPass) skip(ctx context.Context, upTo uint64) (after uint64, err error) {
 	for low, high := uint64(1), upTo; p.from-p.next > fewSkipped && low < high; {
 		middle := low + (high-low)/2
@@ -336,7 +341,8 @@ func (p *journalPass) skip(ctx context.Context, upTo uint64) (after uint64, err 
 	return after, nil
 }
 
-// records yields what the messages after one sequence, up to another, have. It returns errStop if yield wants no more.
+// records yields what the messages after one sequence, up to another, have. It returns errStop if
+// yield wants no more.
 func (p *journalPass) records(ctx context.Context, after, upTo uint64, yield func(journal.Record, error) bool) error {
 	for m, err := range p.chain().read(ctx, after, upTo) {
 		if err == nil {
@@ -435,7 +441,8 @@ func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func
 	return w, nil
 }
 
-// copyLines returns the first n lines of another log, edited. They become the first message of this log, so that it has all or none.
+// copyLines returns the first n lines of another log, edited. They become the first message of this
+// log, so that it has all or none.
 func (p journalPlace) copyLines(ctx context.Context, source *journalReader, n int64, edit func(*journal.Record) error) (journalLines, error) {
 	out := p.newBlob(ctx)
 	l := journalLines{first: 1, count: n}

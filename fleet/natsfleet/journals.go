@@ -28,8 +28,9 @@ const (
 
 // journals implements [journal.Store] with a subject for each log.
 //
-// A message holds the lines of one Append, in the form of [journal.AppendLine], or nothing if it was made by Open to fence off the writers
-// before. Lines that are longer than a message may be are kept as a blob, which the message names.
+// A message holds the lines of one Append, in the form of [journal.AppendLine], or nothing if it
+// was made by Open to fence off the writers before. Lines that are longer than a message may be are
+// kept as a blob, which the message names.
 type journals struct {
 	a      *account
 	shards []journalShard
@@ -48,7 +49,8 @@ func newJournals(ctx context.Context, a *account) (*journals, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The number of shards says where a log is, so it stays as it was when the first stream was made.
+	// The number of shards says where a log is, so it stays as it was when the first stream was
+	// made.
 	if made, err := strconv.Atoi(config.Metadata[shardsKey]); err == nil {
 		shards = made
 	}
@@ -84,7 +86,8 @@ func blobsConfig(n, replicas int) jetstream.StreamConfig {
 	return c
 }
 
-// journalConfig returns what all streams of journals have. Reads may be answered by every replica: a chain tells when one lags behind.
+// journalConfig returns what all streams of journals have. Reads may be answered by every replica:
+// a chain tells when one lags behind.
 func journalConfig(name, subject string, n, replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{Name: name, Subjects: []string{shardSubject(subject, n) + ".>"}, Storage: jetstream.FileStorage,
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Replicas: max(replicas, 1), AllowDirect: true, DenyDelete: true}
@@ -167,8 +170,8 @@ func (p journalPlace) begin(ctx context.Context, l journalLines) (*journalWriter
 	return w, nil
 }
 
-// Open implements [journal.Store]. It fences off the writers before: their next message would have to follow one that is not the last any
-// more.
+// Open implements [journal.Store]. It fences off the writers before: their next message would have
+// to follow one that is not the last any more.
 func (j *journals) Open(ctx context.Context, id string) (journal.Log, error) {
 	p, err := j.find(ctx, id)
 	if err != nil {
@@ -273,7 +276,8 @@ func (s journalShard) lasts(ctx context.Context, subjects []string) ([]journal.E
 	return entries, nil
 }
 
-// Remove implements [journal.Store]. The blobs go first, so that what an interruption leaves is still a log, which can be removed again.
+// Remove implements [journal.Store]. The blobs go first, so that what an interruption leaves is
+// still a log, which can be removed again.
 func (j *journals) Remove(ctx context.Context, ids ...string) error {
 	var failures []error
 	for _, id := range ids {

@@ -59,7 +59,8 @@ func TestP4_JournalsAreAStoreOnThreeReplicas(t *testing.T) {
 	})
 }
 
-// TestP7_MoreReplicas has a fleet whose configuration says later that each record is kept three times.
+// TestP7_MoreReplicas has a fleet whose configuration says later that each record is kept three
+// times.
 func TestP7_MoreReplicas(t *testing.T) {
 	t.Parallel()
 	url := threeServers(t, noSync)[0].ClientURL()
@@ -82,7 +83,8 @@ func TestP7_MoreReplicas(t *testing.T) {
 	}
 }
 
-// A second attempt to write a message whose first one is still under way passes, and does not say that nothing was written.
+// A second attempt to write a message whose first one is still under way passes, and does not say
+// that nothing was written.
 func TestP7_AnAttemptIsUnderWay(t *testing.T) {
 	err := fmt.Errorf("publish: %w", &jetstream.APIError{Code: 409, ErrorCode: codeInProcess})
 	if !mayPass(err) || !passing(err) || refused(err) {

@@ -141,7 +141,8 @@ func until(t testing.TB, ok func() bool) {
 	await.For(t, "the condition", ok)
 }
 
-// lossy is a JetStream whose acknowledgements get lost when lose says so: the message is written, and nobody is told.
+// lossy is a JetStream whose acknowledgements get lost when lose says so: the message is written,
+// and nobody is told.
 type lossy struct {
 	jetstream.JetStream
 	lose atomic.Int64 // how many of the next are lost

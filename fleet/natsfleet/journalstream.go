@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// patience bounds a call whose attempts get no answer, as while replicas elect a leader or a server restarts.
+	// patience bounds a call whose attempts get no answer, as while replicas elect a leader or a
+	// server restarts.
 	patience = 30 * time.Second
 	// batchMessages and batchBytes bound what one request reads.
 	batchMessages = 256
@@ -51,8 +52,9 @@ func (m *storedMessage) number(key string) int64 {
 	return n
 }
 
-// makeStream returns the stream of a configuration and makes it if it is not there. Any number of processes may do so at once. A stream that
-// is there keeps its configuration, which makeStream returns, but for the number of replicas.
+// makeStream returns the stream of a configuration and makes it if it is not there. Any number of
+// processes may do so at once. A stream that is there keeps its configuration, which makeStream
+// returns, but for the number of replicas.
 func makeStream(ctx context.Context, a *account, want jetstream.StreamConfig) (*journalStream, jetstream.StreamConfig, error) {
 	var config jetstream.StreamConfig
 	err := a.attempts(ctx, func(ctx context.Context) error {
@@ -82,7 +84,8 @@ func makeStream(ctx context.Context, a *account, want jetstream.StreamConfig) (*
 // errAgain is an error after which an attempt is repeated.
 var errAgain = errors.New("try again")
 
-// attempts calls try, with a context for one attempt, until its error is one that a repetition does not mend, ctx ends, or patience is at its end.
+// attempts calls try, with a context for one attempt, until its error is one that a repetition does
+// not mend, ctx ends, or patience is at its end.
 func (a *account) attempts(ctx context.Context, try func(ctx context.Context) error) error {
 	end := time.Now().Add(patience)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
@@ -124,8 +127,8 @@ const (
 	codeInProcess   = 10158 // an earlier attempt to write the same message is still under way
 )
 
-// passing reports whether an error may be gone at the next attempt. An answer of the server is final unless it says that the server is not
-// ready.
+// passing reports whether an error may be gone at the next attempt. An answer of the server is
+// final unless it says that the server is not ready.
 func passing(err error) bool {
 	var answer *jetstream.APIError
 	if errors.As(err, &answer) {
@@ -213,7 +216,8 @@ func stored(data []byte) (*storedMessage, error) {
 	return m, nil
 }
 
-// batch returns the next messages as any replica has them. It may lag behind the leader, and the batch may be cut short. It makes one attempt.
+// batch returns the next messages as any replica has them. It may lag behind the leader, and the
+// batch may be cut short. It makes one attempt.
 func (s *journalStream) batch(ctx context.Context, r getRequest) ([]*storedMessage, error) {
 	r.Batch, r.MaxBytes = batchMessages, batchBytes
 	request, err := json.Marshal(r)

@@ -23,8 +23,9 @@ const (
 	drainPrefix = "drain."
 )
 
-// leases implements [fleet.Leases]. A lease is a record that the server removes when it has not been renewed for its ttl: no clock of another machine
-// decides. The server counts from when it gets a renewal, the holder from when it sent it, so the holder's lease ends first.
+// leases implements [fleet.Leases]. A lease is a record that the server removes when it has not
+// been renewed for its ttl: no clock of another machine decides. The server counts from when it
+// gets a renewal, the holder from when it sent it, so the holder's lease ends first.
 type leases struct{ *records }
 
 // leaseRecord is what the record of a lease holds.
@@ -78,7 +79,8 @@ func (s *leases) List(ctx context.Context) ([]fleet.WorkerInfo, error) {
 	return list, nil
 }
 
-// Drain implements [fleet.Leases]. It names the holder, so that a later worker of the same name is not meant.
+// Drain implements [fleet.Leases]. It names the holder, so that a later worker of the same name is
+// not meant.
 func (s *leases) Drain(ctx context.Context, worker string) error {
 	r, err := s.get(ctx, leasePrefix+anyToken(worker))
 	if err != nil {
@@ -136,8 +138,8 @@ func (l *lease) write(ctx context.Context, w fleet.WorkerInfo) error {
 	return err
 }
 
-// taken returns ErrLost, unless the record is this lease's own: then an earlier write succeeded that nobody has acknowledged, and the next one
-// comes after it.
+// taken returns ErrLost, unless the record is this lease's own: then an earlier write succeeded
+// that nobody has acknowledged, and the next one comes after it.
 func (l *lease) taken(ctx context.Context) error {
 	now, err := l.s.get(ctx, l.subject())
 	if err != nil {

@@ -16,13 +16,15 @@ import (
 const (
 	ledgerStream = "ledgers"
 	ledgerPrefix = "ledger."
-	// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is older: its session was killed.
+	// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is
+	// older: its session was killed.
 	claimLife = 10 * time.Minute
 	// claimMemory is how long an unsettled claim is remembered. After that it counts as spent.
 	claimMemory = 24 * time.Hour
 )
 
-// ledgers holds the books of all scopes. What a scope has spent is one record, changed by comparing.
+// ledgers holds the books of all scopes. What a scope has spent is one record, changed by
+// comparing.
 type ledgers struct {
 	*records
 	mu    sync.Mutex
@@ -81,8 +83,8 @@ func (r *bookRecord) lose(session string) {
 	}
 }
 
-// book is the record of a scope as this process changes it. Changes that come while another one is on its way are made together, so that the sessions
-// of one process do not contend.
+// book is the record of a scope as this process changes it. Changes that come while another one is
+// on its way are made together, so that the sessions of one process do not contend.
 type book struct {
 	*records
 	subject string
@@ -98,7 +100,8 @@ type change struct {
 	done  chan error
 }
 
-// do makes a change. It does not end with a context: a claim that is made must not be forgotten. It ends after a bounded time.
+// do makes a change. It does not end with a context: a claim that is made must not be forgotten. It
+// ends after a bounded time.
 func (b *book) do(apply func(*bookRecord)) error {
 	c := &change{apply, make(chan error, 1)}
 	b.mu.Lock()
@@ -181,7 +184,8 @@ type ledger struct {
 	budget agent.Budget
 }
 
-// Reserve implements [agent.Ledger]. It waits while the budget would have what is asked for if the claims of others were settled for less.
+// Reserve implements [agent.Ledger]. It waits while the budget would have what is asked for if the
+// claims of others were settled for less.
 func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
 	call := rand.Text()
 	seen := map[string]time.Time{} // when a claim was first in the way, by this machine's clock
@@ -240,7 +244,8 @@ func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[strin
 	return output, false, nil
 }
 
-// Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as lost; it does nothing then.
+// Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as
+// lost; it does nothing then.
 func (l *ledger) Settle(_ context.Context, c agent.Claim, took agent.Spent) error {
 	return l.do(func(r *bookRecord) {
 		if held, ok := r.Claims[c.Caller.Session]; ok && held.Attempt == attemptOf(c) && held.Tokens == c.Tokens() {

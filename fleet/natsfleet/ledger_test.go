@@ -64,7 +64,8 @@ func TestP6_Ledger(t *testing.T) {
 	settle(t, a, first, spent(30, 0))
 	settle(t, a, first, spent(30, 0)) // once is enough
 	settle(t, b, second, spent(20, 0))
-	// A holder that was killed took everything, for all that is known; what it says later changes nothing.
+	// A holder that was killed took everything, for all that is known; what it says later changes
+	// nothing.
 	killed := reserve(t, a, callOf("x", 2, 10, 10))
 	third := reserve(t, b, callOf("x", 3, 10, 10))
 	settle(t, a, killed, spent(0, 0))
@@ -124,7 +125,8 @@ func TestP6_LedgerWaits(t *testing.T) {
 
 var ledgerSessions = flag.Int("p6.sessions", 30, "sessions that share a ledger")
 
-// Sessions on several machines share a budget, some are killed: it is never overspent, and used up nearly whole.
+// Sessions on several machines share a budget, some are killed: it is never overspent, and used up
+// nearly whole.
 func TestP6_LedgerOfManySessions(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(0, 0))

@@ -29,7 +29,8 @@ import (
 
 const (
 	objectStream = "objects"
-	// objectChunk is the size of a piece. The server returns a piece in base64, in a message of at most 1 MB.
+	// objectChunk is the size of a piece. The server returns a piece in base64, in a message of at
+	// most 1 MB.
 	objectChunk = 512 << 10
 	// inlineObject is the size up to which an object needs no pieces.
 	inlineObject = 64 << 10
@@ -40,8 +41,9 @@ const (
 	removeBatch = 64
 )
 
-// objects implements [fleet.Objects] in a stream. An object's head is the last message of the subject objects.head.NAME. The pieces of a large one
-// are the messages of objects.data.NAME.VERSION. The head is written last, so an object is there whole or not at all.
+// objects implements [fleet.Objects] in a stream. An object's head is the last message of the
+// subject objects.head.NAME. The pieces of a large one are the messages of
+// objects.data.NAME.VERSION. The head is written last, so an object is there whole or not at all.
 type objects struct {
 	account *account
 	stream  jetstream.Stream
@@ -408,8 +410,8 @@ func (o *objects) purge(ctx context.Context, subject string) error {
 	return err
 }
 
-// sweep removes pieces that no head has: those of a Put whose process died, and those that dropPieces left. What has grown since before is left alone,
-// because somebody may be storing it.
+// sweep removes pieces that no head has: those of a Put whose process died, and those that
+// dropPieces left. What has grown since before is left alone, because somebody may be storing it.
 func (o *objects) sweep(ctx context.Context, before time.Time) error {
 	info, err := o.stream.Info(ctx, jetstream.WithSubjectFilter("objects.data.>"))
 	if err != nil {

@@ -17,15 +17,17 @@ const (
 	readBatch = 256
 	// pullTime bounds a request for messages that are not there yet.
 	pullTime = 30 * time.Second
-	// heartbeat is between two signs of life of a server that has no message. A request that a server forgot is made again after two of them.
+	// heartbeat is between two signs of life of a server that has no message. A request that a
+	// server forgot is made again after two of them.
 	heartbeat = 3 * time.Second
 )
 
 // errSilent says that a server that should have given a sign of life did not.
 var errSilent = fmt.Errorf("natsfleet: a consumer is silent: %w", nats.ErrTimeout)
 
-// pull asks a consumer for up to n messages and yields them as they come, until all are there or pullTime is over. What arrives after ctx has ended, or the
-// caller has stopped, goes to back, which may be nil: a message is not lost on the way to somebody who does not wait any more.
+// pull asks a consumer for up to n messages and yields them as they come, until all are there or
+// pullTime is over. What arrives after ctx has ended, or the caller has stopped, goes to back,
+// which may be nil: a message is not lost on the way to somebody who does not wait any more.
 func (a *account) pull(ctx context.Context, stream, consumer string, n int, back func(*nats.Msg)) iter.Seq2[*nats.Msg, error] {
 	return func(yield func(*nats.Msg, error) bool) {
 		sub, err := a.nc.SubscribeSync(a.nc.NewInbox())
@@ -107,7 +109,8 @@ func (a *account) leave(sub *nats.Subscription, back func(*nats.Msg)) {
 	if err := sub.Drain(); err != nil {
 		return
 	}
-	// If the server does not confirm in time, a message may be on its way. The server delivers it to another one when nobody confirms that one.
+	// If the server does not confirm in time, a message may be on its way. The server delivers it
+	// to another one when nobody confirms that one.
 	_ = a.nc.FlushTimeout(attemptTime)
 	for {
 		m, err := sub.NextMsg(time.Millisecond)
@@ -123,12 +126,14 @@ func (a *account) leave(sub *nats.Subscription, back func(*nats.Msg)) {
 const (
 	// lookAgain bounds the time between two looks for changes whose announcements were lost.
 	lookAgain = 3 * time.Second
-	// settleFirst is the time until a change that was announced should be seen. It grows up to lookAgain.
+	// settleFirst is the time until a change that was announced should be seen. It grows up to
+	// lookAgain.
 	settleFirst = 10 * time.Millisecond
 )
 
-// changes yields nil at once, and then whenever something may have been written to some subjects, until ctx ends. What a stream keeps is a message
-// for its listeners, too, but they get it before it is kept: so it yields some more times after each, at growing intervals.
+// changes yields nil at once, and then whenever something may have been written to some subjects,
+// until ctx ends. What a stream keeps is a message for its listeners, too, but they get it before
+// it is kept: so it yields some more times after each, at growing intervals.
 func (a *account) changes(ctx context.Context, subjects ...string) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		heard := make(chan *nats.Msg, 64)

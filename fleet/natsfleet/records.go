@@ -27,7 +27,8 @@ const (
 // errChanged says that somebody else has written a record in the meantime.
 var errChanged = errors.New("natsfleet: the record has changed")
 
-// records keeps the last message of each subject of a stream. A record is written by comparing its sequence, so of several writers one wins.
+// records keeps the last message of each subject of a stream. A record is written by comparing its
+// sequence, so of several writers one wins.
 type records struct {
 	*account
 	stream jetstream.Stream
@@ -49,7 +50,8 @@ func newRecords(ctx context.Context, a *account, name string, subjects ...string
 	return &records{a, s}, err
 }
 
-// call makes attempts until one says something else than that the server does not answer, or callTime is over.
+// call makes attempts until one says something else than that the server does not answer, or
+// callTime is over.
 func call[T any](ctx context.Context, attempt func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -76,10 +78,12 @@ func (r *records) get(ctx context.Context, subject string) (record, error) {
 	})
 }
 
-// put writes a record if the last one of its subject has the sequence after, and returns the new sequence. The error is errChanged if it has not. A
-// ttl is rounded up to seconds; then the server removes the record. 0 means never.
+// put writes a record if the last one of its subject has the sequence after, and returns the new
+// sequence. The error is errChanged if it has not. A ttl is rounded up to seconds; then the server
+// removes the record. 0 means never.
 //
-// An acknowledgement can get lost, and so can a request: each attempt looks whether one before has written.
+// An acknowledgement can get lost, and so can a request: each attempt looks whether one before has
+// written.
 func (r *records) put(ctx context.Context, subject string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
 	return r.putAs(ctx, nuid.Next(), subject, data, after, ttl)
 }
@@ -142,7 +146,8 @@ func (r *records) remove(ctx context.Context, subject string) error {
 	return err
 }
 
-// list yields the records of some subjects, the oldest first. It may yield one that changes meanwhile twice.
+// list yields the records of some subjects, the oldest first. It may yield one that changes
+// meanwhile twice.
 func (r *records) list(ctx context.Context, subjects ...string) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		for e, err := range r.follow(ctx, subjects...) {
@@ -156,8 +161,9 @@ func (r *records) list(ctx context.Context, subjects ...string) iter.Seq2[record
 	}
 }
 
-// follow yields the records of some subjects and then each that is written. The last one that was there at the beginning has no others after it. If
-// that one was removed, or there was none, a record with the sequence 0 stands in its place. It ends with an error.
+// follow yields the records of some subjects and then each that is written. The last one that was
+// there at the beginning has no others after it. If that one was removed, or there was none, a
+// record with the sequence 0 stands in its place. It ends with an error.
 func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		more, last, failing := true, uint64(0), time.Time{}
@@ -187,7 +193,8 @@ func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[reco
 	}
 }
 
-// read reads records from a sequence on with a consumer of its own, until yield returns false or something is missing.
+// read reads records from a sequence on with a consumer of its own, until yield returns false or
+// something is missing.
 func (r *records) read(ctx context.Context, from uint64, subjects []string, yield func(record) bool) error {
 	c, err := call(ctx, func(ctx context.Context) (jetstream.Consumer, error) {
 		return r.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{

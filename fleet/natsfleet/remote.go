@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// answerPending bounds what a call that does not read keeps. The gateway sends no more than a window.
+	// answerPending bounds what a call that does not read keeps. The gateway sends no more than a
+	// window.
 	answerPending = 2 * window * pieceSize
 	// maxItem bounds one item of an answer.
 	maxItem = 256 << 20
@@ -30,9 +31,10 @@ const (
 // errBroken says that an answer broke off.
 var errBroken = errors.New("the connection to the fleet broke off before the answer was complete; what was asked for may have happened")
 
-// OpenTenant connects to servers as a client of one tenant, and returns the tenant's space, as a client may use it: it submits, watches, reads, asks
-// owners and answers. What is the workers' part fails with an error that wraps fs.ErrPermission. It fails at once if no server answers or the token
-// is wrong. Once it is connected it reconnects until close is called. See [Open] for the url.
+// OpenTenant connects to servers as a client of one tenant, and returns the tenant's space, as a
+// client may use it: it submits, watches, reads, asks owners and answers. What is the workers' part
+// fails with an error that wraps fs.ErrPermission. It fails at once if no server answers or the
+// token is wrong. Once it is connected it reconnects until close is called. See [Open] for the url.
 func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s fleet.Space, close func() error, err error) {
 	return openTenant(ctx, target{url: url, tls: o.TLS, name: o.Name}, tenant, o.Token)
 }
@@ -117,7 +119,8 @@ func decoded[T any](items iter.Seq2[[]byte, error]) iter.Seq2[T, error] {
 	}
 }
 
-// resumed yields the items of a call that has no end, and calls again when the connection broke off. Request is asked for what is still to come.
+// resumed yields the items of a call that has no end, and calls again when the connection broke
+// off. Request is asked for what is still to come.
 func (r remote) resumed(ctx context.Context, op string, request func() any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -264,7 +267,8 @@ func endError(body []byte) error {
 	return w.decode()
 }
 
-// close ends the call, and tells the gateway if it has not ended itself. A gateway that does not hear it finds out that nobody listens.
+// close ends the call, and tells the gateway if it has not ended itself. A gateway that does not
+// hear it finds out that nobody listens.
 func (c *question) close() {
 	_ = c.sub.Unsubscribe()
 	if c.reply != "" && !c.ended {

@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// startTime bounds the start of a server until it listens, which includes the reading of what it keeps.
+// startTime bounds the start of a server until it listens, which includes the reading of what it
+// keeps.
 const startTime = 60 * time.Second
 
 // startPause is between two looks at a server that starts.
@@ -43,8 +44,9 @@ type Server struct {
 	stop     context.CancelFunc // ends the sweeping
 }
 
-// Embedded starts a server in this process, which listens to nobody else and keeps the fleet in a directory, and returns the engine on it. It has
-// one tenant, [fleet.DefaultTenant]. Close ends both.
+// Embedded starts a server in this process, which listens to nobody else and keeps the fleet in a
+// directory, and returns the engine on it. It has one tenant, [fleet.DefaultTenant]. Close ends
+// both.
 func Embedded(ctx context.Context, dir string) (fleet.Engine, error) {
 	s, err := Serve(ctx, Config{
 		Store: dir, Operator: Token(rand.Text()), Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}}, Shards: 1,
@@ -60,8 +62,8 @@ func Embedded(ctx context.Context, dir string) (fleet.Engine, error) {
 	return e, nil
 }
 
-// Serve starts a server and returns when it can be used. A member of a cluster waits for most of the others, until ctx ends. The server runs until
-// Close.
+// Serve starts a server and returns when it can be used. A member of a cluster waits for most of
+// the others, until ctx ends. The server runs until Close.
 func Serve(ctx context.Context, c Config) (*Server, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -89,8 +91,8 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// sweepEvery is the time between two looks for pieces of objects whose Put has died. A Put that rests for so long between two pieces is taken for
-// dead.
+// sweepEvery is the time between two looks for pieces of objects whose Put has died. A Put that
+// rests for so long between two pieces is taken for dead.
 const sweepEvery = time.Hour
 
 // sweep removes what nobody will complete, in all tenants, now and then.
@@ -148,7 +150,8 @@ func (s *Server) started(ctx context.Context) error {
 	}
 }
 
-// setUp writes the registry, makes everything that the spaces need, so that clients and workers find it, and opens the gateways.
+// setUp writes the registry, makes everything that the spaces need, so that clients and workers
+// find it, and opens the gateways.
 func (s *Server) setUp(ctx context.Context) error {
 	if err := s.register(ctx); err != nil {
 		return fmt.Errorf("the registry: %w", err)
@@ -228,7 +231,8 @@ func closeGateways(all map[string]*gateway) {
 	}
 }
 
-// Engine returns the engine on this server, as the operator has it. Several may be open at once. They do not end with the server: close them before.
+// Engine returns the engine on this server, as the operator has it. Several may be open at once.
+// They do not end with the server: close them before.
 func (s *Server) Engine(ctx context.Context) (fleet.Engine, error) { return s.engine(ctx) }
 
 func (s *Server) engine(ctx context.Context) (*engine, error) {
@@ -245,7 +249,8 @@ func (s *Server) URL() string {
 
 // Space returns the space of a tenant as [OpenTenant] does, on a connection within this process.
 func (s *Server) Space(ctx context.Context, tenant, token string) (fleet.Space, func() error, error) {
-	// A server that refuses a connection within the process does so after ten seconds only: both ends wait to write.
+	// A server that refuses a connection within the process does so after ten seconds only: both
+	// ends wait to write.
 	if !s.config.accepts(tenant, token) {
 		return nil, nil, inProcess(s.server).explain(clientUser(tenant), nats.ErrAuthorization)
 	}
@@ -325,12 +330,14 @@ func (c *Config) options(operator string) (*server.Options, error) {
 	return o, c.clusterOptions(o, operator)
 }
 
-// clusterOptions adds what a member of a cluster needs. Servers know each other by a secret that derives from the operator's.
+// clusterOptions adds what a member of a cluster needs. Servers know each other by a secret that
+// derives from the operator's.
 func (c *Config) clusterOptions(o *server.Options, operator string) (err error) {
 	const user = "server"
 	password := derive(operator, user)
 	o.Cluster.Name, o.Cluster.Username, o.Cluster.Password = c.Cluster.Name, user, password
-	// With a pool of connections between two servers, a request may arrive before the interest in its answer, which is lost then.
+	// With a pool of connections between two servers, a request may arrive before the interest in
+	// its answer, which is lost then.
 	o.Cluster.PoolSize = -1
 	if o.Cluster.Host, o.Cluster.Port, err = hostPort(c.Cluster.Listen); err != nil {
 		return err
@@ -346,8 +353,9 @@ func (c *Config) clusterOptions(o *server.Options, operator string) (err error) 
 	return nil
 }
 
-// accounts returns the accounts as a NATS configuration has them: the operator's and, for each tenant, one with everything that it has, for workers,
-// and one with nothing, for its clients and the gateway.
+// accounts returns the accounts as a NATS configuration has them: the operator's and, for each
+// tenant, one with everything that it has, for workers, and one with nothing, for its clients and
+// the gateway.
 func (c *Config) accounts(operator string) (map[string]any, error) {
 	hash, err := hashSecret(operator)
 	if err != nil {
@@ -391,7 +399,8 @@ type natsPermissions struct {
 	Subscribe []string `json:"subscribe"`
 }
 
-// clientUsers returns the users of a tenant's clients and of its gateway. Neither reaches what the other hears.
+// clientUsers returns the users of a tenant's clients and of its gateway. Neither reaches what the
+// other hears.
 func clientUsers(operator string, t Tenant) ([]natsUser, error) {
 	hash, err := hashSecret(gatewayPassword(operator, t.Name))
 	if err != nil {

@@ -30,9 +30,11 @@ const (
 
 // slots implements [fleet.Slots].
 //
-// A limit of N calls has N messages in a queue. A caller to which the server has delivered one has a slot, for as long as it gives signs of life. To
-// give the slot back, it replaces the message by a new one; a caller that was taken for dead in the meantime gives nothing back. After a holder
-// was cut off from the server for slotHold, and after a crash of the server, more calls than N may go on until the old ones end.
+// A limit of N calls has N messages in a queue. A caller to which the server has delivered one has
+// a slot, for as long as it gives signs of life. To give the slot back, it replaces the message by
+// a new one; a caller that was taken for dead in the meantime gives nothing back. After a holder
+// was cut off from the server for slotHold, and after a crash of the server, more calls than N may
+// go on until the old ones end.
 type slots struct {
 	*records // rates and pauses
 	queue    *records
@@ -107,8 +109,8 @@ func (s *slots) setUp(ctx context.Context, l fleet.SlotLimit) error {
 	return err
 }
 
-// Acquire implements [fleet.Slots]. It takes the slot of a model before that of its provider. So a caller that waits for its model holds no slot that
-// other models of the provider need.
+// Acquire implements [fleet.Slots]. It takes the slot of a model before that of its provider. So a
+// caller that waits for its model holds no slot that other models of the provider need.
 func (s *slots) Acquire(ctx context.Context, provider, model string, tokens int) (fleet.Slot, error) {
 	taken := &slot{s: s, tokens: max(0, tokens)}
 	for _, l := range s.limits {
@@ -187,7 +189,8 @@ func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*nats.Msg, error) 
 	}
 }
 
-// takeOnce makes one request for a message of a limit. Neither a message nor an error means that there was none.
+// takeOnce makes one request for a message of a limit. Neither a message nor an error means that
+// there was none.
 func (s *slots) takeOnce(ctx context.Context, l fleet.SlotLimit) (*nats.Msg, error) {
 	back := func(m *nats.Msg) { s.reply(m, jetstreamNak) }
 	for m, err := range s.pull(ctx, slotStream, limitKey(l), 1, back) {
@@ -234,8 +237,9 @@ func (k *keeper) sign(nc *nats.Conn, m *nats.Msg) {
 	}
 }
 
-// end ends the signs of life, and reports whether the message is still this holder's. The server counts from when it delivered the message, which may
-// have been on its way for a while: what is in doubt is not given back, and comes back by itself.
+// end ends the signs of life, and reports whether the message is still this holder's. The server
+// counts from when it delivered the message, which may have been on its way for a while: what is in
+// doubt is not given back, and comes back by itself.
 func (k *keeper) end() bool {
 	close(k.stop)
 	<-k.stopped
@@ -277,14 +281,16 @@ func (s *slots) giveBack(ctx context.Context, p *slotPart, rest int) error {
 	return nil
 }
 
-// rateRecord says how many tokens a rate admits at a time by the server's clock. They are less than 0 while calls wait.
+// rateRecord says how many tokens a rate admits at a time by the server's clock. They are less than
+// 0 while calls wait.
 type rateRecord struct {
 	Tokens float64   `json:"tokens"`
 	At     time.Time `json:"at"`
 }
 
-// change takes tokens from a rate, or gives some back, and returns how long their call has to wait. Later calls wait longer, so none is overtaken
-// forever. A call for more than a minute's tokens goes when the minute is unused, not never.
+// change takes tokens from a rate, or gives some back, and returns how long their call has to wait.
+// Later calls wait longer, so none is overtaken forever. A call for more than a minute's tokens
+// goes when the minute is unused, not never.
 func (s *slots) change(ctx context.Context, l fleet.SlotLimit, tokens int) (time.Duration, error) {
 	if tokens == 0 {
 		return 0, nil

@@ -119,8 +119,8 @@ func free(t *testing.T, s fleet.Slots, model string) bool {
 	return true
 }
 
-// TestP6_SlotInDoubt has a holder that was not heard of for almost as long as a slot is kept. Its slot may be somebody else's: the message that gave
-// it the slot was on its way for some time.
+// TestP6_SlotInDoubt has a holder that was not heard of for almost as long as a slot is kept. Its
+// slot may be somebody else's: the message that gave it the slot was on its way for some time.
 func TestP6_SlotInDoubt(t *testing.T) {
 	for silent, own := range map[time.Duration]bool{0: true, 900 * time.Millisecond: false, time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,8 @@ type space struct {
 	asks     fleet.Asks
 }
 
-// newSpace opens everything in an account, and makes what is missing there, at once: in a cluster each stream takes a while.
+// newSpace opens everything in an account, and makes what is missing there, at once: in a cluster
+// each stream takes a while.
 func newSpace(ctx context.Context, a *account) (*space, error) {
 	s := &space{account: a, bus: newBus(a)}
 	var objects *objects

@@ -57,7 +57,8 @@ const modelChecks = 25
 
 var modelRestarts = flag.Bool("p3.restarts", false, "restart the server in the middle of random calls, too")
 
-// Random calls of two machines do what the contract says, one after the other, also with a restart in between.
+// Random calls of two machines do what the contract says, one after the other, also with a restart
+// in between.
 func TestP3_RandomCalls(t *testing.T) {
 	t.Parallel()
 	h := listening(t, nil, one(2, 0))
@@ -228,8 +229,8 @@ func clean(t *testing.T, tasks *tasks, m *taskModel) {
 
 var queueTasks = flag.Int("p4.tasks", 60, "tasks of which many claimers die")
 
-// Many claimers on several machines, of which some die and some come back too late, finish every task once, and hold no more than the limit, while the
-// server starts again in the middle.
+// Many claimers on several machines, of which some die and some come back too late, finish every
+// task once, and hold no more than the limit, while the server starts again in the middle.
 func TestP4_EveryTaskOnce(t *testing.T) {
 	t.Parallel()
 	const limit, hold = 5, time.Second

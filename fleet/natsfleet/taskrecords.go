@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A task has up to four records, each with one kind of writer. That of a client never changes; the others have the owner as their only writer.
+// A task has up to four records, each with one kind of writer. That of a client never changes; the
+// others have the owner as their only writer.
 const (
 	taskStream = "tasks"
 	taskPrefix = "task."
@@ -65,7 +66,8 @@ func (s *taskState) set(r record, kind string) {
 	}
 }
 
-// load reads the records of a task. It reads the task itself last, so that of one that is removed meanwhile nothing is left over.
+// load reads the records of a task. It reads the task itself last, so that of one that is removed
+// meanwhile nothing is left over.
 func (t *tasks) load(ctx context.Context, id string) (s taskState, err error) {
 	if err := journal.CheckID(id); err != nil {
 		return s, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
@@ -90,8 +92,8 @@ func (s *taskState) task() (t fleet.Task, err error) {
 
 // view returns the status, as everybody sees it, and the record that its owner has written.
 //
-// A wish to cancel that was written before the task was claimed ends it, whoever claims it then. Both are records of one stream, so their sequences say
-// which was first.
+// A wish to cancel that was written before the task was claimed ends it, whoever claims it then.
+// Both are records of one stream, so their sequences say which was first.
 func (t *tasks) view(ctx context.Context, s taskState) (fleet.Status, statusRecord, error) {
 	var r statusRecord
 	if s.status.seq == 0 {

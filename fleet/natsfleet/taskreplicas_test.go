@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// The leaders of the streams die in the middle: what was acknowledged stays, every task is finished once, slots and ledgers hold.
+// The leaders of the streams die in the middle: what was acknowledged stays, every task is finished
+// once, slots and ledgers hold.
 func TestP7_TasksWhoseLeadersDie(t *testing.T) {
 	t.Parallel()
 	servers := serveReplicas(t, replicaConfigs(t))

@@ -28,9 +28,11 @@ const (
 
 // tasks implements [fleet.Tasks].
 //
-// The queue is a stream in which each task that is not final has one message. The server delivers it to one claimer, and again when that gives no
-// sign of life. It decides who looks at a task next, no more: who owns it is in its records, and a message too many does nothing. A task
-// is in the queue before it has its first record, so a submission that breaks off is either not there or goes on.
+// The queue is a stream in which each task that is not final has one message. The server delivers
+// it to one claimer, and again when that gives no sign of life. It decides who looks at a task
+// next, no more: who owns it is in its records, and a message too many does nothing. A task is in
+// the queue before it has its first record, so a submission that breaks off is either not there or
+// goes on.
 type tasks struct {
 	*records
 	queue    jetstream.Stream
@@ -45,7 +47,8 @@ func newTasks(ctx context.Context, a *account, j journal.Store, o *objects, asks
 	if err != nil {
 		return nil, err
 	}
-	// Scheduled messages want DiscardOld. It discards nothing but the message of a task that gets another one.
+	// Scheduled messages want DiscardOld. It discards nothing but the message of a task that gets
+	// another one.
 	q, err := a.stream(ctx, jetstream.StreamConfig{
 		Name: queueStream, Subjects: []string{queuePrefix + "*", laterPrefix + "*"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
 		AllowMsgSchedules: true, AllowRollup: true,
@@ -128,7 +131,8 @@ func (t *tasks) enqueue(ctx context.Context, writing, id string, text []byte) er
 	}
 }
 
-// room returns the last sequence of the queue, or a LimitError if the tenant has all the tasks that it may have.
+// room returns the last sequence of the queue, or a LimitError if the tenant has all the tasks that
+// it may have.
 func (t *tasks) room(ctx context.Context) (last uint64, err error) {
 	if t.limits.MaxQueued == 0 {
 		return 0, nil
@@ -248,7 +252,8 @@ type watchedTask struct {
 	text []byte // of the last status that was yielded
 }
 
-// take takes a record over, and returns the tasks to look at. It returns none until the records that were there at the beginning have been read.
+// take takes a record over, and returns the tasks to look at. It returns none until the records
+// that were there at the beginning have been read.
 func (w *watched) take(r record) []string {
 	id, kind := taskOf(r.subject)
 	if r.seq > 0 {
@@ -277,8 +282,9 @@ func (w *watched) take(r record) []string {
 	return ids
 }
 
-// look returns the status of a task, and whether it has changed. It forgets a final one: what comes later of that task is without its spec, and says
-// nothing, unless the task is removed and submitted again.
+// look returns the status of a task, and whether it has changed. It forgets a final one: what comes
+// later of that task is without its spec, and says nothing, unless the task is removed and
+// submitted again.
 func (w *watched) look(ctx context.Context, id string) (fleet.Status, bool, error) {
 	t := w.all[id]
 	if t.spec.seq == 0 {
@@ -311,13 +317,15 @@ func (t *tasks) Cancel(ctx context.Context, id string) error {
 	}
 	_, status, err = t.Get(ctx, id)
 	if err == nil && status.State == fleet.Canceled {
-		// It stays canceled, whoever claims it, so it need not be in the queue. If this fails, the next claimer removes it.
+		// It stays canceled, whoever claims it, so it need not be in the queue. If this fails, the
+		// next claimer removes it.
 		_ = t.dequeue(ctx, id)
 	}
 	return err
 }
 
-// dequeue removes a task from the queue. What is deleted by its sequence does not count as delivered any more.
+// dequeue removes a task from the queue. What is deleted by its sequence does not count as
+// delivered any more.
 func (t *tasks) dequeue(ctx context.Context, id string) error {
 	q := &records{t.account, t.queue}
 	var failures []error
@@ -353,7 +361,8 @@ func (t *tasks) Remove(ctx context.Context, ids ...string) error {
 	return errors.Join(failures...)
 }
 
-// removeOne removes a task. Its records go last and at once: what fails on the way can be done again.
+// removeOne removes a task. Its records go last and at once: what fails on the way can be done
+// again.
 func (t *tasks) removeOne(ctx context.Context, id string) error {
 	if err := t.journals.Remove(ctx, id); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

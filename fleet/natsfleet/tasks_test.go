@@ -158,7 +158,8 @@ func TestP3_SubmittedOnce(t *testing.T) {
 	noClaim(t, tasks, 300*time.Millisecond)
 }
 
-// A submission that breaks off after its first message is in the queue, and the next claimer completes it.
+// A submission that breaks off after its first message is in the queue, and the next claimer
+// completes it.
 func TestP3_SubmissionThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	tasks := host(t, nil, one(0, 1)).tasks("one")
@@ -311,7 +312,8 @@ func TestP4_StoppedClockIsTold(t *testing.T) {
 	}
 }
 
-// The server may deliver a task again whose owner lives, such as after a crash in which it forgot whom it gave the task to.
+// The server may deliver a task again whose owner lives, such as after a crash in which it forgot
+// whom it gave the task to.
 func TestP4_DeliveredTwiceIsOwnedOnce(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(0, 0))
@@ -342,7 +344,8 @@ func TestP3_ReturnedTask(t *testing.T) {
 	if s := c.Status(); s.ID != "a" || s.Attempt != 2 || len(s.Deaths) > 0 {
 		t.Errorf("claimed again: %+v", s)
 	}
-	// A paused task does not take from the tenant's limit, and is due at its time, also if the server is started again meanwhile.
+	// A paused task does not take from the tenant's limit, and is due at its time, also if the
+	// server is started again meanwhile.
 	s := with(c.Status(), fleet.Paused)
 	s.NotBefore, s.Reason = time.Now().Add(3*time.Second).UTC(), "the provider is down"
 	if err := c.Return(t.Context(), s); err != nil {
@@ -365,7 +368,8 @@ func TestP3_ReturnedTask(t *testing.T) {
 	}
 }
 
-// An owner that dies between the status that it writes and the message of the queue leaves a task that is done all the same.
+// An owner that dies between the status that it writes and the message of the queue leaves a task
+// that is done all the same.
 func TestP3_DiesBeforeTheQueueKnows(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(1, 0))
@@ -469,7 +473,8 @@ func TestP3_Cancel(t *testing.T) {
 	}
 }
 
-// A canceled task takes nothing from its tenant's limit, although the server had delivered it before.
+// A canceled task takes nothing from its tenant's limit, although the server had delivered it
+// before.
 func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	tasks := host(t, nil, one(2, 0)).tasks("one")
@@ -495,7 +500,8 @@ func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
 	})
 }
 
-// Somebody cancels while somebody claims: whatever is seen, it does not change from final to something else.
+// Somebody cancels while somebody claims: whatever is seen, it does not change from final to
+// something else.
 func TestP3_CancelAgainstClaim(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(0, 0))
@@ -625,7 +631,8 @@ func TestP3_Watch(t *testing.T) {
 	}
 }
 
-// TestP3_WatcherForgetsFinalTasks checks that who watches all tasks does not keep those that have ended.
+// TestP3_WatcherForgetsFinalTasks checks that who watches all tasks does not keep those that have
+// ended.
 func TestP3_WatcherForgetsFinalTasks(t *testing.T) {
 	w := watched{tasks: &tasks{}, all: map[string]*watchedTask{}}
 	seq := uint64(0)
@@ -694,7 +701,8 @@ func TestP3_RemovedWhileDelivered(t *testing.T) {
 	}
 }
 
-// An update whose acknowledgement is lost, and which the server writes after the call has failed, does not cost the claim.
+// An update whose acknowledgement is lost, and which the server writes after the call has failed,
+// does not cost the claim.
 func TestP4_OwnLateUpdateLosesNothing(t *testing.T) {
 	t.Parallel()
 	tasks := host(t, nil, one(0, 0)).tasks("one")

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// base has the contents of the cloned commit, which need not be stored: whoever clones the commit has them.
+// base has the contents of the cloned commit, which need not be stored: whoever clones the commit
+// has them.
 type base struct {
 	git   *git
 	blobs map[[sha256.Size]byte]string // git's names, by our hash
@@ -59,7 +60,8 @@ func newBase(ctx context.Context, g *git, commit string, max int64) (*base, erro
 // modeLink is how git calls a symbolic link.
 const modeLink = "120000"
 
-// hash takes the output of git cat-file --batch: a line with name, type and size, the content, a line break.
+// hash takes the output of git cat-file --batch: a line with name, type and size, the content, a
+// line break.
 func (b *base) hash(r *bufio.Reader) error {
 	sum := sha256.New()
 	for {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// clone is a repository of the worker's own with the commit that a task begins with. It is bare and shallow, and no task can reach it.
+// clone is a repository of the worker's own with the commit that a task begins with. It is bare and
+// shallow, and no task can reach it.
 type clone struct {
 	git  *git   // without credentials
 	url  string // without credentials
@@ -25,7 +26,8 @@ type clone struct {
 // baseRef is the name of the commit in a clone.
 const baseRef = "refs/fleet/base"
 
-// clone clones the repository of a task into dir: at a commit, or, if that is empty, at the ref that the task names.
+// clone clones the repository of a task into dir: at a commit, or, if that is empty, at the ref
+// that the task names.
 func (w *workspaces) clone(ctx context.Context, t fleet.Task, dir, home, commit string) (*clone, error) {
 	u, err := parseURL(t.Repo.URL, w.o.AllowDir)
 	if err != nil {
@@ -114,7 +116,8 @@ func (f *fetcher) resolve(ctx context.Context, ref string) (string, error) {
 	return "", permanentf("repo.ref %q does not exist in %s", shown(ref), shown(f.url))
 }
 
-// fetchCommit fetches a commit. A server that does not give out a single commit gives all branches and tags.
+// fetchCommit fetches a commit. A server that does not give out a single commit gives all branches
+// and tags.
 func (f *fetcher) fetchCommit(ctx context.Context, commit string) error {
 	err := f.fetch(ctx, f.limits.Depth, "+"+commit+":"+baseRef)
 	failed, ok := errors.AsType[*gitError](err)
@@ -185,7 +188,8 @@ func (f *fetcher) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// sizeOf returns the bytes of the files in a directory, as far as they can be counted while they change.
+// sizeOf returns the bytes of the files in a directory, as far as they can be counted while they
+// change.
 func sizeOf(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -33,7 +33,8 @@ func cloning(t testing.TB, s *gitServer, change ...func(*workspace.Options)) (fl
 	}}, change...)...), dir
 }
 
-// A private repository is cloned with a credential, which nobody else sees: it is in no file, no variable of the task, and no error.
+// A private repository is cloned with a credential, which nobody else sees: it is in no file, no
+// variable of the task, and no error.
 func TestP9_CredentialsStayWithTheClone(t *testing.T) {
 	t.Parallel()
 	s := serveGit(t, map[string]string{"a.git": newRepository(t)})
@@ -165,8 +166,8 @@ func TestP5_WrongRepositories(t *testing.T) {
 	}
 }
 
-// Every kind of ref can be named, and the next owner has the same commit when the branch has moved on, also if the server gives out no
-// single commits.
+// Every kind of ref can be named, and the next owner has the same commit when the branch has moved
+// on, also if the server gives out no single commits.
 func TestP5_TheCommitIsPinned(t *testing.T) {
 	t.Parallel()
 	source := newRepository(t)

@@ -12,18 +12,22 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// Credential is what repositories need of those who clone them. Only the clone has it: neither the workspace nor a task's commands do.
+// Credential is what repositories need of those who clone them. Only the clone has it: neither the
+// workspace nor a task's commands do.
 type Credential struct {
 	// Tenants names those whose tasks may use it; empty means all.
 	Tenants []string `json:"tenants,omitempty"`
-	// URL begins the URLs that it is for, such as https://github.com/acme/; a task cannot send it elsewhere. It is required.
+	// URL begins the URLs that it is for, such as https://github.com/acme/; a task cannot send it
+	// elsewhere. It is required.
 	URL string `json:"url"`
-	// User and Token are for https. An empty User is x-access-token, which GitHub, GitLab and others take beside a token.
+	// User and Token are for https. An empty User is x-access-token, which GitHub, GitLab and
+	// others take beside a token.
 	User  string `json:"user,omitempty"`
 	Token string `json:"token,omitempty"`
 	// KeyFile is the path of a private key for ssh, without a passphrase.
 	KeyFile string `json:"key_file,omitempty"`
-	// KnownHosts is the path of a file with the keys of ssh hosts. Empty means those of the worker's user and machine.
+	// KnownHosts is the path of a file with the keys of ssh hosts. Empty means those of the
+	// worker's user and machine.
 	KnownHosts string `json:"known_hosts,omitempty"`
 }
 
@@ -146,8 +150,8 @@ func (c *Credential) check(name string) error {
 	return nil
 }
 
-// ssh returns the command by which git reaches other machines. The host's key has to be known. Without a credential no key of this machine is
-// used, unless the worker's own are.
+// ssh returns the command by which git reaches other machines. The host's key has to be known.
+// Without a credential no key of this machine is used, unless the worker's own are.
 func (w *workspaces) ssh(c Credential) string {
 	words := []string{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=30", "-o", "ServerAliveInterval=15",
 		"-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no"}

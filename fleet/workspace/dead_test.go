@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/await"
 )
 
-// deadVar makes the test program a worker that opens a workspace in a directory, starts a command there, and waits to be killed.
+// deadVar makes the test program a worker that opens a workspace in a directory, starts a command
+// there, and waits to be killed.
 const deadVar = "ATTRACTOR_TEST_DEAD_WORKER"
 
 // dieIn is that worker.
@@ -39,7 +40,8 @@ func dieIn(dir string) error {
 	select {}
 }
 
-// A worker that was killed left a command running. It has ended when the next owner begins, and does not write into its workspace.
+// A worker that was killed left a command running. It has ended when the next owner begins, and
+// does not write into its workspace.
 func TestP4_CommandsOfTheDead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

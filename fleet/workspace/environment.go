@@ -22,20 +22,25 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// Environment describes a place where tasks work. Without a Command that is a directory of this machine.
+// Environment describes a place where tasks work. Without a Command that is a directory of this
+// machine.
 //
-// In the words of commands and in Dir, {task} and {tenant} stand for those of the task, and {name} for a short name that no other task has.
+// In the words of commands and in Dir, {task} and {tenant} stand for those of the task, and {name}
+// for a short name that no other task has.
 type Environment struct {
-	// Command leads to the place: it runs the words that are added to it there, as docker exec -i {name} and ssh host do. See [remote.Dial].
+	// Command leads to the place: it runs the words that are added to it there, as docker exec -i
+	// {name} and ssh host do. See [remote.Dial].
 	Command []string `json:"command,omitempty"`
-	// Create makes the place before it is first used, and Destroy removes it afterwards, and also before Create, in case an owner that has
-	// died left it behind. Both run on this machine.
+	// Create makes the place before it is first used, and Destroy removes it afterwards, and also
+	// before Create, in case an owner that has died left it behind. Both run on this machine.
 	Create  []string `json:"create,omitempty"`
 	Destroy []string `json:"destroy,omitempty"`
-	// Dir is the working directory behind Command. One whose last element has {task} or {name} is removed with the task; another one has to be
-	// empty. It is attractor-{name}, in the directory where the command starts, unless set.
+	// Dir is the working directory behind Command. One whose last element has {task} or {name} is
+	// removed with the task; another one has to be empty. It is attractor-{name}, in the directory
+	// where the command starts, unless set.
 	Dir string `json:"dir,omitempty"`
-	// Sandbox is the level by which commands are confined on this machine, see package sandbox, with Network and AllowHosts.
+	// Sandbox is the level by which commands are confined on this machine, see package sandbox,
+	// with Network and AllowHosts.
 	Sandbox    sandbox.Level `json:"sandbox,omitempty"`
 	Network    bool          `json:"network,omitempty"`
 	AllowHosts []string      `json:"allow_hosts,omitempty"`
@@ -107,8 +112,8 @@ func openHere(dir string, e Environment) (*place, error) {
 	return p, nil
 }
 
-// endAbandoned ends the commands of workers of this machine that have died. They would still write to their workspaces, whose paths are those of
-// the next owners'.
+// endAbandoned ends the commands of workers of this machine that have died. They would still write
+// to their workspaces, whose paths are those of the next owners'.
 func endAbandoned(dir string) error {
 	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
 	if err != nil {

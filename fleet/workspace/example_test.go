@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/fleet/workspace"
 )
 
-// A workspace moves: one worker records a point of it, and another one, in a directory of its own, makes it again.
+// A workspace moves: one worker records a point of it, and another one, in a directory of its own,
+// makes it again.
 func ExampleNew() {
 	ctx := context.Background()
 	machines, err := os.MkdirTemp("", "machines-")

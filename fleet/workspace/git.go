@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// git runs git on a repository of the worker's own, which no task can reach. Nothing of the user's or the machine's configuration counts, and
-// nothing that a repository brings is run.
+// git runs git on a repository of the worker's own, which no task can reach. Nothing of the user's
+// or the machine's configuration counts, and nothing that a repository brings is run.
 type git struct {
 	dir     string // a bare repository
 	environ []string
 	hide    []string // secrets, which no error shows
 }
 
-// hardening holds settings for git in a repository of somebody else: no hooks, no filters' helpers, no prompts, no maintenance behind our back.
+// hardening holds settings for git in a repository of somebody else: no hooks, no filters' helpers,
+// no prompts, no maintenance behind our back.
 var hardening = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "core.untrackedCache=false", "gc.auto=0", "maintenance.auto=false",
 	"submodule.recurse=false", "fetch.recurseSubmodules=false", "credential.helper=", "core.autocrlf=false", "core.symlinks=true",
@@ -39,7 +40,8 @@ var quiet = []string{
 // passed names the variables of this process that git needs.
 var passed = []string{"PATH", "TMPDIR", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY"}
 
-// newGit returns a git for a directory, with settings (key=value) beside the usual ones. Home is an empty directory.
+// newGit returns a git for a directory, with settings (key=value) beside the usual ones. Home is an
+// empty directory.
 func newGit(dir, home string, settings ...string) *git {
 	return newGitWith(dir, home, slices.Concat(hardening, settings))
 }
@@ -164,7 +166,8 @@ func mask(text string, secrets []string) string {
 	return text
 }
 
-// lastLines returns the last lines of a text that are not empty, without control characters, and not very long.
+// lastLines returns the last lines of a text that are not empty, without control characters, and
+// not very long.
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {

@@ -37,7 +37,8 @@ func runGit(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// write writes files, given by path and content. A content that begins with -> is a link, and one with + a program.
+// write writes files, given by path and content. A content that begins with -> is a link, and one
+// with + a program.
 func write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -163,7 +164,8 @@ func listing(t testing.TB, dir string) string {
 	return out.String()
 }
 
-// gitState describes a repository: what is checked out, its branches, tags and stash, and all commits.
+// gitState describes a repository: what is checked out, its branches, tags and stash, and all
+// commits.
 func gitState(t testing.TB, dir string) string {
 	t.Helper()
 	head := runGit(t, dir, "rev-parse", "--symbolic-full-name", "HEAD") + " " + runGit(t, dir, "rev-parse", "HEAD")

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// traps returns a repository that would run programs, or write outside, if somebody let it. What runs makes the file canary.
+// traps returns a repository that would run programs, or write outside, if somebody let it. What
+// runs makes the file canary.
 func traps(t testing.TB) (dir, canary string) {
 	t.Helper()
 	dir, canary = newRepository(t), filepath.Join(t.TempDir(), "canary")
@@ -37,7 +38,8 @@ git config core.fsmonitor "touch CANARY"; git config core.hooksPath .git/hooks; 
 git config alias.pack-objects "!touch CANARY"; git config uploadpack.packObjectsHook "touch CANARY"; git config core.pager "touch CANARY"
 for h in post-checkout pre-commit reference-transaction post-index-change; do printf '#!/bin/sh\ntouch CANARY\n' > .git/hooks/$h; chmod +x .git/hooks/$h; done`
 
-// Nothing that a repository brings is run or followed outside of the workspace: when it is cloned, recorded, compared or made again.
+// Nothing that a repository brings is run or followed outside of the workspace: when it is cloned,
+// recorded, compared or made again.
 func TestP9_HostileRepositories(t *testing.T) {
 	t.Parallel()
 	dir, canary := traps(t)

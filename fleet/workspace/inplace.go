@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// inPlace is a directory that a task names. It is neither recorded nor removed. It implements [fleet.Workspace].
+// inPlace is a directory that a task names. It is neither recorded nor removed. It implements
+// [fleet.Workspace].
 type inPlace struct {
 	place *place
 	free  func()
@@ -29,7 +30,8 @@ func (p *inPlace) Point(context.Context) (*fleet.WorkspacePoint, error) {
 	return &fleet.WorkspacePoint{}, nil
 }
 
-// Patch implements [fleet.Workspace]. Nobody knows what the directory had before, and its owner sees what it has now.
+// Patch implements [fleet.Workspace]. Nobody knows what the directory had before, and its owner
+// sees what it has now.
 func (p *inPlace) Patch(context.Context, io.Writer) error { return nil }
 
 // Close implements [fleet.Workspace].

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the lock of an open file, which ends with the file. It returns errInUse if somebody else has it.
+// tryLock takes the lock of an open file, which ends with the file. It returns errInUse if somebody
+// else has it.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

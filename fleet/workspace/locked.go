@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// lockedDir is a directory of a task on this machine, which one process has at a time. What a process leaves that dies is removed by the next
-// that uses the place.
+// lockedDir is a directory of a task on this machine, which one process has at a time. What a
+// process leaves that dies is removed by the next that uses the place.
 type lockedDir struct {
 	path string
 	lock *os.File
 }
 
-// lockExt ends the names of lock files. No id of a task has a ~, so no task can have the lock file of another as its directory.
+// lockExt ends the names of lock files. No id of a task has a ~, so no task can have the lock file
+// of another as its directory.
 const lockExt = "~lock"
 
-// maxSame is how many processes of a machine may have a directory for one task at a time: its owner, and those that do not know yet that they
-// are not.
+// maxSame is how many processes of a machine may have a directory for one task at a time: its
+// owner, and those that do not know yet that they are not.
 const maxSame = 100
 
-// openDir makes an empty directory of a name below a directory. The path is the same wherever it is free, so that what a session has seen of
-// it stays true on the next machine.
+// openDir makes an empty directory of a name below a directory. The path is the same wherever it is
+// free, so that what a session has seen of it stays true on the next machine.
 func openDir(parent, name string) (*lockedDir, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// lookAtRefs returns a text that changes when the refs of the repository in the working directory do, without running git. It is not known if that
-// takes more than a few small files.
+// lookAtRefs returns a text that changes when the refs of the repository in the working directory
+// do, without running git. It is not known if that takes more than a few small files.
 func lookAtRefs(ctx context.Context, e env.Environment) (text string, known bool) {
 	l := refLook{ctx: ctx, env: e, left: maxLook}
 	sum := sha256.New()

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// made is a workspace that was made for a task: a clone of its repository, or an empty directory. It implements [fleet.Workspace].
+// made is a workspace that was made for a task: a clone of its repository, or an empty directory.
+// It implements [fleet.Workspace].
 type made struct {
 	task   fleet.Task
 	limits Limits
@@ -181,10 +182,12 @@ func (m *made) newRecorder() {
 // Env implements [fleet.Workspace].
 func (m *made) Env() env.Environment { return m.place.task }
 
-// Place returns where the workspace is, for a host that opens it itself: its directory, on this machine or where a command leads.
+// Place returns where the workspace is, for a host that opens it itself: its directory, on this
+// machine or where a command leads.
 func (m *made) Place() (dir string, command []string) { return m.place.dir, m.place.command }
 
-// Confine returns how commands on this machine are to be confined, for a host that opens the workspace itself.
+// Confine returns how commands on this machine are to be confined, for a host that opens the
+// workspace itself.
 func (m *made) Confine() sandbox.Options { return m.place.confine }
 
 // Point implements [fleet.Workspace].
@@ -270,7 +273,8 @@ func (m *made) gitNumber(name string) (n int, ok bool) {
 	return n, ok && found && err == nil
 }
 
-// removeOlderGits removes recorded commits that no point can need any more, as [store.load] does packs.
+// removeOlderGits removes recorded commits that no point can need any more, as [store.load] does
+// packs.
 func (m *made) removeOlderGits(ctx context.Context, o fleet.Objects, number int) error {
 	var old []string
 	for a, err := range o.List(ctx, m.store.prefix+gitMark) {

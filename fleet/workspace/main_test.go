@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, dieIn(dir))
 		os.Exit(1)
 	}
-	// Hosts that tests kill are noted in a directory of these tests, where no session on this machine ends what they have left.
+	// Hosts that tests kill are noted in a directory of these tests, where no session on this
+	// machine ends what they have left.
 	dir, err := os.MkdirTemp("", "attractor-runtime-")
 	if err == nil {
 		err = os.Setenv("XDG_RUNTIME_DIR", dir)

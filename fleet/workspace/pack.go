@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// A pack is one object of a [fleet.Objects]: compressed, a line of JSON and then objects, each with its length plus one as an unsigned varint,
-// its hash and its content. A zero in the place of a length ends it.
+// A pack is one object of a [fleet.Objects]: compressed, a line of JSON and then objects, each with
+// its length plus one as an unsigned varint, its hash and its content. A zero in the place of a
+// length ends it.
 
 // packHeader is the first line of a pack.
 type packHeader struct {
@@ -38,7 +39,8 @@ type packWriter struct {
 	head []byte
 }
 
-// The windows of compressors. Most packs are a few directories, for which a large one takes more time than all else.
+// The windows of compressors. Most packs are a few directories, for which a large one takes more
+// time than all else.
 const (
 	smallWindow = 64 << 10
 	largeWindow = 4 << 20
@@ -86,7 +88,8 @@ func (w *packWriter) close() error {
 	return errors.Join(err, w.out.Close())
 }
 
-// readPack calls visit with each object of a pack. Visit reads all of data, whose hash is checked afterwards. It returns the pack before it.
+// readPack calls visit with each object of a pack. Visit reads all of data, whose hash is checked
+// afterwards. It returns the pack before it.
 func readPack(from io.Reader, visit func(hash env.Hash, size int64, data io.Reader) error) (after string, err error) {
 	z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Patch implements [fleet.Workspace]. It compares the recorded files with the cloned commit in the worker's own repository, so it shows what is
-// there, whatever the task has done to its repository, and runs nothing that the task could have brought.
+// Patch implements [fleet.Workspace]. It compares the recorded files with the cloned commit in the
+// worker's own repository, so it shows what is there, whatever the task has done to its repository,
+// and runs nothing that the task could have brought.
 func (m *made) Patch(ctx context.Context, w io.Writer) (err error) {
 	end, err := m.alone(ctx)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/fleet/workspace"
 )
 
-// elsewhere is an environment behind a command, with directories below dir, that notes in a file what becomes of it.
+// elsewhere is an environment behind a command, with directories below dir, that notes in a file
+// what becomes of it.
 func elsewhere(dir string) workspace.Environment {
 	note := func(what string) []string {
 		return []string{"sh", "-c", `printf '%s\n' "$1" >> "$2"`, "sh", what + " {tenant} {task}", filepath.Join(dir, "notes")}
@@ -106,7 +107,8 @@ func TestP5_PlacesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A directory that a task names is used as it is, by one task at a time, and only where that is allowed.
+// A directory that a task names is used as it is, by one task at a time, and only where that is
+// allowed.
 func TestP9_DirectoriesInPlace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -149,7 +151,8 @@ func TestP9_DirectoriesInPlace(t *testing.T) {
 	must(t, first.Close()) // a second time does nothing
 }
 
-// Without a repository a workspace begins empty, and moves with what the task has made, a repository of its own included.
+// Without a repository a workspace begins empty, and moves with what the task has made, a
+// repository of its own included.
 func TestP5_EmptyWorkspace(t *testing.T) {
 	t.Parallel()
 	o := space(t).Objects()
@@ -172,8 +175,8 @@ func TestP5_EmptyWorkspace(t *testing.T) {
 	}
 }
 
-// Two owners on one machine, of which one does not know yet that it is none, have directories of their own. What a process leaves that died is
-// removed, also if nobody may write there.
+// Two owners on one machine, of which one does not know yet that it is none, have directories of
+// their own. What a process leaves that died is removed, also if nobody may write there.
 func TestP4_OwnersOnOneMachine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -203,7 +206,8 @@ func TestP4_OwnersOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestP9_IDsThatLookLikeLocks has a task whose id is that of another one and the end of many lock files' names.
+// TestP9_IDsThatLookLikeLocks has a task whose id is that of another one and the end of many lock
+// files' names.
 func TestP9_IDsThatLookLikeLocks(t *testing.T) {
 	t.Parallel()
 	o := workspace.Options{Dir: t.TempDir()}

@@ -108,8 +108,8 @@ func ignoredGone(t testing.TB, dir string) {
 	}
 }
 
-// Whatever a task has done, the next owner has the same files and commits, and each owner after that. The patch of any of them makes the
-// same files from the commit.
+// Whatever a task has done, the next owner has the same files and commits, and each owner after
+// that. The patch of any of them makes the same files from the commit.
 func TestP5_AnyWorkspaceMoves(t *testing.T) {
 	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // the default would take too long

@@ -33,7 +33,8 @@ const maxRefs = 8 << 20
 // noRepository is the exit code of readRefs' script if there is none.
 const noRepository = 3
 
-// readRefs reads the refs of the repository in the working directory of an environment. It is nil without one.
+// readRefs reads the refs of the repository in the working directory of an environment. It is nil
+// without one.
 func readRefs(ctx context.Context, e env.Environment) (*refs, error) {
 	r := &refs{V: 1, Refs: map[string]string{}}
 	lines := lineWriter{end: '\n', do: r.add}
@@ -57,7 +58,8 @@ if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("r
 	return r, nil
 }
 
-// leaveOut leaves out branches and tags whose names cannot be recorded: JSON takes only UTF-8. HEAD becomes the commit of such a branch.
+// leaveOut leaves out branches and tags whose names cannot be recorded: JSON takes only UTF-8. HEAD
+// becomes the commit of such a branch.
 func (r *refs) leaveOut() {
 	for name, id := range r.Refs {
 		if checkRef(name) != nil {
@@ -84,7 +86,8 @@ func (r *refs) add(line string) error {
 	return nil
 }
 
-// check returns an error for refs that git would not have said. They come from where the task's commands run.
+// check returns an error for refs that git would not have said. They come from where the task's
+// commands run.
 func (r *refs) check() error {
 	id := regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 	branch := func(name string) bool { return strings.HasPrefix(name, "refs/heads/") && checkRef(name) == nil }
@@ -132,8 +135,8 @@ func (c *clone) refs() (*refs, error) {
 	return r, nil
 }
 
-// makeRepository makes a repository in the empty working directory of an environment: with the cloned commit, if c is not nil, and what pack has,
-// if that is not nil. Nothing is checked out.
+// makeRepository makes a repository in the empty working directory of an environment: with the
+// cloned commit, if c is not nil, and what pack has, if that is not nil. Nothing is checked out.
 func makeRepository(ctx context.Context, e env.Environment, c *clone, r *refs, pack io.Reader) error {
 	text := gitScript("init", "-q", "--template=")
 	if c != nil {
@@ -241,8 +244,9 @@ func patterns(paths []string) (list []string) {
 	return list
 }
 
-// settle makes the index that of HEAD, when the recorded files are there. Files that HEAD has and the recorded tree could not have, because they
-// are ignored or in left, are checked out, but for those that keep names.
+// settle makes the index that of HEAD, when the recorded files are there. Files that HEAD has and
+// the recorded tree could not have, because they are ignored or in left, are checked out, but for
+// those that keep names.
 func settle(ctx context.Context, e env.Environment, keep, left []string) error {
 	head := gitScript("rev-parse", "-q", "--verify", "HEAD^{commit}")
 	err := runScript(ctx, e, script{text: head + " >/dev/null || exit " + fmt.Sprint(noRepository)})

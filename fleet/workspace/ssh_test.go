@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// serveSSH starts an sshd that lets a key in. It returns its port, the key's file and the file with the host's key.
+// serveSSH starts an sshd that lets a key in. It returns its port, the key's file and the file with
+// the host's key.
 func serveSSH(t testing.TB) (port int, key, knownHosts string) {
 	t.Helper()
 	sshd, err := exec.LookPath("/usr/sbin/sshd")
@@ -59,7 +60,8 @@ func serveSSH(t testing.TB) (port int, key, knownHosts string) {
 	return port, key, knownHosts
 }
 
-// Over ssh a repository is cloned with the credential's key and no other, from a host whose key is known.
+// Over ssh a repository is cloned with the credential's key and no other, from a host whose key is
+// known.
 func TestP9_ClonesOverSSH(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -22,11 +22,12 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// store is a [checkpoint.Store] for one task over the objects of its tenant. Each batch becomes one pack, which names the one before it. What
-// the cloned commit has is not stored. Contents are also kept in a directory of this machine until the workspace is closed.
+// store is a [checkpoint.Store] for one task over the objects of its tenant. Each batch becomes one
+// pack, which names the one before it. What the cloned commit has is not stored. Contents are also
+// kept in a directory of this machine until the workspace is closed.
 //
-// A pack is never changed, and a point of a session needs only packs that were there when it was noted. So a worker that has lost its task can
-// spoil nothing: what it adds is in no chain.
+// A pack is never changed, and a point of a session needs only packs that were there when it was
+// noted. So a worker that has lost its task can spoil nothing: what it adds is in no chain.
 type store struct {
 	objects fleet.Objects
 	prefix  string // of the names of packs
@@ -54,7 +55,8 @@ func (s *store) packNumber(name string) (n int, ok bool) {
 	return n, ok && err == nil && strings.HasPrefix(name, s.prefix)
 }
 
-// load reads the chain of a pack, and removes packs that no point can need any more: those that are older than it and not in its chain.
+// load reads the chain of a pack, and removes packs that no point can need any more: those that are
+// older than it and not in its chain.
 func (s *store) load(ctx context.Context, last string) error {
 	number, ok := s.packNumber(last)
 	if !ok {
@@ -116,7 +118,8 @@ func (s *store) removeOlder(ctx context.Context, number int, chain map[string]bo
 // maxChain is the number of packs after which a chain begins anew, so that reading it stays quick.
 const maxChain = 256
 
-// restart begins a chain anew: the next batch stores what its tree needs again. Recorders that have used the store are of no use any more.
+// restart begins a chain anew: the next batch stores what its tree needs again. Recorders that have
+// used the store are of no use any more.
 func (s *store) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +196,8 @@ func (s *store) contains(hash env.Hash) bool {
 	return ok || s.base != nil && s.base.has(hash)
 }
 
-// smallObject is the size up to which contents are read into memory first, to see whether they are known.
+// smallObject is the size up to which contents are read into memory first, to see whether they are
+// known.
 const smallObject = 256 << 10
 
 // Put implements [checkpoint.Batch].

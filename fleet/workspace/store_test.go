@@ -48,7 +48,8 @@ func noise(seed byte, n int) string {
 	return string(data)
 }
 
-// What the cloned commit has is not stored, and nothing is stored twice, by no owner. All objects belong to the task.
+// What the cloned commit has is not stored, and nothing is stored twice, by no owner. All objects
+// belong to the task.
 func TestP5_NothingIsStoredTwice(t *testing.T) {
 	t.Parallel()
 	source := newRepository(t)
@@ -87,7 +88,8 @@ func TestP5_NothingIsStoredTwice(t *testing.T) {
 	}
 }
 
-// What an owner does that has lost its task harms nobody: not before, not after, and not while the next one opens the workspace.
+// What an owner does that has lost its task harms nobody: not before, not after, and not while the
+// next one opens the workspace.
 func TestP4_ZombieSpoilsNoWorkspace(t *testing.T) {
 	t.Parallel()
 	o := space(t).Objects()
@@ -239,7 +241,8 @@ func TestP5_DamagedCheckpoints(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		// What was damaged may not matter, such as the name of a platform in a header. Then it is the same.
+		// What was damaged may not matter, such as the name of a platform in a header. Then it is
+		// the same.
 		if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t, dirOf(ws)); got != want {
 			t.Errorf("damage %d made another workspace:\n%s\n%s", i, got, want)
 		}

@@ -21,7 +21,8 @@ type remoteURL struct {
 	origin string // scheme, host and port of an https URL
 }
 
-// parseURL checks what a task names as its repository. Local ones are for workers that allow directories.
+// parseURL checks what a task names as its repository. Local ones are for workers that allow
+// directories.
 func parseURL(text string, local bool) (remoteURL, error) {
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
 		return remoteURL{}, permanentf("repo.url %q is not a URL: give one such as https://host/path or ssh://user@host/path", shown(text))
@@ -72,7 +73,8 @@ func parseSSHPath(text string) (remoteURL, error) {
 	return remoteURL{scheme: "ssh", host: host, text: text}, nil
 }
 
-// hasDots reports whether a path has an element . or .., which would lead behind the prefix of a [Credential]. Servers may decode a path twice.
+// hasDots reports whether a path has an element . or .., which would lead behind the prefix of a
+// [Credential]. Servers may decode a path twice.
 func hasDots(path string) bool {
 	again, err := url.PathUnescape(path)
 	if err != nil {

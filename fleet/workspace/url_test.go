@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestP9_NoPathLeadsOutOfACredential has URLs that begin as those of a credential and lead elsewhere.
+// TestP9_NoPathLeadsOutOfACredential has URLs that begin as those of a credential and lead
+// elsewhere.
 func TestP9_NoPathLeadsOutOfACredential(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

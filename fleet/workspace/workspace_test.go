@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/fleet/workspace"
 )
 
-// A workspace is made again on another machine as it was at its last point: files, commits, what is checked out.
+// A workspace is made again on another machine as it was at its last point: files, commits, what is
+// checked out.
 func TestP5_SurvivesItsMachine(t *testing.T) {
 	t.Parallel()
 	source := newRepository(t)
@@ -94,7 +95,8 @@ name' '-dash' 'trailing ' "quote'\""; rm run.sh empty; ln -s x run.sh; echo igno
 	}
 }
 
-// Files above the limit are not recorded. Those of the commit are there nevertheless, as the commit has them.
+// Files above the limit are not recorded. Those of the commit are there nevertheless, as the commit
+// has them.
 func TestP5_LargeFilesOfTheCommit(t *testing.T) {
 	t.Parallel()
 	source := newRepository(t)

@@ -21,20 +21,22 @@ const Local = "local"
 
 // Options are the options of New.
 type Options struct {
-	// Dir is where workspaces are made on this machine. Workers of one machine may share it. If it is the same on all machines, then so is the
-	// path of a workspace that moves.
+	// Dir is where workspaces are made on this machine. Workers of one machine may share it. If it
+	// is the same on all machines, then so is the path of a workspace that moves.
 	Dir string
-	// Environments holds the places of tasks by name. "local" is this machine without a sandbox unless it is among them.
+	// Environments holds the places of tasks by name. "local" is this machine without a sandbox
+	// unless it is among them.
 	Environments map[string]Environment
-	// AllowDir lets tasks work in directories of this machine, and clone repositories of it. It is for workers of a single tenant.
+	// AllowDir lets tasks work in directories of this machine, and clone repositories of it. It is
+	// for workers of a single tenant.
 	AllowDir bool
 	// Credentials holds what repositories need, by the names that tasks use.
 	Credentials map[string]Credential
-	// OwnCredentials lets clones use the keys, agent and credential helpers of the worker's own user, for tasks that name no credential. It is
-	// for workers of a single tenant.
+	// OwnCredentials lets clones use the keys, agent and credential helpers of the worker's own
+	// user, for tasks that name no credential. It is for workers of a single tenant.
 	OwnCredentials bool
-	// Hosts limits the hosts that repositories may be on, such as github.com and *.example.com, so that tasks do not look around in the worker's
-	// network. Empty means all.
+	// Hosts limits the hosts that repositories may be on, such as github.com and *.example.com, so
+	// that tasks do not look around in the worker's network. Empty means all.
 	Hosts []string
 	// CAFile holds certificates to trust, in PEM, instead of the machine's.
 	CAFile string

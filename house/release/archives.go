@@ -23,7 +23,8 @@ type archive struct {
 	dir, version string
 }
 
-// archives returns the archives of a release in a directory that goreleaser has made, in the order of checksums.txt.
+// archives returns the archives of a release in a directory that goreleaser has made, in the order
+// of checksums.txt.
 func archives(dist string) (list []archive, err error) {
 	sums, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
 	if err != nil {

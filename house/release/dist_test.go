@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// stub is a program in the place of attractor, which says how it was called, and ends as its first argument says.
+// stub is a program in the place of attractor, which says how it was called, and ends as its first
+// argument says.
 const stub = `#!/bin/sh
 case "$1" in
 --version) echo "attractor v0.987.0 stub" ;;

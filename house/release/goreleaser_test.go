@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The configuration is one that goreleaser takes, by the schema of the version in .ci/goreleaser/go.mod (goreleaser jsonschema), and builds
-// programs that are there.
+// The configuration is one that goreleaser takes, by the schema of the version in
+// .ci/goreleaser/go.mod (goreleaser jsonschema), and builds programs that are there.
 func TestQ5_Goreleaser(t *testing.T) {
 	var value any
 	if err := yaml.Unmarshal([]byte(read(t, "../../.goreleaser.yaml")), &value); err != nil {

@@ -100,7 +100,8 @@ func TestQ5_InstallScript(t *testing.T) {
 	}
 }
 
-// An update replaces a program that runs, and a download that is cut off leaves the one that is there.
+// An update replaces a program that runs, and a download that is cut off leaves the one that is
+// there.
 func TestQ5_InstallScriptUpdates(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("the script is for Linux and macOS")

@@ -44,7 +44,8 @@ func command(ctx context.Context, args []string) int {
 	return 0
 }
 
-// toTop goes to the top of the repository, because go -C house run begins in the module of this program.
+// toTop goes to the top of the repository, because go -C house run begins in the module of this
+// program.
 func toTop(ctx context.Context) error {
 	top, err := (&release{}).git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -53,7 +54,8 @@ func toTop(ctx context.Context) error {
 	return os.Chdir(strings.TrimSuffix(top, "\n"))
 }
 
-// tagged prepares the tags of a version from the checkout in the working directory, tries them, and prints how to publish them.
+// tagged prepares the tags of a version from the checkout in the working directory, tries them, and
+// prints how to publish them.
 func tagged(ctx context.Context, version string) error {
 	r := release{version: version, checkout: ".", out: os.Stdout}
 	if err := r.check(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// notices returns the licenses of what is linked into the programs of the archives, which ask to be passed on with them. The working
-// directory is the top of the repository.
+// notices returns the licenses of what is linked into the programs of the archives, which ask to be
+// passed on with them. The working directory is the top of the repository.
 func notices(ctx context.Context) (string, error) {
 	const module = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}"
 	printed, err := output(exec.CommandContext(ctx, "go", "list", "-deps", "-f", module, "./cmd/attractor", "./cmd/attractor-env"))

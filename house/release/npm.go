@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// npmScope has the packages of npm: attractor, which starts the program, and one with the programs for each platform, of
-// which npm installs the one that fits.
+// npmScope has the packages of npm: attractor, which starts the program, and one with the programs
+// for each platform, of which npm installs the one that fits.
 const npmScope = "@attractor-go"
 
 //go:embed files/attractor.js
@@ -37,7 +37,8 @@ type manifest struct {
 	Distribution map[string]string `json:"publishConfig"`
 }
 
-// npmPackages writes the directories of the packages below dir, each to be published by npm publish.
+// npmPackages writes the directories of the packages below dir, each to be published by npm
+// publish.
 func npmPackages(dir string, list []archive) error {
 	platforms := map[string]string{}
 	var license []byte
@@ -120,8 +121,8 @@ func nodeCPU(goarch string) string {
 	return goarch
 }
 
-// npmPublishing returns the commands that publish the packages: those of the platforms first, because the other one needs them. A candidate
-// does not become what npm installs by default.
+// npmPublishing returns the commands that publish the packages: those of the platforms first,
+// because the other one needs them. A candidate does not become what npm installs by default.
 func npmPublishing(dir string, list []archive) string {
 	var b strings.Builder
 	publish := "  npm publish"

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// packages makes the packages of npm and the formula of Homebrew, below the directory of a release that goreleaser has made, and prints
-// how to publish them. The URL is where the archives will be.
+// packages makes the packages of npm and the formula of Homebrew, below the directory of a release
+// that goreleaser has made, and prints how to publish them. The URL is where the archives will be.
 func packages(out io.Writer, dist, url string) error {
 	list, err := archives(dist)
 	if err != nil {

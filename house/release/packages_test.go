@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// What npm installs is the program of this platform, which gets arguments, streams and signals, and whose end is the command's.
+// What npm installs is the program of this platform, which gets arguments, streams and signals, and
+// whose end is the command's.
 func TestQ5_NpmPackages(t *testing.T) {
 	peer.Need(t, "npm")
 	if runtime.GOOS == "windows" {

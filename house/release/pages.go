@@ -15,9 +15,10 @@ import (
 	"github.com/attractor-go/attractor/internal/cli"
 )
 
-// pages writes the manual and the completions of attractor below a directory, which .goreleaser.yaml puts into the archives: man/*.1,
-// completions/attractor.bash, _attractor for zsh, attractor.fish, and licenses.txt. The manual has the date of the commit that is checked
-// out. The working directory is the top of the repository.
+// pages writes the manual and the completions of attractor below a directory, which
+// .goreleaser.yaml puts into the archives: man/*.1, completions/attractor.bash, _attractor for zsh,
+// attractor.fish, and licenses.txt. The manual has the date of the commit that is checked out. The
+// working directory is the top of the repository.
 func pages(ctx context.Context, dir string) error {
 	printed, err := (&release{}).git(ctx, ".", "log", "-1", "--format=%ct")
 	if err != nil {

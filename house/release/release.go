@@ -14,7 +14,8 @@ import (
 // library is the path of the root module.
 const library = "github.com/attractor-go/attractor"
 
-// released returns the directories of the modules that are released together with the library. The others only test it.
+// released returns the directories of the modules that are released together with the library. The
+// others only test it.
 func released() []string { return []string{"fleet", "otel"} }
 
 // release is a release in the making.
@@ -35,7 +36,8 @@ func (r *release) tags() (first string, others []string) {
 	return r.version, others
 }
 
-// check returns an error that says why the commit that is checked out cannot become the version, if it cannot.
+// check returns an error that says why the commit that is checked out cannot become the version, if
+// it cannot.
 func (r *release) check(ctx context.Context) error {
 	if !regexp.MustCompile(`^v[01]\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`).MatchString(r.version) {
 		return fmt.Errorf("%q is no version that these modules can have: it needs the form v0.1.0 (from v2 on, module paths end with /v2)", r.version)

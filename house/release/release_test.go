@@ -16,7 +16,8 @@ var install = flag.Bool("release.install", false, "install and run everything; a
 
 const version = "v0.987.0"
 
-// A release is made of what is committed here. By default it is only prepared, and the smallest program is installed.
+// A release is made of what is committed here. By default it is only prepared, and the smallest
+// program is installed.
 func TestQ5_Release(t *testing.T) {
 	checkout := cloneOfThis(t)
 	write(t, filepath.Join(checkout, "CHANGELOG.md"), "# Changelog\n\n## Unreleased\n\n## 0.987.0 - 2026-12-01\n")
@@ -81,7 +82,8 @@ func TestQ5_RefusedReleases(t *testing.T) {
 	}
 }
 
-// cloneOfThis returns a clone of what is committed here. It skips the test where this is not a checkout, or the module proxy does not answer.
+// cloneOfThis returns a clone of what is committed here. It skips the test where this is not a
+// checkout, or the module proxy does not answer.
 func cloneOfThis(t *testing.T) string {
 	t.Helper()
 	peer.Need(t, "git")

@@ -99,8 +99,9 @@ func (r *release) done(step, result string) error {
 // program returns the path of a program that was installed.
 func (r *release) program(name string) string { return filepath.Join(r.dir, "bin", name) }
 
-// command runs a program that finds the release at the repository's address, and nothing else of the user's: neither modules that were
-// downloaded nor settings of git. Modules of others come from the user's module cache, checked as if downloaded, or from the usual proxy.
+// command runs a program that finds the release at the repository's address, and nothing else of
+// the user's: neither modules that were downloaded nor settings of git. Modules of others come from
+// the user's module cache, checked as if downloaded, or from the usual proxy.
 func (r *release) command(ctx context.Context, dir, name string, args ...string) (string, error) {
 	printed, err := output(exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY"))
 	if err != nil {

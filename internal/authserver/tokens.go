@@ -105,7 +105,8 @@ func (s *Server) revoke(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Check returns the scopes of an access token and when it expires, and whether it is valid for a resource.
+// Check returns the scopes of an access token and when it expires, and whether it is valid for a
+// resource.
 func (s *Server) Check(token, resource string) (scopes []string, expiry time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

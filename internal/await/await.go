@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Limit is how long tests wait for what has to happen. It is no promise about time: it only ends a test that would hang, so it has to be
-// longer than a busy machine may pause a process.
+// Limit is how long tests wait for what has to happen. It is no promise about time: it only ends a
+// test that would hang, so it has to be longer than a busy machine may pause a process.
 const Limit = time.Minute
 
 // pause is the time between two looks at a condition.
 const pause = 10 * time.Millisecond
 
-// For waits until a condition holds, and fails the test if it does not hold within Limit. what names the condition. For is called on
-// the test's goroutine.
+// For waits until a condition holds, and fails the test if it does not hold within Limit. what
+// names the condition. For is called on the test's goroutine.
 func For(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if !Holds(holds) {
@@ -34,8 +34,9 @@ func Holds(condition func() bool) bool {
 	}
 }
 
-// Receive returns the next value of a channel, and fails the test if there is none within Limit. It returns the zero value if the channel
-// is closed. what names the value. Receive is called on the test's goroutine.
+// Receive returns the next value of a channel, and fails the test if there is none within Limit. It
+// returns the zero value if the channel is closed. what names the value. Receive is called on the
+// test's goroutine.
 func Receive[T any](t testing.TB, what string, values <-chan T) T {
 	t.Helper()
 	timer := time.NewTimer(Limit)

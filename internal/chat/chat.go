@@ -17,13 +17,13 @@ import (
 
 // Options holds what a conversation needs.
 type Options struct {
-	// Config is the configuration of the first session. Run adds those who are asked. Sessions that the person changes to have a configuration of
-	// their own where they were begun with one.
+	// Config is the configuration of the first session. Run adds those who are asked. Sessions that
+	// the person changes to have a configuration of their own where they were begun with one.
 	Config attractor.Config
 	// Opened returns what a person should know of a session that was opened, as whole lines.
 	Opened func(*attractor.Setup) string
-	// View, if set, shows each session on a page, which can steer it, from before its start on. It returns what a person should know of that,
-	// as whole lines.
+	// View, if set, shows each session on a page, which can steer it, from before its start on. It
+	// returns what a person should know of that, as whole lines.
 	View func(*attractor.Setup, *protocol.Page) string
 	// Prompt is the first message. Empty means that the person types it.
 	Prompt string
@@ -53,7 +53,8 @@ type Ended struct {
 	Signal os.Signal
 }
 
-// Run holds a conversation until the person or a signal ends it. It returns an error if the first session could not be opened.
+// Run holds a conversation until the person or a signal ends it. It returns an error if the first
+// session could not be opened.
 func Run(ctx context.Context, o Options) (Ended, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +87,8 @@ func Run(ctx context.Context, o Options) (Ended, error) {
 	return ended, err
 }
 
-// program is a running conversation. All fields but the channels belong to the goroutine of the loop.
+// program is a running conversation. All fields but the channels belong to the goroutine of the
+// loop.
 type program struct {
 	Options
 	ctx     context.Context
@@ -99,7 +101,8 @@ type program struct {
 	history *tty.History
 	editor  tty.Editor
 	decoder tty.Decoder
-	// withdrawn is when a question ended without the person, who may be about to answer it. doubtful says that no question was asked since.
+	// withdrawn is when a question ended without the person, who may be about to answer it.
+	// doubtful says that no question was asked since.
 	withdrawn time.Time
 	doubtful  bool
 
@@ -146,7 +149,8 @@ type front interface {
 	bell()
 	// keys returns the keys in what was typed.
 	keys(data []byte) []tty.Key
-	// discard discards what was typed and not read yet. It returns how many bytes it could not discard, which are still to be read.
+	// discard discards what was typed and not read yet. It returns how many bytes it could not
+	// discard, which are still to be read.
 	discard() (unread int)
 	// change acts on a new size, and on the end of a stop.
 	change(sig os.Signal)

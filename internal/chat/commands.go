@@ -229,8 +229,8 @@ func (p *program) clear(string) {
 	p.change(c)
 }
 
-// another returns the configuration for a session that exists. It keeps its own directory, provider, model and effort. A mode that the person has left
-// does not come back.
+// another returns the configuration for a session that exists. It keeps its own directory,
+// provider, model and effort. A mode that the person has left does not come back.
 func (p *program) another() attractor.Config {
 	if p.current != nil && p.Config.Mode != "" && p.current.setup.Mode() != p.Config.Mode {
 		p.Config.Mode = ""

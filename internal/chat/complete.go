@@ -47,7 +47,8 @@ func (p *program) commandNames() (all []string) {
 	return all
 }
 
-// completeFrom completes a word to what all the candidates that begin with it have in common, or lists them.
+// completeFrom completes a word to what all the candidates that begin with it have in common, or
+// lists them.
 func (p *program) completeFrom(word string, candidates []string, after string) {
 	candidates = slices.DeleteFunc(candidates, func(c string) bool { return !strings.HasPrefix(c, word) })
 	slices.Sort(candidates)
@@ -114,7 +115,8 @@ func (p *program) completeFile(word string) {
 	})
 }
 
-// completeLater completes a word from what find returns, if it is still in front of the cursor then.
+// completeLater completes a word from what find returns, if it is still in front of the cursor
+// then.
 func (p *program) completeLater(word, after string, find func(ctx context.Context) []string) {
 	var found []string
 	p.background(func(ctx context.Context) error {
@@ -130,7 +132,8 @@ func (p *program) completeLater(word, after string, find func(ctx context.Contex
 	})
 }
 
-// matching returns the names in a directory that begin with base, after an @. Hidden ones are left out unless base asks for them.
+// matching returns the names in a directory that begin with base, after an @. Hidden ones are left
+// out unless base asks for them.
 func matching(dir, base string, names []string) (found []string) {
 	for _, name := range names {
 		if strings.HasPrefix(name, base) && (!strings.HasPrefix(name, ".") || strings.HasPrefix(base, ".")) {

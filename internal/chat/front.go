@@ -32,7 +32,8 @@ func (p *program) openFront() (<-chan tty.Piece, error) {
 	return terminal.Input(), nil
 }
 
-// rich is a terminal with a live area. Errors of writing are ignored: the terminal is gone, and its hangup ends the conversation.
+// rich is a terminal with a live area. Errors of writing are ignored: the terminal is gone, and its
+// hangup ends the conversation.
 type rich struct {
 	*program
 	terminal      *tty.Terminal
@@ -118,7 +119,8 @@ func (f *rich) bell() { _ = f.screen.Bell() }
 
 func (f *rich) keys(data []byte) []tty.Key { return f.decoder.Decode(data) }
 
-// discard implements front. What is not read yet may have the beginning of a paste, whose rest is still to come.
+// discard implements front. What is not read yet may have the beginning of a paste, whose rest is
+// still to come.
 func (f *rich) discard() (unread int) {
 	f.decoder.Discard()
 	return f.terminal.Discard()
@@ -132,7 +134,8 @@ func (f *rich) change(sig os.Signal) {
 	}
 }
 
-// resize takes a new size into account. The signal that tells of it may come later than the next drawing.
+// resize takes a new size into account. The signal that tells of it may come later than the next
+// drawing.
 func (f *rich) resize() {
 	width, height := tty.Size(f.Out)
 	if width == f.width && height == f.height {

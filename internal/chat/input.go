@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/internal/tty"
 )
 
-// take acts on what the terminal has sent. What was typed before a question was shown is no answer to it.
+// take acts on what the terminal has sent. What was typed before a question was shown is no answer
+// to it.
 func (p *program) take(piece tty.Piece) {
 	if q := p.question; q != nil {
 		early := min(q.unread, len(piece.Data))

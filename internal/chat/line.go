@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// enterShown acts on a line that the person has sent: a command, or a message to the model. It returns false if the line has to stay in the input.
+// enterShown acts on a line that the person has sent: a command, or a message to the model. It
+// returns false if the line has to stay in the input.
 func (p *program) enterShown(text, shown string) bool {
 	if p.leaving {
 		return false
@@ -209,7 +210,8 @@ func (p *program) callsCommand(text string) bool {
 	return false
 }
 
-// otherCommands returns, by the names of commands of Claude Code and codex that do not exist here, what takes their place.
+// otherCommands returns, by the names of commands of Claude Code and codex that do not exist here,
+// what takes their place.
 func otherCommands() map[string]string {
 	shell := func(command string) string { return command + " in a shell" }
 	rules := "/mode, and " + shell("attractor rules check")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Commands of other programs are answered with commands that exist here, also if another name is near.
+// Commands of other programs are answered with commands that exist here, also if another name is
+// near.
 func TestQ4_CommandsOfOtherPrograms(t *testing.T) {
 	p, c := withSession(t)
 	p.current = c

@@ -102,7 +102,8 @@ func (w worker) Interrupt() {
 	})
 }
 
-// withdraw closes a question that needs no answer any more. What the person was typing as an answer to a question of the model stays.
+// withdraw closes a question that needs no answer any more. What the person was typing as an answer
+// to a question of the model stays.
 func (p *program) withdraw(q *question, why error) {
 	if p.question != q {
 		return
@@ -118,5 +119,6 @@ func (p *program) withdraw(q *question, why error) {
 	}
 }
 
-// tooSoon reports whether what was typed at a time may have been meant for a question that had just been withdrawn.
+// tooSoon reports whether what was typed at a time may have been meant for a question that had just
+// been withdrawn.
 func (p *program) tooSoon(at time.Time) bool { return at.Sub(p.withdrawn) < render.WithdrawnFor }

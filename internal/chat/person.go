@@ -95,7 +95,8 @@ func (p *program) ask(ctx context.Context, q *question, text string) (reply, err
 	}
 }
 
-// openQuestion makes the input line answer a question. What the person was typing comes back after the answer.
+// openQuestion makes the input line answer a question. What the person was typing comes back after
+// the answer.
 func (p *program) openQuestion(ctx context.Context, q *question, text string) {
 	if ctx.Err() != nil {
 		return

@@ -45,8 +45,8 @@ func (p *program) read(about string, read func(ctx context.Context, r journal.Re
 // maxDiffs bounds the bytes of diffs that /diff shows.
 const maxDiffs = 256 << 10
 
-// diff implements /diff: it shows what attractor sessions diff shows, and what the calls say of files elsewhere. If nothing is recorded, it
-// shows all that the calls say.
+// diff implements /diff: it shows what attractor sessions diff shows, and what the calls say of
+// files elsewhere. If nothing is recorded, it shows all that the calls say.
 func (p *program) diff(string) {
 	style, setup := p.Style, p.current.setup
 	p.read("what was changed", func(ctx context.Context, r journal.Reader) (string, error) {
@@ -70,7 +70,8 @@ func (p *program) diff(string) {
 	})
 }
 
-// ownDiffs returns what the calls of a session say that they have changed, which commands do not. What is in dir is left out; empty means nothing.
+// ownDiffs returns what the calls of a session say that they have changed, which commands do not.
+// What is in dir is left out; empty means nothing.
 func ownDiffs(ctx context.Context, r journal.Reader, style render.Style, dir string) (string, error) {
 	var b strings.Builder
 	left := 0

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// withSession returns a program without a terminal, and a conversation whose scripted model answers without a call.
+// withSession returns a program without a terminal, and a conversation whose scripted model answers
+// without a call.
 func withSession(t *testing.T) (*program, *conversation) {
 	t.Helper()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
@@ -39,7 +40,8 @@ func withSession(t *testing.T) (*program, *conversation) {
 	return p, &conversation{session: session, setup: &attractor.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive()}
 }
 
-// What a resumed session shows of its last answer has no secret, although the history has the answer as the model wrote it.
+// What a resumed session shows of its last answer has no secret, although the history has the
+// answer as the model wrote it.
 func TestL7_RecapIsMasked(t *testing.T) {
 	p, c := withSession(t)
 	if _, err := c.session.Submit(t.Context(), "How is it?"); err != nil {
@@ -68,7 +70,8 @@ func TestL7_WarningsAreMasked(t *testing.T) {
 	}
 }
 
-// A person who leaves while a session is being resumed does not wait for the input that it has open.
+// A person who leaves while a session is being resumed does not wait for the input that it has
+// open.
 func TestN3_LeavingDoesNotGoOn(t *testing.T) {
 	p, c := withSession(t)
 	if err := c.session.Begin(t.Context(), "Begin."); err != nil {

@@ -50,7 +50,8 @@ func (p *program) open(c attractor.Config, first string) {
 	})
 }
 
-// beginUnder opens and starts a session, unless ctx ends before. MCP servers may go on starting after that, until the session is closed.
+// beginUnder opens and starts a session, unless ctx ends before. MCP servers may go on starting
+// after that, until the session is closed.
 func (p *program) beginUnder(ctx context.Context, c attractor.Config, style render.Style) (*conversation, error) {
 	life, end := context.WithCancel(p.ctx)
 	stop := context.AfterFunc(ctx, end)
@@ -126,7 +127,8 @@ func (p *program) opened(c attractor.Config, made *conversation, first string, e
 	}
 }
 
-// first sends the first message of a session: the one of the command line, and what the person has sent while the session was starting.
+// first sends the first message of a session: the one of the command line, and what the person has
+// sent while the session was starting.
 func (p *program) first(text string) {
 	waiting := p.waiting
 	if p.waiting = ""; p.leaving {
@@ -175,7 +177,8 @@ func (p *program) close(then func()) {
 	})
 }
 
-// close ends the session, when all its events are shown, and what it has started. A session without an input is removed.
+// close ends the session, when all its events are shown, and what it has started. A session without
+// an input is removed.
 func (c *conversation) close() error {
 	var err error
 	for {
@@ -228,7 +231,8 @@ func (p *program) closeNow() {
 	p.close(func() { p.over = true })
 }
 
-// kill ends the process at once, and what it has started. The session can be resumed as after a crash.
+// kill ends the process at once, and what it has started. The session can be resumed as after a
+// crash.
 func (p *program) kill() {
 	if p.current != nil {
 		_ = p.current.setup.KillNow() // nobody can be told
@@ -263,7 +267,8 @@ func (p *program) signalled(sig os.Signal) {
 	p.leave()
 }
 
-// interrupt is what Ctrl-C does: it stops what runs, or clears the input. Twice in a row it ends the conversation, and once more at once.
+// interrupt is what Ctrl-C does: it stops what runs, or clears the input. Twice in a row it ends
+// the conversation, and once more at once.
 func (p *program) interrupt() {
 	if p.armed || p.leaving {
 		p.leave()

@@ -25,8 +25,8 @@ func (b blank) suspend()                   {}
 func (b blank) home()                      {}
 func (b blank) close() error               { return nil }
 
-// What is typed as the answer to a question that has ended in the viewer does not answer the next one, however long that takes to come. What
-// is typed when the next one has been seen does.
+// What is typed as the answer to a question that has ended in the viewer does not answer the next
+// one, however long that takes to come. What is typed when the next one has been seen does.
 func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt bool          // by the page; otherwise the page has answered

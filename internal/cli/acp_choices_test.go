@@ -23,7 +23,8 @@ func value(options any, id string) string {
 	return ""
 }
 
-// A mode is chosen by its own method and as an option, and the other form is told. What a mode allows is not asked about.
+// A mode is chosen by its own method and as an option, and the other form is told. What a mode
+// allows is not asked about.
 func TestN1_Modes(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("write_file", object{"file_path": "one", "content": "x"})), say("One."),
@@ -75,7 +76,8 @@ func TestN1_Modes(t *testing.T) {
 	e.end()
 }
 
-// In plan mode a change is refused. The plan is shown with the question about it, and its approval ends the mode, which the editor is told.
+// In plan mode a change is refused. The plan is shown with the question about it, and its approval
+// ends the mode, which the editor is told.
 func TestN1_PlanMode(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("", use("write_file", object{"file_path": "one", "content": "x"})),
@@ -105,7 +107,8 @@ func TestN1_PlanMode(t *testing.T) {
 	e.end()
 }
 
-// Another model and another effort count from the next request on, and a session that is loaded still has them.
+// Another model and another effort count from the next request on, and a session that is loaded
+// still has them.
 func TestN1_ModelAndEffort(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("One."), say("Two."), say("Three."))
@@ -138,7 +141,8 @@ func TestN1_ModelAndEffort(t *testing.T) {
 	}
 }
 
-// Commands are told, and run by a prompt that begins with one. The todo list comes as a plan. A session has a title and tells its usage.
+// Commands are told, and run by a prompt that begins with one. The todo list comes as a plan. A
+// session has a title and tells its usage.
 func TestN1_CommandsAndPlans(t *testing.T) {
 	t.Parallel()
 	steps := func(first, second string) []any {
@@ -183,7 +187,8 @@ func TestN1_CommandsAndPlans(t *testing.T) {
 	e.end()
 }
 
-// A question of the model is a form where the editor has forms, and else the next prompt answers it.
+// A question of the model is a form where the editor has forms, and else the next prompt answers
+// it.
 func TestN1_Questions(t *testing.T) {
 	t.Parallel()
 	turns := []fakellm.Turn{say("", use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})), say("Fine.")}

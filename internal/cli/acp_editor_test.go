@@ -26,8 +26,9 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// scriptedEditor is a client of the protocol's official SDK with an agent, which testdata/acp/editor.mjs runs. Every message is checked against the
-// protocol's schema, and one that is wrong fails the test.
+// scriptedEditor is a client of the protocol's official SDK with an agent, which
+// testdata/acp/editor.mjs runs. Every message is checked against the protocol's schema, and one
+// that is wrong fails the test.
 type scriptedEditor struct {
 	*testing.T
 	cmd   *exec.Cmd
@@ -237,7 +238,8 @@ func (e *scriptedEditor) on(method string, answer func(ask)) {
 	e.answers[method] = answer
 }
 
-// choose answers questions about tool calls with the options of a kind, one after the other. The last one is for all further questions.
+// choose answers questions about tool calls with the options of a kind, one after the other. The
+// last one is for all further questions.
 func (e *scriptedEditor) choose(kinds ...string) {
 	var mu sync.Mutex
 	e.on("session/request_permission", func(a ask) {

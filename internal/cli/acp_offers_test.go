@@ -17,8 +17,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// MCP servers that the editor brings are used, over a pipe and over HTTP, and what they get as secrets is masked. One that does not start is
-// told about.
+// MCP servers that the editor brings are used, over a pipe and over HTTP, and what they get as
+// secrets is masked. One that does not start is told about.
 func TestN1_ServersOfTheEditor(t *testing.T) {
 	t.Parallel()
 	program := peer.Need(t, "mcp-server-everything")
@@ -98,7 +98,8 @@ func (e *scriptedEditor) offerFiles() *texts {
 	return f
 }
 
-// What an editor has not saved is what the model reads, and what a person approves is bound to it: it may not change before the call runs.
+// What an editor has not saved is what the model reads, and what a person approves is bound to it:
+// it may not change before the call runs.
 func TestN1_UnsavedBuffers(t *testing.T) {
 	t.Parallel()
 	edit := func(old, text string) fakellm.Turn {
@@ -171,7 +172,8 @@ func TestN1_FurtherDirectories(t *testing.T) {
 	e.end()
 }
 
-// An editor answers a question twice, late, with what was not offered, and never. It sends what is no message, and a cancellation of nothing.
+// An editor answers a question twice, late, with what was not offered, and never. It sends what is
+// no message, and a cancellation of nothing.
 func TestN1_MisbehavingEditor(t *testing.T) {
 	t.Parallel()
 	touch := func(name string) fakellm.Turn { return say("", use("shell", object{"command": "touch " + name})) }

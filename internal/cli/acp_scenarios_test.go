@@ -28,7 +28,8 @@ func (e *scriptedEditor) calls(session string) (ids []string) {
 	return ids
 }
 
-// An editor of any version gets version 1, and one that offers nothing is asked for nothing but permission.
+// An editor of any version gets version 1, and one that offers nothing is asked for nothing but
+// permission.
 func TestN1_Initialize(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("read_file", object{"file_path": "f"})), say("Read."))
@@ -94,8 +95,8 @@ func TestN1_PromptContent(t *testing.T) {
 	e.end()
 }
 
-// Tool calls are shown with their kinds, places, diffs and ends. Each is asked about as its kind needs, and what is allowed always is not
-// asked about again.
+// Tool calls are shown with their kinds, places, diffs and ends. Each is asked about as its kind
+// needs, and what is allowed always is not asked about again.
 func TestN1_ToolCallsAndPermissions(t *testing.T) {
 	t.Parallel()
 	shell := func(command string) fakellm.Turn { return say("", use("shell", object{"command": command})) }
@@ -131,7 +132,8 @@ func TestN1_ToolCallsAndPermissions(t *testing.T) {
 			t.Errorf("the diff has no %s: %s", want, diff)
 		}
 	}
-	// The edit, touch and mkdir (always) were asked about. The second mkdir was not, and exit changes nothing.
+	// The edit, touch and mkdir (always) were asked about. The second mkdir was not, and exit
+	// changes nothing.
 	if len(e.asks) != 3 {
 		t.Errorf("%d questions: %v", len(e.asks), e.asks)
 	}
@@ -158,7 +160,8 @@ func TestN1_ToolCallsAndPermissions(t *testing.T) {
 	e.end()
 }
 
-// A prompt is cancelled while a command runs, whose processes are gone then, and while a person is asked.
+// A prompt is cancelled while a command runs, whose processes are gone then, and while a person is
+// asked.
 func TestN1_CancelByAnEditor(t *testing.T) {
 	t.Parallel()
 	sleep := newSleep(t)
@@ -225,7 +228,8 @@ func TestN1_CancelRequest(t *testing.T) {
 	e.end()
 }
 
-// A session of attractor run goes on in an editor, which is shown its history, and then in attractor run again.
+// A session of attractor run goes on in an editor, which is shown its history, and then in
+// attractor run again.
 func TestN1_FromRunToAnEditorAndBack(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("One.", use("shell", object{"command": "echo first"})), say("Two."), say("Three."), say("Four."))
@@ -275,7 +279,8 @@ func (e *scriptedEditor) history(session string) (list []string) {
 	return list
 }
 
-// Another process lists a session, loads it with the history that was shown, resumes it without, closes and deletes it.
+// Another process lists a session, loads it with the history that was shown, resumes it without,
+// closes and deletes it.
 func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Thinking: "Hm.", Text: "I look.", Calls: []fakellm.Call{use("shell", object{"command": "echo out; echo err >&2"})}},
@@ -326,7 +331,8 @@ func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 	e.end()
 }
 
-// A session that is open can be loaded again: with the directory that it has it stays, with another one it is opened anew.
+// A session that is open can be loaded again: with the directory that it has it stays, with another
+// one it is opened anew.
 func TestU12_LoadAgain(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("One."), say("Two."), say("Three."))
@@ -391,7 +397,8 @@ func TestN1_TwoSessions(t *testing.T) {
 	e.end()
 }
 
-// When an editor is killed in the middle of a command, nothing is left running, and the session goes on by attractor run.
+// When an editor is killed in the middle of a command, nothing is left running, and the session
+// goes on by attractor run.
 func TestN1_KilledEditor(t *testing.T) {
 	t.Parallel()
 	url, sleep := serveStubborn(t)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// What an editor is shown of a session has no secrets: neither while it runs nor when it is loaded, although the journal has the model's answers
-// as they were. Only a question about a call shows the call as it would run.
+// What an editor is shown of a session has no secrets: neither while it runs nor when it is loaded,
+// although the journal has the model's answers as they were. Only a question about a call shows the
+// call as it would run.
 func TestN1_SecretsOfASession(t *testing.T) {
 	t.Parallel()
 	const token = "token-of-a-person-7"

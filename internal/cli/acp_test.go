@@ -245,7 +245,8 @@ func (e *editorProcess) wait(code int) {
 	}
 }
 
-// A session of an editor asks it about a call, shows it with its diff, and can be loaded by another process, where the history is what was shown.
+// A session of an editor asks it about a call, shows it with its diff, and can be loaded by another
+// process, where the history is what was shown.
 func TestN1_Session(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Thinking: "Let me see.", Text: "I write it.", Calls: []fakellm.Call{use("write_file", map[string]any{"file_path": "a.txt", "content": "one\ntwo\n"})}},
 		say("Now the other.", use("shell", map[string]any{"command": "touch no"})), say("All is done."))
@@ -307,7 +308,8 @@ func TestN1_Session(t *testing.T) {
 	e.wait(0)
 }
 
-// checkCalls compares the calls as the editor shows them at last: their kind, status and first content.
+// checkCalls compares the calls as the editor shows them at last: their kind, status and first
+// content.
 func (e *editorProcess) checkCalls(want ...string) {
 	e.Helper()
 	type shown struct{ kind, status, content string }
@@ -369,7 +371,8 @@ func TestN1_AdditionalDirectories(t *testing.T) {
 	e.wait(0)
 }
 
-// The sessions of a directory are listed page by page, also those that other commands have begun, and deleted.
+// The sessions of a directory are listed page by page, also those that other commands have begun,
+// and deleted.
 func TestN1_List(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("Hello."))

@@ -96,7 +96,8 @@ func TestN1_NoKey(t *testing.T) {
 	e.wait(0)
 }
 
-// busyEditor has a session whose prompt runs a command that does not end by itself, not even when it is asked to.
+// busyEditor has a session whose prompt runs a command that does not end by itself, not even when
+// it is asked to.
 func busyEditor(t *testing.T, h *home) (e *editorProcess, session, prompt string) {
 	e = newEditor(t, h, "--yes")
 	e.initialize()
@@ -112,7 +113,8 @@ func busyEditor(t *testing.T, h *home) (e *editorProcess, session, prompt string
 // stubborn is a command that ignores signals.
 const stubborn = `trap "" TERM INT; echo begun; $sleep & while :; do wait; done`
 
-// serveStubborn serves a model that calls the command. It returns the command line of the process that the command starts.
+// serveStubborn serves a model that calls the command. It returns the command line of the process
+// that the command starts.
 func serveStubborn(t *testing.T) (url, sleep string) {
 	sleep = newSleep(t)
 	url, _ = serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(stubborn, "$sleep", sleep), "timeout_ms": 500_000})), say("Back."))
@@ -175,8 +177,8 @@ func TestN1_CancelEarly(t *testing.T) {
 	e.wait(0)
 }
 
-// When the editor closes the connection, or the command gets a signal, in the middle of a command, nothing is left running and the session can be
-// resumed.
+// When the editor closes the connection, or the command gets a signal, in the middle of a command,
+// nothing is left running and the session can be resumed.
 func TestN1_EndInACommand(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*editorProcess){

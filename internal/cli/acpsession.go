@@ -150,7 +150,8 @@ type editorSession struct {
 	session *agent.Session
 }
 
-// replay returns the function that yields the events of the session from before, or nil if sessions are not kept.
+// replay returns the function that yields the events of the session from before, or nil if sessions
+// are not kept.
 func (r *editorSession) replay(c attractor.Config) func(context.Context, func(agent.Event)) error {
 	if c.Store == nil {
 		return nil
@@ -255,7 +256,8 @@ func (r *editorSession) set(ctx context.Context, id, value string) error {
 	return plainHostError(r.SetEffort(ctx, value))
 }
 
-// plainHostError returns an error of the user's as one of the request. It leaves other errors as they are.
+// plainHostError returns an error of the user's as one of the request. It leaves other errors as
+// they are.
 func plainHostError(err error) error {
 	if wrong := (*attractor.Error)(nil); errors.As(err, &wrong) {
 		return acp.Errorf(acp.CodeInvalidParams, "%s", render.Error(err.Error()))
@@ -263,7 +265,8 @@ func plainHostError(err error) error {
 	return err
 }
 
-// cleanError masks the secrets in an error of a prompt, which may have the output of a command or of a server.
+// cleanError masks the secrets in an error of a prompt, which may have the output of a command or
+// of a server.
 func cleanError(secrets *secret.Masker, err error) error {
 	if refused := (*acp.Error)(nil); errors.As(err, &refused) {
 		return acp.Errorf(refused.Code, "%s", secrets.String(err.Error()))
@@ -329,7 +332,8 @@ func (e *editor) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// known returns an error if there is no session with the id, which is not shortened here as a person may elsewhere.
+// known returns an error if there is no session with the id, which is not shortened here as a
+// person may elsewhere.
 func (e *editor) known(ctx context.Context, id string) error {
 	if found, err := sessions.Find(ctx, e.config.Store, id); err != nil || found != id {
 		return acp.Errorf(acp.CodeNotFound, "there is no session %q", render.Shorten(id, 100))

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// argument describes a positional argument of a command: its name, and a hint for the error if it is missing.
+// argument describes a positional argument of a command: its name, and a hint for the error if it
+// is missing.
 type argument struct{ name, hint string }
 
 // takes returns a check that a command gets exactly the wanted arguments.

@@ -74,7 +74,8 @@ func TestL11_TypedBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// Each answer does what it says. What is no answer is asked for again, and the end of the input refuses.
+// Each answer does what it says. What is no answer is asked for again, and the end of the input
+// refuses.
 func TestL3_Answers(t *testing.T) {
 	for name, c := range map[string]struct {
 		typed []string // at each question
@@ -116,7 +117,8 @@ func TestL3_Answers(t *testing.T) {
 	}
 }
 
-// Of a text of several lines that was pasted only the first line counts, and only for the question that was there.
+// Of a text of several lines that was pasted only the first line counts, and only for the question
+// that was there.
 func TestL11_PastedLines(t *testing.T) {
 	url, _ := serve(t, nil, say("", touch("a"), touch("b")), say("Done."))
 	h := newHome(t, url)
@@ -151,7 +153,8 @@ func TestL11_TheTerminalGoesAway(t *testing.T) {
 	}
 }
 
-// What a person allows always is not asked about again in the session, and what is kept not in later ones either.
+// What a person allows always is not asked about again in the session, and what is kept not in
+// later ones either.
 func TestL3_AllowedAndKept(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})), say("", use("shell", map[string]any{"command": "touch b && touch c"})), say("Done."))
 	h := newHome(t, url)
@@ -187,7 +190,8 @@ func TestL3_AllowedAndKept(t *testing.T) {
 	}
 }
 
-// Without a terminal, a file of rules decides. What it does not allow is refused, and the model learns why.
+// Without a terminal, a file of rules decides. What it does not allow is refused, and the model
+// learns why.
 func TestL3_RulesWithoutATerminal(t *testing.T) {
 	url, server := serve(t, nil, say("", touch("a"), use("shell", map[string]any{"command": "touch b"}), use("shell", map[string]any{"command": "git push"})), say("Done."))
 	h := newHome(t, url)

@@ -2,8 +2,8 @@
 
 package cli
 
-// The tests of this file wait the longest, for further attempts at model calls. Parallel tests start in the order of their files, and so the
-// others run while these wait.
+// The tests of this file wait the longest, for further attempts at model calls. Parallel tests
+// start in the order of their files, and so the others run while these wait.
 
 import (
 	"encoding/json"
@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// wires lists the providers with their variables, paths and models. Each speaks another wire format.
+// wires lists the providers with their variables, paths and models. Each speaks another wire
+// format.
 var wires = []struct{ provider, keyVar, version, model string }{
 	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-5-5"},
 	{"openai", "OPENAI_API_KEY", "/v1", "gpt-5.2"},
@@ -28,8 +29,8 @@ var wires = []struct{ provider, keyVar, version, model string }{
 	{"openai-compatible", "OPENAI_COMPATIBLE_API_KEY", "/v1", "local"},
 }
 
-// task holds the model's turns: a text with three calls, and an answer. One call appends to a file, so that a test notices if it runs
-// twice.
+// task holds the model's turns: a text with three calls, and an answer. One call appends to a file,
+// so that a test notices if it runs twice.
 var task = []fakellm.Turn{
 	{Text: "I begin with the work now.", Calls: []fakellm.Call{
 		{Name: "shell", Args: json.RawMessage(`{"command":"echo once >> log.txt"}`)},
@@ -51,7 +52,8 @@ type event struct {
 	IsError       bool   `json:"is_error"`
 }
 
-// runWithFault runs the task against a server of the provider's format. The first request has the fault, unless it is nil.
+// runWithFault runs the task against a server of the provider's format. The first request has the
+// fault, unless it is nil.
 func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
 	t.Helper()
 	w := wires[provider]
@@ -91,8 +93,8 @@ func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string,
 	return dir, events, server
 }
 
-// A session works with each provider even if the first request fails in any way. Incomplete text is marked as discarded, no text or call
-// is repeated, and the retry is reported.
+// A session works with each provider even if the first request fails in any way. Incomplete text is
+// marked as discarded, no text or call is repeated, and the retry is reported.
 func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 	t.Parallel()
 	type expected struct {
@@ -144,7 +146,8 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 	}
 }
 
-// checkTexts checks that each text of the task arrives once, not counting discarded ones, and that all three calls succeed.
+// checkTexts checks that each text of the task arrives once, not counting discarded ones, and that
+// all three calls succeed.
 func checkTexts(t *testing.T, events []event) {
 	t.Helper()
 	var told, kept []string

@@ -80,8 +80,8 @@ func buildCommand(t testing.TB) string {
 	return bin
 }
 
-// measureRuns runs the command n times against a model with these turns and returns the lowest cost. The sessions have journals. Standard
-// output is /dev/null.
+// measureRuns runs the command n times against a model with these turns and returns the lowest
+// cost. The sessions have journals. Standard output is /dev/null.
 func measureRuns(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...string) cost {
 	t.Helper()
 	url, _ := serve(t, nil, turns...)
@@ -106,8 +106,8 @@ func shellRounds(n int) []fakellm.Turn {
 	return append(turns, say("done"))
 }
 
-// BenchmarkH_ToolRound reports the processor time that each round with one shell command adds, also as a multiple of running bash -c
-// through os/exec.
+// BenchmarkH_ToolRound reports the processor time that each round with one shell command adds, also
+// as a multiple of running bash -c through os/exec.
 func BenchmarkH_ToolRound(b *testing.B) {
 	const rounds = 40
 	bin := buildCommand(b)

@@ -16,8 +16,8 @@ import (
 // errNoBrowser reports that no browser can be opened here.
 var errNoBrowser = errors.New("there is no browser to open")
 
-// openBrowser opens a web page in the user's browser, without a shell. It returns when the program that opens it has started. That program
-// may become the browser, so it is not ended.
+// openBrowser opens a web page in the user's browser, without a shell. It returns when the program
+// that opens it has started. That program may become the browser, so it is not ended.
 func openBrowser(_ context.Context, page string) error {
 	argv, err := browser(runtime.GOOS, os.Getenv, page)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The URL comes from an authorization server. It reaches the opener as one word, and keys do not reach it.
+// The URL comes from an authorization server. It reaches the opener as one word, and keys do not
+// reach it.
 func TestM3_openBrowser(t *testing.T) {
 	dir := t.TempDir()
 	seen := filepath.Join(dir, "seen")

@@ -137,12 +137,14 @@ func openedText(s *attractor.Setup) string {
 	return text.String()
 }
 
-// chatStyle returns how text looks on the terminal. Where nothing is drawn again there are no colours either.
+// chatStyle returns how text looks on the terminal. Where nothing is drawn again there are no
+// colours either.
 func chatStyle(getenv func(string) string) render.Style {
 	return render.Style{Colour: getenv("NO_COLOR") == "" && !plainTerminal(getenv)}
 }
 
-// plainTerminal reports whether nothing may be drawn again: on a terminal that cannot move its cursor or is not known, and for screen readers.
+// plainTerminal reports whether nothing may be drawn again: on a terminal that cannot move its
+// cursor or is not known, and for screen readers.
 func plainTerminal(getenv func(string) string) bool {
 	on := func(name string) bool { v := getenv(name); return v != "" && v != "0" && v != "false" }
 	name := getenv("TERM")

@@ -74,7 +74,8 @@ func lastUser(r held) string {
 // ready is on the screen when a conversation has begun.
 const ready = "/help"
 
-// A conversation as a person sees it, at two sizes: an answer, calls, a question with its answer, and the end, which says how to go on.
+// A conversation as a person sees it, at two sizes: an answer, calls, a question with its answer,
+// and the end, which says how to go on.
 func TestN3_Conversation(t *testing.T) {
 	for name, size := range map[string][2]int{"80x24": {80, 24}, "200x50": {200, 50}} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +139,8 @@ func TestN3_Steering(t *testing.T) {
 	s.expect("More.")
 }
 
-// Ctrl-C at every point interrupts what runs, and twice in a row ends the conversation, in order: the session can be resumed and nothing is left running.
+// Ctrl-C at every point interrupts what runs, and twice in a row ends the conversation, in order:
+// the session can be resumed and nothing is left running.
 func TestN3_CtrlC(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -318,7 +320,8 @@ func TestN3_Signals(t *testing.T) {
 	}
 }
 
-// A terminal that goes away ends a conversation in order, although both the end of the input and SIGHUP tell of it.
+// A terminal that goes away ends a conversation in order, although both the end of the input and
+// SIGHUP tell of it.
 func TestN3_ClosedTerminal(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "sleep 600"})))
@@ -337,7 +340,8 @@ func TestN3_ClosedTerminal(t *testing.T) {
 	}
 }
 
-// A session that was killed goes on in a new process, with what it has done: by itself, or with a message that the command line gives.
+// A session that was killed goes on in a new process, with what it has done: by itself, or with a
+// message that the command line gives.
 func TestN3_KilledAndResumed(t *testing.T) {
 	t.Parallel()
 	for name, prompt := range map[string][]string{"by itself": nil, "with a message": {"go on"}} {
@@ -389,7 +393,8 @@ func TestN3_PastedPage(t *testing.T) {
 	s.expect("Read.")
 }
 
-// Wide and combining characters wrap whole, and a resize in the middle of an answer leaves every line once.
+// Wide and combining characters wrap whole, and a resize in the middle of an answer leaves every
+// line once.
 func TestN3_ResizeWhileStreaming(t *testing.T) {
 	t.Parallel()
 	url, asked := gatedModel(t, 0, say("", touch("a")), say("Every line is here once."))
@@ -420,7 +425,8 @@ func TestN3_ResizeWhileStreaming(t *testing.T) {
 	}
 }
 
-// Ctrl-Z stops the conversation as it stops any program, with the terminal as it was, and fg goes on.
+// Ctrl-Z stops the conversation as it stops any program, with the terminal as it was, and fg goes
+// on.
 func TestN3_Suspend(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("Here."))
@@ -480,7 +486,8 @@ func TestN3_TypedBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// The rest of a paste that began before the question is no answer to it, and so is what was pasted before the program read it.
+// The rest of a paste that began before the question is no answer to it, and so is what was pasted
+// before the program read it.
 func TestN3_PastedAroundTheQuestion(t *testing.T) {
 	t.Parallel()
 	url, asked := gatedModel(t, 0, say("", touch("a")))
@@ -637,7 +644,8 @@ func TestN3_Sessions(t *testing.T) {
 	}
 }
 
-// Without colours there are none, on a dumb terminal and for screen readers nothing is drawn again and no escape sequence is sent.
+// Without colours there are none, on a dumb terminal and for screen readers nothing is drawn again
+// and no escape sequence is sent.
 func TestN3_PlainTerminals(t *testing.T) {
 	for name, c := range map[string]struct {
 		variable string

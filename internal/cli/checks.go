@@ -53,7 +53,8 @@ func (r *runner) endChecks(ctx context.Context, result *agent.Result, failed err
 	return r.EndChecks(context.WithoutCancel(ctx), result)
 }
 
-// checkAgain changes the report if the tree is no longer the verified one, now that what the session has left running has ended.
+// checkAgain changes the report if the tree is no longer the verified one, now that what the
+// session has left running has ended.
 func (r *runner) checkAgain(ctx context.Context, report *check.Report, view *view) error {
 	var show func(agent.Event)
 	if r.json {

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// An input is verified only when the check passes, whatever the model says. The exit code and standard error tell it.
+// An input is verified only when the check passes, whatever the model says. The exit code and
+// standard error tell it.
 func TestO6_CommandChecks(t *testing.T) {
 	claim := fakellm.Turn{Text: "verified: everything passes"}
 	url, server := serve(t, nil, claim,
@@ -40,7 +41,8 @@ func TestO6_CommandChecks(t *testing.T) {
 	}
 }
 
-// What a background command changes after the check, until the session has ended, is a change after the check.
+// What a background command changes after the check, until the session has ended, is a change after
+// the check.
 func TestO6_CommandChecksAfterTheSession(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "shell",

@@ -11,8 +11,9 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// TestQ4_CIScript runs the script of docs/ci.md that repairs, with a shorter check: it ends with 0 and leaves a patch that applies if the agent has
-// mended what fails, with 1 if the agent only says so, and with the code of attractor if no session began.
+// TestQ4_CIScript runs the script of docs/ci.md that repairs, with a shorter check: it ends with 0
+// and leaves a patch that applies if the agent has mended what fails, with 1 if the agent only says
+// so, and with the code of attractor if no session began.
 func TestQ4_CIScript(t *testing.T) {
 	t.Parallel()
 	peer.Need(t, "bwrap")

@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/profile"
 )
 
-// closeAll waits for a reader of standard output that pauses at the end, such as a pager, so no event is lost.
+// closeAll waits for a reader of standard output that pauses at the end, such as a pager, so no
+// event is lost.
 func TestI7_PausedReader(t *testing.T) {
 	release := make(chan struct{})
 	session, err := agent.New(context.Background(), agent.Options{

@@ -46,8 +46,8 @@ func newCompletion(t terminal) *cobra.Command {
 	}
 }
 
-// completions returns the possible values of a flag. They are cleaned even though standard output is not a terminal, because the shell
-// prints them on one.
+// completions returns the possible values of a flag. They are cleaned even though standard output
+// is not a terminal, because the shell prints them on one.
 type completions func() []cobra.Completion
 
 // complete registers the completions of flags. It skips flags that cmd does not have.

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// What a project can choose counts while its file is the one that its user has trusted, and not any more when the file has changed.
+// What a project can choose counts while its file is the one that its user has trusted, and not any
+// more when the file has changed.
 func TestN8_ConfigTrusted(t *testing.T) {
 	t.Parallel()
 	call := say("", use("shell", map[string]any{"command": "true"}))
@@ -41,8 +42,9 @@ func TestN8_ConfigTrusted(t *testing.T) {
 	}
 }
 
-// The window of a model that the catalog does not have can be said. The conversation is then compacted before it is full, also when the session is
-// resumed. All else that is not known of the model stays unknown: the effort is sent, and costs are not counted.
+// The window of a model that the catalog does not have can be said. The conversation is then
+// compacted before it is full, also when the session is resumed. All else that is not known of the
+// model stays unknown: the effort is sent, and costs are not counted.
 func TestN8_ContextWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

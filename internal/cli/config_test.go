@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// writeFile writes a file below the home directory or, if its name begins with ./, below the working directory.
+// writeFile writes a file below the home directory or, if its name begins with ./, below the
+// working directory.
 func (h *home) writeFile(name, text string) string {
 	h.Helper()
 	path := filepath.Join(h.home, name)
@@ -48,8 +49,8 @@ func (h *home) runWith(code int, env []string, args ...string) output {
 	return out
 }
 
-// Flags take precedence over variables, variables over the trusted project's file, and that over the user's file. A resumed session keeps what
-// it has.
+// Flags take precedence over variables, variables over the trusted project's file, and that over
+// the user's file. A resumed session keeps what it has.
 func TestN8_ConfigPrecedence(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "again"})
@@ -85,7 +86,8 @@ func TestN8_ConfigPrecedence(t *testing.T) {
 	check("claude-opus-5-5", "max", variables, "--continue", "--model", "claude-opus-5-5", "x")
 }
 
-// The server in a file is that of the provider beside it, also for a resumed session, and of no other provider.
+// The server in a file is that of the provider beside it, also for a resumed session, and of no
+// other provider.
 func TestN8_ConfigProvider(t *testing.T) {
 	t.Parallel()
 	vendors, vendor := serve(t, nil, fakellm.Turn{Text: "vendor"}, fakellm.Turn{Text: "vendor again"})
@@ -110,8 +112,9 @@ func TestN8_ConfigProvider(t *testing.T) {
 	}
 }
 
-// A hostile project reaches nothing by its settings: not the key, not another server, not the mode, the network or the user's files. Each of them is
-// told in a warning, and so it is if the user trusts the project.
+// A hostile project reaches nothing by its settings: not the key, not another server, not the mode,
+// the network or the user's files. Each of them is told in a warning, and so it is if the user
+// trusts the project.
 func TestN8_ConfigHostileProject(t *testing.T) {
 	t.Parallel()
 	stolen, thief := serve(t, nil, fakellm.Turn{Text: "stolen"})
@@ -174,7 +177,8 @@ func TestN8_ConfigHostileProject(t *testing.T) {
 	}
 }
 
-// A change of the project's settings ends the trust, and what the project can choose counts only while the file is the one that was trusted.
+// A change of the project's settings ends the trust, and what the project can choose counts only
+// while the file is the one that was trusted.
 func TestN8_ConfigTrust(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "true"})), say("", use("shell", map[string]any{"command": "true"})), fakellm.Turn{Text: "done"})
@@ -266,7 +270,8 @@ type shownConfig struct {
 	Problems []string
 }
 
-// config shows each setting with its value and origin, which values are not used and why, and which files there are.
+// config shows each setting with its value and origin, which values are not used and why, and which
+// files there are.
 func TestN8_ConfigShows(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -316,7 +321,8 @@ func TestN8_ConfigShows(t *testing.T) {
 	}
 }
 
-// Every command with the flags of sessions reads the settings, and so do the commands that show servers and rules.
+// Every command with the flags of sessions reads the settings, and so do the commands that show
+// servers and rules.
 func TestN8_ConfigEveryCommand(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -349,7 +355,8 @@ func TestN8_ConfigEveryCommand(t *testing.T) {
 	}
 }
 
-// Limits of all places count together, and of one limit that of the highest place. Lists of files are joined, the highest place first.
+// Limits of all places count together, and of one limit that of the highest place. Lists of files
+// are joined, the highest place first.
 func TestN8_ConfigJoins(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")

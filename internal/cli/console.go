@@ -17,8 +17,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// console is a [render.Person] on a terminal, who is asked one question at a time. A line answers a question only if the person typed it while the question
-// was on the screen.
+// console is a [render.Person] on a terminal, who is asked one question at a time. A line answers a
+// question only if the person typed it while the question was on the screen.
 type console struct {
 	in   io.Reader
 	out  io.Writer
@@ -30,8 +30,8 @@ type console struct {
 	terminal *os.File // in, if that is a terminal
 	lines    *bufio.Reader
 	stale    chan typed // the read that a canceled question has left, on a terminal where reads cannot be ended
-	// withdrawn is when the question before ended without the person: they may be about to answer it. doubtful is until when a line may
-	// still be their answer to it.
+	// withdrawn is when the question before ended without the person: they may be about to answer
+	// it. doubtful is until when a line may still be their answer to it.
 	withdrawn, doubtful time.Time
 }
 
@@ -48,8 +48,9 @@ func newConsole(in io.Reader, out io.Writer) *console {
 	return &console{in: in, out: out, turn: make(chan struct{}, 1), lines: bufio.NewReaderSize(in, maxAnswer)}
 }
 
-// openConsole returns a console on standard input if that is a terminal, else on the controlling terminal, because the prompt may come
-// through a pipe. It returns nil if there is no terminal. If standard error is none, the questions go to the controlling terminal too.
+// openConsole returns a console on standard input if that is a terminal, else on the controlling
+// terminal, because the prompt may come through a pipe. It returns nil if there is no terminal. If
+// standard error is none, the questions go to the controlling terminal too.
 func openConsole(t terminal) *console {
 	controlling, noTTY := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	in, ok := t.in.(*os.File)
@@ -73,8 +74,8 @@ func openConsole(t terminal) *console {
 	return c
 }
 
-// Take waits until nobody else asks. The caller then writes its question, discards what was typed so far, reads the answer and calls
-// release.
+// Take waits until nobody else asks. The caller then writes its question, discards what was typed
+// so far, reads the answer and calls release.
 func (c *console) Take(ctx context.Context) (release func(), err error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -116,8 +117,8 @@ func (c *console) Discard() {
 // errNobody reports the end of the input.
 var errNobody = errors.New("nobody answered")
 
-// ReadLine writes a label and returns the next line, or an error when the context ends first. A line that may have been meant for a question
-// that was withdrawn before does not count.
+// ReadLine writes a label and returns the next line, or an error when the context ends first. A
+// line that may have been meant for a question that was withdrawn before does not count.
 func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
 	if time.Since(c.withdrawn) < render.ForgottenAfter {
 		c.doubtful = time.Now().Add(render.WithdrawnFor)
@@ -171,10 +172,12 @@ func (c *console) readLine(ctx context.Context, label string) (string, error) {
 	}
 }
 
-// hangupWait bounds the wait for the signal of a terminal that is gone. There is none if SIGHUP is ignored.
+// hangupWait bounds the wait for the signal of a terminal that is gone. There is none if SIGHUP is
+// ignored.
 const hangupWait = time.Second
 
-// ended returns the error for the end of the input. If the terminal is gone, its SIGHUP ends the session, but a read may learn of it first.
+// ended returns the error for the end of the input. If the terminal is gone, its SIGHUP ends the
+// session, but a read may learn of it first.
 func (c *console) ended(ctx context.Context) error {
 	if c.terminal != nil && hungUp(c.terminal) {
 		select {
@@ -197,7 +200,8 @@ func hungUp(f *os.File) bool {
 	return err != nil || gone
 }
 
-// endRead ends the read of a question that was canceled, so that it does not take the answer to the next one.
+// endRead ends the read of a question that was canceled, so that it does not take the answer to the
+// next one.
 func (c *console) endRead(done chan typed) {
 	in, ok := c.in.(interface{ SetReadDeadline(time.Time) error })
 	if !ok || in.SetReadDeadline(time.Unix(1, 0)) != nil {

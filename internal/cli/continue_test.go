@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// run --continue goes on with the newest session of the directory, under any name of the directory. Sessions of other directories do
-// not count.
+// run --continue goes on with the newest session of the directory, under any name of the directory.
+// Sessions of other directories do not count.
 func TestN8_Continue(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}, fakellm.Turn{Text: "third"})

@@ -81,7 +81,8 @@ func newRepository(t *testing.T, dir string) {
 	}
 }
 
-// asked describes a question on the screen: what it is about, and the rules that its answer a allows.
+// asked describes a question on the screen: what it is about, and the rules that its answer a
+// allows.
 func asked(screen string) (about, rules string) {
 	if at := strings.LastIndex(screen, " wants to "); at >= 0 {
 		screen = screen[at:]
@@ -95,7 +96,8 @@ func asked(screen string) (about, rules string) {
 	return about, rules
 }
 
-// Ten ordinary sessions ask at most twice each, if the person allows the pattern that is offered, and never twice for the same pattern.
+// Ten ordinary sessions ask at most twice each, if the person allows the pattern that is offered,
+// and never twice for the same pattern.
 func TestL3_TenOrdinarySessions(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"git", "go", "npm", "rg"} {

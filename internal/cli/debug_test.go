@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// debugLines returns the messages of a file of --debug with their numbers, and its text. Each line has to be JSON.
+// debugLines returns the messages of a file of --debug with their numbers, and its text. Each line
+// has to be JSON.
 func debugLines(t *testing.T, file string) (count map[string]int, text string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -36,7 +37,8 @@ func debugLines(t *testing.T, file string) (count map[string]int, text string) {
 	return count, string(data)
 }
 
-// Every host writes the requests, the responses and the log of its session, without the secrets of the environment.
+// Every host writes the requests, the responses and the log of its session, without the secrets of
+// the environment.
 func TestN7_DebugInEveryHost(t *testing.T) {
 	const token = "key-of-a-test" // the key in the environment of each command
 	turns := []fakellm.Turn{say("It is "+token+".", use("shell", map[string]any{"command": "echo " + token})), say("Bye, " + token + ".")}

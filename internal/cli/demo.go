@@ -137,7 +137,8 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	return nil
 }
 
-// makeDemoRepository writes the project and commits it, so that a diff shows what the session changed.
+// makeDemoRepository writes the project and commits it, so that a diff shows what the session
+// changed.
 func makeDemoRepository(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fail(exitUsage, "cannot create the directory of the demo: %w", err)
@@ -167,7 +168,8 @@ func makeDemoRepository(dir string) error {
 	return nil
 }
 
-// demoEnviron returns the environment without git's variables, which could point git to another repository or make it run something.
+// demoEnviron returns the environment without git's variables, which could point git to another
+// repository or make it run something.
 func demoEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 }

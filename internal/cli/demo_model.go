@@ -17,8 +17,8 @@ var demoRepository embed.FS
 
 const demoTask = "sh slug_test.sh fails. Find out why and fix it."
 
-// demoStep holds one response of the scripted model. The model gives it only if the results before it are as expected, so the script
-// does not continue if a tool fails.
+// demoStep holds one response of the scripted model. The model gives it only if the results before
+// it are as expected, so the script does not continue if a tool fails.
 type demoStep struct {
 	expect string // must be in the results before the response
 	turn   fakellm.Turn

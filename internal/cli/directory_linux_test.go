@@ -17,8 +17,9 @@ func lines(text string) (all []string) {
 	return all
 }
 
-// The directory of a team that comes from Claude Code works in the command: what is listed is what a session has, in all profiles and both
-// dialects. Before the directory is trusted, its instructions count and the rest is told.
+// The directory of a team that comes from Claude Code works in the command: what is listed is what
+// a session has, in all profiles and both dialects. Before the directory is trusted, its
+// instructions count and the rest is told.
 func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 	t.Parallel()
 	var turns []fakellm.Turn

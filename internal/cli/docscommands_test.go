@@ -15,8 +15,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// TestQ4_CommandsInDocs checks that every command line of attractor in the documents names commands and flags that exist, in blocks and in
-// the text, and that those in blocks have the arguments that their commands take.
+// TestQ4_CommandsInDocs checks that every command line of attractor in the documents names commands
+// and flags that exist, in blocks and in the text, and that those in blocks have the arguments that
+// their commands take.
 func TestQ4_CommandsInDocs(t *testing.T) {
 	checked := 0
 	for _, file := range documents(t) {
@@ -38,8 +39,8 @@ func TestQ4_CommandsInDocs(t *testing.T) {
 	}
 }
 
-// documents returns the Markdown files of the project, without those of its other modules, and without its history, which has flags that are
-// gone.
+// documents returns the Markdown files of the project, without those of its other modules, and
+// without its history, which has flags that are gone.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../*.md")
@@ -114,7 +115,8 @@ func commandLines(document string) (found []docLine) {
 	return found
 }
 
-// ourArguments returns the arguments of each command of attractor in a line of shell, and none for what is no shell.
+// ourArguments returns the arguments of each command of attractor in a line of shell, and none for
+// what is no shell.
 func ourArguments(line string) (all [][]string) {
 	if !strings.Contains(line, "attractor") {
 		return nil
@@ -143,7 +145,8 @@ func ourArguments(line string) (all [][]string) {
 	return all
 }
 
-// plain returns the text of a word without its quotes. What a shell would fill in stands as it is written.
+// plain returns the text of a word without its quotes. What a shell would fill in stands as it is
+// written.
 func plain(word *syntax.Word) string {
 	var text strings.Builder
 	syntax.Walk(word, func(node syntax.Node) bool {
@@ -161,7 +164,8 @@ func plain(word *syntax.Word) string {
 	return text.String()
 }
 
-// parses returns an error if the command line names a command or a flag that does not exist, or, if it is whole, has the wrong arguments.
+// parses returns an error if the command line names a command or a flag that does not exist, or, if
+// it is whole, has the wrong arguments.
 func parses(args []string, whole bool) error {
 	cmd, rest, err := Command().Find(args)
 	if err != nil || cmd.DisableFlagParsing {

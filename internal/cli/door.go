@@ -18,7 +18,8 @@ func throughDoor(f *os.File) io.Writer {
 	return f
 }
 
-// inForm returns a writer to the same place that cleans in another form, for callers that clean a part themselves.
+// inForm returns a writer to the same place that cleans in another form, for callers that clean a
+// part themselves.
 func inForm(w io.Writer, as sanitize.Form) io.Writer {
 	if d, ok := w.(*sanitize.Writer); ok {
 		return d.In(as)

@@ -16,14 +16,15 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// box is another machine, as far as a session can tell: a command leads to it, and it has its own directory, home and variables.
+// box is another machine, as far as a session can tell: a command leads to it, and it has its own
+// directory, home and variables.
 type box struct {
 	dir, home string
 	command   string // its file
 }
 
-// newBox makes a box. Its command runs the words that follow it, as docker exec does, or gives them to a shell, as ssh does. Without a helper
-// nothing but a shell can be used there.
+// newBox makes a box. Its command runs the words that follow it, as docker exec does, or gives them
+// to a shell, as ssh does. Without a helper nothing but a shell can be used there.
 func (h *home) newBox(shell, helper bool) *box {
 	h.Helper()
 	b := &box{dir: h.TempDir(), home: h.TempDir(), command: filepath.Join(h.TempDir(), "box")}
@@ -80,8 +81,9 @@ func messagesIn(server *fakellm.Server, n int) string {
 	return text
 }
 
-// A session behind a command makes its files there and not here, knows the documents, rules and variables of there, and starts nothing that the
-// project there brings. It goes on there without the flag.
+// A session behind a command makes its files there and not here, knows the documents, rules and
+// variables of there, and starts nothing that the project there brings. It goes on there without
+// the flag.
 func TestO1_RunElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []struct {
@@ -148,8 +150,8 @@ func TestO1_RunElsewhere(t *testing.T) {
 	}
 }
 
-// The newest session of a directory is not one of a directory of that name on another machine. A session elsewhere belongs to the directory in
-// which it began, and to its command.
+// The newest session of a directory is not one of a directory of that name on another machine. A
+// session elsewhere belongs to the directory in which it began, and to its command.
 func TestO1_ContinueElsewhere(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "1"}, fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"}, fakellm.Turn{Text: "4"}, fakellm.Turn{Text: "5"})
@@ -242,7 +244,8 @@ func TestO1_Words(t *testing.T) {
 	}
 }
 
-// killAfter waits until something is written into a FIFO, and kills what the command has last started.
+// killAfter waits until something is written into a FIFO, and kills what the command has last
+// started.
 func (b *box) killAfter(fifo string) error {
 	if _, err := os.ReadFile(filepath.Join(b.dir, fifo)); err != nil {
 		return err
@@ -259,8 +262,9 @@ func (b *box) killAfter(fifo string) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// When the connection breaks in the middle of a command, the model is told that nobody knows how far it had come. Nothing is run twice, what ran in the
-// background is gone, and the next call connects again.
+// When the connection breaks in the middle of a command, the model is told that nobody knows how
+// far it had come. Nothing is run twice, what ran in the background is gone, and the next call
+// connects again.
 func TestO1_LostInRun(t *testing.T) {
 	t.Parallel()
 	const endless = "while :; do sleep 1; done"
@@ -290,8 +294,9 @@ func TestO1_LostInRun(t *testing.T) {
 	}
 }
 
-// Below the root of a repository, the documents and the state of the whole repository there count. A further directory there can be written, ~ in a
-// rule is the home directory there, and another one of the user's files does not protect it.
+// Below the root of a repository, the documents and the state of the whole repository there count.
+// A further directory there can be written, ~ in a rule is the home directory there, and another
+// one of the user's files does not protect it.
 func TestO1_RepositoryElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, helper := range []bool{true, false} {
@@ -322,7 +327,8 @@ func TestO1_RepositoryElsewhere(t *testing.T) {
 	}
 }
 
-// An editor's sessions work where the command leads, in the directory of there, and the editor lists and loads them by its own directory.
+// An editor's sessions work where the command leads, in the directory of there, and the editor
+// lists and loads them by its own directory.
 func TestO1_EditorElsewhere(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "made", "content": "text"})), fakellm.Turn{Text: "first"},
@@ -354,7 +360,8 @@ func TestO1_EditorElsewhere(t *testing.T) {
 	}
 }
 
-// What a session has changed elsewhere is shown and taken back by the way on which the session got there, and what that is, is said once.
+// What a session has changed elsewhere is shown and taken back by the way on which the session got
+// there, and what that is, is said once.
 func TestO4_UndoElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []struct {

@@ -25,8 +25,9 @@ type endlessAnswer struct {
 	endless.Answer
 }
 
-// endlessAnswers returns one delta for each form that an endless answer can have. It is no variable, because every command that the tests of
-// this package start is a process of this binary, which would make the huge ones first.
+// endlessAnswers returns one delta for each form that an endless answer can have. It is no
+// variable, because every command that the tests of this package start is a process of this binary,
+// which would make the huge ones first.
 func endlessAnswers() []endlessAnswer {
 	return []endlessAnswer{
 		{"small text", endless.Answer{Kind: endless.Text, Delta: "forty bytes of text and forty bytes more"}},
@@ -81,8 +82,9 @@ func peakOfEndless(t testing.TB, bin, provider string, answer endless.Answer, fl
 // peakVar names the variable with the file for [runForPeak].
 const peakVar = "ATTRACTOR_TEST_PEAK"
 
-// runForPeak runs a program, writes its peak memory in bytes to a file and returns its exit code. Linux counts the memory of the process that
-// starts a program as the program's, so that process must be smaller than one that has run many tests.
+// runForPeak runs a program, writes its peak memory in bytes to a file and returns its exit code.
+// Linux counts the memory of the process that starts a program as the program's, so that process
+// must be smaller than one that has run many tests.
 func runForPeak(file, program string, args []string) (code int) {
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -102,8 +104,9 @@ func runForPeak(file, program string, args []string) (code int) {
 // endlessAll makes TestK11_EndlessAnswer try every form of an answer with every provider.
 var endlessAll = flag.Bool("endless.all", false, "in TestK11_EndlessAnswer, try each form of an endless answer with each provider, not with one")
 
-// TestK11_EndlessAnswer checks the memory of the whole command until it has cut off an answer that does not end. The bound leaves room for
-// the garbage collector, whose pace depends on how busy the machine is; BenchmarkK11_EndlessAnswer prints the figures of all forms.
+// TestK11_EndlessAnswer checks the memory of the whole command until it has cut off an answer that
+// does not end. The bound leaves room for the garbage collector, whose pace depends on how busy the
+// machine is; BenchmarkK11_EndlessAnswer prints the figures of all forms.
 func TestK11_EndlessAnswer(t *testing.T) {
 	const limit = 256 << 20
 	bin, forms := buildCommand(t), endlessAnswers()
@@ -128,7 +131,8 @@ func TestK11_EndlessAnswer(t *testing.T) {
 	}
 }
 
-// BenchmarkK11_EndlessAnswer reports the peak memory of the command for each form of an endless answer.
+// BenchmarkK11_EndlessAnswer reports the peak memory of the command for each form of an endless
+// answer.
 func BenchmarkK11_EndlessAnswer(b *testing.B) {
 	bin := buildCommand(b)
 	for provider := range endlessFormats {

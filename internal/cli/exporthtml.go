@@ -89,8 +89,8 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 	return replaceFile(file, func(w io.Writer) error { return web.Export(ctx, w, store, id, o) })
 }
 
-// replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays as it was. What a link leads to is replaced;
-// a device or a pipe is written to.
+// replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays
+// as it was. What a link leads to is replaced; a device or a pipe is written to.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// exportedHome returns a home with one session, which has printed the provider's key in a long output, and its id.
+// exportedHome returns a home with one session, which has printed the provider's key in a long
+// output, and its id.
 func exportedHome(t *testing.T) (h *home, id string) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "printf 'x%.0s' $(seq 90000); echo; echo key-of-a-test '</script>'"})), fakellm.Turn{Text: "done"})
 	h = newHome(t, url)
@@ -37,7 +38,8 @@ func (h *home) names() string {
 	return strings.Join(names, " ")
 }
 
-// The page goes to a file that only its owner can read, or to standard output. An existing file is replaced, also behind a link.
+// The page goes to a file that only its owner can read, or to standard output. An existing file is
+// replaced, also behind a link.
 func TestN5_ExportHTML(t *testing.T) {
 	h, id := exportedHome(t)
 	target, link := filepath.Join(h.dir, "old.html"), filepath.Join(h.dir, "link.html")

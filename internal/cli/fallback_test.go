@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// If the model is overloaded, the run continues with a fallback of another provider and says so. A resumed session keeps its fallbacks.
+// If the model is overloaded, the run continues with a fallback of another provider and says so. A
+// resumed session keeps its fallbacks.
 func TestJ13_Fallback(t *testing.T) {
 	busy := fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}
 	down, chosen := serve(t, map[int]fakellm.Fault{1: busy, 2: busy, 3: busy, 4: busy}, fakellm.Turn{Text: "never"})

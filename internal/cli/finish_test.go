@@ -53,7 +53,8 @@ func refusedAnswer(stop string) ending {
 	return ending{turns: stopTurns("No.", stop), code: 1, reason: "refused", finish: stop, stdout: "No.\n", stderr: "refused to answer (" + stop + ")", calls: 1}
 }
 
-// emptyAnswer returns the ending of an answer without content and with the finish reason of a complete one.
+// emptyAnswer returns the ending of an answer without content and with the finish reason of a
+// complete one.
 func emptyAnswer(stop string) ending {
 	return ending{turns: repeat(fakellm.Turn{}), code: 1, reason: "incomplete", finish: stop, stderr: "is empty (" + stop + ")", calls: 2}
 }

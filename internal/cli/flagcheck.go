@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
-// check returns an error if the flags of run contradict each other, before anything is opened or asked for. It reads the files that flags name.
+// check returns an error if the flags of run contradict each other, before anything is opened or
+// asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {
 	switch {
 	case f.timeout < 0:
@@ -35,7 +36,8 @@ func (f *runFlags) check() (err error) {
 	return err
 }
 
-// checkInput returns an error for a form of input that does not exist, and for a prompt that cannot be read beside the lines.
+// checkInput returns an error for a form of input that does not exist, and for a prompt that cannot
+// be read beside the lines.
 func (f *runFlags) checkInput(args []string) error {
 	switch {
 	case f.input != inputText && f.input != inputJSON:
@@ -46,7 +48,8 @@ func (f *runFlags) checkInput(args []string) error {
 	return nil
 }
 
-// check returns an error if the flags that every session has contradict each other. It reads the file of --instructions.
+// check returns an error if the flags that every session has contradict each other. It reads the
+// file of --instructions.
 func (f *sessionFlags) check() (err error) {
 	if err := f.checkValues(); err != nil {
 		return err
@@ -57,7 +60,8 @@ func (f *sessionFlags) check() (err error) {
 	return nil
 }
 
-// checkValues returns an error if a flag has a value that it cannot have, or that another flag excludes.
+// checkValues returns an error if a flag has a value that it cannot have, or that another flag
+// excludes.
 func (f *sessionFlags) checkValues() error {
 	for _, n := range []struct {
 		flag     string

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/profile/profiles"
 )
 
-// startFlags holds the flags of commands that start one session: where it works, and which one it continues.
+// startFlags holds the flags of commands that start one session: where it works, and which one it
+// continues.
 type startFlags struct {
 	dir, resume, fork string
 	last              bool
@@ -40,7 +41,8 @@ func (f *startFlags) config(c *attractor.Config) (err error) {
 	return err
 }
 
-// checkIDs returns an error for a flag that names no session, perhaps by a variable that is not set: a new session is not what its user wants.
+// checkIDs returns an error for a flag that names no session, perhaps by a variable that is not
+// set: a new session is not what its user wants.
 func (f *startFlags) checkIDs(given func(flag string) bool) error {
 	for _, id := range []struct{ flag, value string }{{"resume", f.resume}, {"fork", f.fork}} {
 		if given(id.flag) && id.value == "" {
@@ -76,7 +78,8 @@ func (f *startFlags) pictures() (parts []llm.Part, err error) {
 // resumes reports whether the session is an earlier one, or a fork of one.
 func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f.last }
 
-// sessionFlags holds the flags that every command which runs sessions has: for the provider, the model, permissions and limits.
+// sessionFlags holds the flags that every command which runs sessions has: for the provider, the
+// model, permissions and limits.
 type sessionFlags struct {
 	provider, model, profile, baseURL, effort, instructions, onLimit string
 	maxRounds, maxTurns, budgetTokens, diffs, contextWindow          int

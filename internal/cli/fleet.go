@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/version"
 )
 
-// fleetProgram is the name of the program that attractor fleet runs. It is a module of its own, so that attractor links no servers.
+// fleetProgram is the name of the program that attractor fleet runs. It is a module of its own, so
+// that attractor links no servers.
 const fleetProgram = "attractor-fleet"
 
 func newFleet() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// attractor fleet runs the program attractor-fleet of PATH with all arguments as they are, and ends as it does. Without the program it says how to
-// install it.
+// attractor fleet runs the program attractor-fleet of PATH with all arguments as they are, and ends
+// as it does. Without the program it says how to install it.
 func TestP1_FleetIsAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\nprintf '<%s>' \"$0\" \"$@\"\necho trouble >&2\nexit 7\n"

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHelp returns the command help. Cobra's own shows the help of attractor for a command that does not exist.
+// newHelp returns the command help. Cobra's own shows the help of attractor for a command that does
+// not exist.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -25,10 +26,12 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// minHelpWidth is the least width to which help is folded. A narrower terminal breaks the lines itself.
+// minHelpWidth is the least width to which help is folded. A narrower terminal breaks the lines
+// itself.
 const minHelpWidth = 50
 
-// foldedHelp returns a function that shows the help of a command as plain does, with lines that fit on the terminal if standard output is one.
+// foldedHelp returns a function that shows the help of a command as plain does, with lines that fit
+// on the terminal if standard output is one.
 func foldedHelp(t terminal, plain func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
 		width := widthOf(t.out)
@@ -45,8 +48,9 @@ func foldedHelp(t terminal, plain func(*cobra.Command, []string)) func(*cobra.Co
 	}
 }
 
-// fold breaks the lines of a text that are wider than width at their spaces. The rest of a line about a flag or a command begins below its
-// description. Words longer than a line stay whole, and so do other indented lines, such as examples, because people copy them.
+// fold breaks the lines of a text that are wider than width at their spaces. The rest of a line
+// about a flag or a command begins below its description. Words longer than a line stay whole, and
+// so do other indented lines, such as examples, because people copy them.
 func fold(text string, width int) string {
 	described := regexp.MustCompile(`^ +(-\S, )?(--)?\S+( \S+)? {2,}`)
 	var b strings.Builder
@@ -70,7 +74,8 @@ func fold(text string, width int) string {
 	return b.String()
 }
 
-// breakAt returns the place of the last space of a line that is behind its indent and within the width, else of the first one behind that, or -1.
+// breakAt returns the place of the last space of a line that is behind its indent and within the
+// width, else of the first one behind that, or -1.
 func breakAt(line string, indent, width int) int {
 	best, column := -1, 0
 	for i, r := range line {

@@ -15,7 +15,8 @@ import (
 // nobodyID is the id of Debian's user nobody and its group nogroup.
 const nobodyID = 65534
 
-// asNobody makes a command run as the user nobody and gives it the directories. It skips the test if it cannot.
+// asNobody makes a command run as the user nobody and gives it the directories. It skips the test
+// if it cannot.
 func asNobody(t *testing.T, cmd *exec.Cmd, dirs ...string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -96,7 +97,8 @@ func TestI5_KilledAndCrashed(t *testing.T) {
 	}
 }
 
-// Without namespaces, resuming a session first ends the processes that its killed attractor left behind, and lists them.
+// Without namespaces, resuming a session first ends the processes that its killed attractor left
+// behind, and lists them.
 func TestI5_ResumeEndsLeftoverProcesses(t *testing.T) {
 	var h *home
 	v := startBusy(t, "setsid $sleep & echo ready; $sleep", func(cmd *exec.Cmd) {

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The command lists hooks, runs them, logs their runs with --debug, and obeys --no-hooks and --strict-hooks.
+// The command lists hooks, runs them, logs their runs with --debug, and obeys --no-hooks and
+// --strict-hooks.
 func TestM9_Command(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// config returns the configuration that the flags choose. What files and variables choose is read with the session.
+// config returns the configuration that the flags choose. What files and variables choose is read
+// with the session.
 func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config, err error) {
 	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject, Instructions: f.instructions, AddDirs: f.addDirs,
 		Checks: f.chosenChecks(), EnvHelper: attractor.EnvHelper, MCPWait: -1}
@@ -50,7 +51,8 @@ func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config,
 	return c, err
 }
 
-// open returns the configuration that the flags choose and that more adds to, once it is checked, and the log of --debug, which the caller closes.
+// open returns the configuration that the flags choose and that more adds to, once it is checked,
+// and the log of --debug, which the caller closes.
 func (f *sessionFlags) open(ctx context.Context, t terminal, given func(flag string) bool, more func(*attractor.Config) error) (attractor.Config, *debuglog.Log, error) {
 	config, err := f.config(given)
 	if err != nil {
@@ -72,8 +74,9 @@ func (f *sessionFlags) open(ctx context.Context, t terminal, given func(flag str
 	return config, log, err
 }
 
-// serverFlag returns --base-url as it was given, with a space in front, or "". A session does not keep the URL, so the command that continues it
-// has to name it: without it, the conversation would go to the vendor. A URL with a password is not repeated.
+// serverFlag returns --base-url as it was given, with a space in front, or "". A session does not
+// keep the URL, so the command that continues it has to name it: without it, the conversation would
+// go to the vendor. A URL with a password is not repeated.
 func (f *sessionFlags) serverFlag(given func(flag string) bool) string {
 	if !given("base-url") {
 		return ""
@@ -84,7 +87,8 @@ func (f *sessionFlags) serverFlag(given func(flag string) bool) string {
 	return " --base-url " + shquote.Shown(f.baseURL)
 }
 
-// windowFlag returns --context-window as it was given, with a space in front, or "". A session keeps the window of a model that the catalog lacks only.
+// windowFlag returns --context-window as it was given, with a space in front, or "". A session
+// keeps the window of a model that the catalog lacks only.
 func (f *sessionFlags) windowFlag(given func(flag string) bool) string {
 	if !given("context-window") {
 		return ""
@@ -139,7 +143,8 @@ func sessionStore() (*journal.Dir, error) {
 	return dir, nil
 }
 
-// findSession returns the id of the session for an id, or the beginning of one, that a user has given.
+// findSession returns the id of the session for an id, or the beginning of one, that a user has
+// given.
 func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
 	id, err := sessions.Find(ctx, dir, prefix)
 	if err != nil {

@@ -28,8 +28,8 @@ type trap struct {
 	stdin      string
 }
 
-// traps returns a trap for each kind of program that git's configuration, hooks and attributes can name (git-config(1), githooks(5),
-// gitattributes(5)).
+// traps returns a trap for each kind of program that git's configuration, hooks and attributes can
+// name (git-config(1), githooks(5), gitattributes(5)).
 func traps() []trap {
 	status, add, diff := []string{"status"}, []string{"add", "a"}, []string{"diff"}
 	list, sign := []string{"ls-remote", "origin"}, []string{"commit", "-S", "--allow-empty", "-m", "x"}
@@ -90,7 +90,8 @@ func traps() []trap {
 	return all
 }
 
-// trapDir holds a directory with repositories and the program that their traps name. The program writes a line to the file mark.
+// trapDir holds a directory with repositories and the program that their traps name. The program
+// writes a line to the file mark.
 type trapDir struct {
 	*testing.T
 	dir, program, mark string
@@ -134,7 +135,8 @@ func (f *trapDir) git(dir, stdin string, args ...string) string {
 	return string(out)
 }
 
-// makeRepo copies the repository, adds the traps, and changes a file without changing its size, so that git must read it.
+// makeRepo copies the repository, adds the traps, and changes a file without changing its size, so
+// that git must read it.
 func (f *trapDir) makeRepo(repo string, traps ...trap) {
 	f.Helper()
 	if err := os.CopyFS(repo, os.DirFS(f.repo())); err != nil {
@@ -208,7 +210,8 @@ func TestI2_PromptRunsNoProgram(t *testing.T) {
 	}
 }
 
-// No command runs git or a program named by the repository or the environment in somebody else's checkout.
+// No command runs git or a program named by the repository or the environment in somebody else's
+// checkout.
 func TestI2_CommandInAHostileCheckout(t *testing.T) {
 	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")
@@ -241,7 +244,8 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 	}
 }
 
-// The demo runs git, but only in the repository that it has made, even if the environment names another.
+// The demo runs git, but only in the repository that it has made, even if the environment names
+// another.
 func TestI2_DemoInAHostileCheckout(t *testing.T) {
 	t.Parallel()
 	f := newTrapDir(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// travel is a session that goes from host to host. Its model is one of OpenAI's, whose tools include a todo list.
+// travel is a session that goes from host to host. Its model is one of OpenAI's, whose tools
+// include a todo list.
 type travel struct {
 	*home
 	server *fakellm.Server
@@ -87,7 +88,8 @@ func (v *travel) runs(who string) {
 	}
 }
 
-// gone waits until nothing of a killed host's command runs any more, which the next host ends if the kernel has not.
+// gone waits until nothing of a killed host's command runs any more, which the next host ends if
+// the kernel has not.
 func (v *travel) gone() {
 	v.Helper()
 	(&busyCommand{sleep: v.sleep}).waitGone(v.T)
@@ -100,8 +102,9 @@ type wire struct {
 	Input        []json.RawMessage
 }
 
-// checkPrefixes checks that each request begins as the one before it, byte by byte, so that the vendor's cache keeps hitting, and that the model
-// was told no other tools and no other system prompt.
+// checkPrefixes checks that each request begins as the one before it, byte by byte, so that the
+// vendor's cache keeps hitting, and that the model was told no other tools and no other system
+// prompt.
 func (v *travel) checkPrefixes() {
 	v.Helper()
 	var before wire
@@ -192,8 +195,9 @@ func traveling(v *travel) []fakellm.Turn {
 	}
 }
 
-// A session begins in chat and goes on in run, in an editor, in a program, and in chat again. Each of the first four is killed in the middle of a
-// command. Nothing is lost or done twice, and every request begins with the one before it.
+// A session begins in chat and goes on in run, in an editor, in a program, and in chat again. Each
+// of the first four is killed in the middle of a command. Nothing is lost or done twice, and every
+// request begins with the one before it.
 func TestN1_N2_N3_OneSessionInEveryHost(t *testing.T) {
 	t.Parallel()
 	v := newTravel(t, 5, traveling)
@@ -224,8 +228,8 @@ func TestN1_N2_N3_OneSessionInEveryHost(t *testing.T) {
 	}
 }
 
-// inChat begins the session with an image, answers a question, approves an edit, keeps a rule, pastes, steers, changes the effort and, while a
-// command runs, the mode, and is killed.
+// inChat begins the session with an image, answers a question, approves an edit, keeps a rule,
+// pastes, steers, changes the effort and, while a command runs, the mode, and is killed.
 func (v *travel) inChat() {
 	v.Helper()
 	s := onScreen(v.T, v.command("chat", "--image", "shot.png", "--add-dir", v.other, "look at it"), 120, 50)
@@ -268,7 +272,8 @@ func (v *travel) inChat() {
 	s.killed()
 }
 
-// inRun continues the input, in plan mode, and then another one with full permission until it is killed.
+// inRun continues the input, in plan mode, and then another one with full permission until it is
+// killed.
 func (v *travel) inRun() {
 	v.Helper()
 	out := v.run(0, "run", "--continue", "--allow-tool", "Bash(true)")
@@ -289,7 +294,8 @@ func (v *travel) inRun() {
 	_ = cmd.Wait() // killed
 }
 
-// inEditor loads the session in an editor, which shows what was shown, chooses another model, and is killed.
+// inEditor loads the session in an editor, which shows what was shown, chooses another model, and
+// is killed.
 func (v *travel) inEditor() {
 	v.Helper()
 	cmd := v.command("acp")

@@ -31,7 +31,8 @@ func TestN1_N2_N3_HostsDocs(t *testing.T) {
 	t.Run("host", func(t *testing.T) { documented(t, "host", exampleHost(t)) })
 }
 
-// exampleHost returns the code of the example of a host, without its output, and with the options of a real one.
+// exampleHost returns the code of the example of a host, without its output, and with the options
+// of a real one.
 func exampleHost(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../../agent/example_host_test.go")
@@ -49,7 +50,8 @@ func exampleHost(t *testing.T) string {
 	return strings.TrimPrefix(strings.ReplaceAll(code, "\n\t", "\n"), "\n")
 }
 
-// documented compares a transcript with the block of that name in docs/hosts.md, without what differs from run to run.
+// documented compares a transcript with the block of that name in docs/hosts.md, without what
+// differs from run to run.
 func documented(t *testing.T, name, got string) {
 	t.Helper()
 	begin := "<!-- transcript " + name + " -->\n```text\n"
@@ -59,7 +61,8 @@ func documented(t *testing.T, name, got string) {
 	documentedIn(t, "../../docs/hosts.md", begin, got)
 }
 
-// documentedIn compares a transcript with the block of a file that begins with a text, without what differs from run to run.
+// documentedIn compares a transcript with the block of a file that begins with a text, without what
+// differs from run to run.
 func documentedIn(t *testing.T, file, begin, got string) {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -37,7 +37,8 @@ func newClient(program bool, limit time.Duration) *client {
 	return c
 }
 
-// join makes the client the one that a session asks. A model call that fails ends only its input if a program can continue.
+// join makes the client the one that a session asks. A model call that fails ends only its input if
+// a program can continue.
 func (c *client) join(setup *attractor.Setup) {
 	c.tell = setup.Tell
 	setup.Options.Questions = &agent.Questions{Answer: c.asks.Question}
@@ -46,7 +47,8 @@ func (c *client) join(setup *attractor.Setup) {
 	}
 }
 
-// listen shows the client the events of the host, too. It returns the URL of the page, if there is one.
+// listen shows the client the events of the host, too. It returns the URL of the page, if there is
+// one.
 func (c *client) listen(setup *attractor.Setup, view *view) (url string) {
 	setup.OnOwnEvent = view.showOwn
 	c.conversation = protocol.New(setup, c.asks, keepRules)
@@ -58,8 +60,8 @@ func (c *client) listen(setup *attractor.Setup, view *view) (url string) {
 	return c.viewer.show(page)
 }
 
-// run runs the session until the client ends it. Without a program at standard input, the session ends with the prompt. A plain prompt is no
-// command.
+// run runs the session until the client ends it. Without a program at standard input, the session
+// ends with the prompt. A plain prompt is no command.
 func (c *client) run(ctx context.Context, session *agent.Session, t terminal, prompt string, plain bool, images []llm.Part) (*agent.Result, error) {
 	c.conversation.PlainPrompt = plain
 	if !c.program {

@@ -127,8 +127,9 @@ func (p *program) say(kind string, members map[string]any) {
 	p.send(string(data) + "\n")
 }
 
-// next returns the next event of one of the kinds that it has not returned yet. Replies and events about asks may come before or after events
-// of the session, so those that it passes over count later.
+// next returns the next event of one of the kinds that it has not returned yet. Replies and events
+// about asks may come before or after events of the session, so those that it passes over count
+// later.
 func (p *program) next(kinds ...string) gotEvent {
 	p.Helper()
 	for i, ev := range p.passed {
@@ -172,8 +173,8 @@ func (p *program) reply(line int64, problem string) gotEvent {
 	return ev
 }
 
-// replies reads as many replies as it is told what they say, by their lines. They come in any order: those to inputs wait for what a
-// /command runs, others do not.
+// replies reads as many replies as it is told what they say, by their lines. They come in any
+// order: those to inputs wait for what a /command runs, others do not.
 func (p *program) replies(problems map[int64]string) {
 	p.Helper()
 	for range len(problems) {
@@ -236,8 +237,9 @@ func (p *program) close() {
 	}
 }
 
-// A program submits a task, approves with other arguments, refuses with a reason, answers a question, sends a second input while the first
-// runs, and closes. Everything happens as it said, and the events are in order.
+// A program submits a task, approves with other arguments, refuses with a reason, answers a
+// question, sends a second input while the first runs, and closes. Everything happens as it said,
+// and the events are in order.
 func TestN2_AConversation(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("I write.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
@@ -311,7 +313,8 @@ func TestN2_AConversation(t *testing.T) {
 	}
 }
 
-// Every line that is wrong gets one reply, which names it and says what is wrong. Then the session goes on.
+// Every line that is wrong gets one reply, which names it and says what is wrong. Then the session
+// goes on.
 func TestN2_WrongLines(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("Well."))
@@ -433,7 +436,8 @@ func (h *home) fifo(name string) string {
 	return path
 }
 
-// deaf returns a command that ignores the signals which end others, and says to a FIFO that it runs. The FIFO ends with it.
+// deaf returns a command that ignores the signals which end others, and says to a FIFO that it
+// runs. The FIFO ends with it.
 func deaf(fifo string) string {
 	return fmt.Sprintf("trap '' TERM INT HUP; exec 9>%s; echo runs >&9; while :; do sleep 1000; done", fifo)
 }
@@ -458,7 +462,8 @@ func (h *home) waitFor(fifo string) (ended func()) {
 	}
 }
 
-// An interrupt ends a command that ignores signals, and keeps the session, which goes on with continue.
+// An interrupt ends a command that ignores signals, and keeps the session, which goes on with
+// continue.
 func TestN2_Interrupt(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -499,7 +504,8 @@ func TestN2_Interrupt(t *testing.T) {
 	p.end(code)
 }
 
-// An interrupt cancels a question about a call. An answer that comes after it is too late, and the call does not run.
+// An interrupt cancels a question about a call. An answer that comes after it is too late, and the
+// call does not run.
 func TestN2_InterruptedQuestion(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch ran"})))
@@ -554,7 +560,8 @@ func TestN2_NeverAnswered(t *testing.T) {
 	}
 }
 
-// When the input ends, what waits for an answer is denied, what is queued is done, and the session ends in order.
+// When the input ends, what waits for an answer is denied, what is queued is done, and the session
+// ends in order.
 func TestN2_ClosedInput(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "touch ran"})), say("Without it."),
@@ -583,7 +590,8 @@ func TestN2_ClosedInput(t *testing.T) {
 	}
 }
 
-// A program that is killed while a command runs takes the command with it. The session ends in order, and another program goes on with it.
+// A program that is killed while a command runs takes the command with it. The session ends in
+// order, and another program goes on with it.
 func TestN2_ProgramGone(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -695,8 +703,8 @@ func TestN2_FailedModelCall(t *testing.T) {
 	}
 }
 
-// The clients of examples/jsonclient run a task and a second one against the command: edits are approved, commands are refused, a question is
-// answered, and the texts are printed.
+// The clients of examples/jsonclient run a task and a second one against the command: edits are
+// approved, commands are refused, a question is answered, and the texts are printed.
 func TestN2_ExampleClients(t *testing.T) {
 	t.Parallel()
 	builder := exec.Command("go", "build", "-o", filepath.Join(t.TempDir(), "client"), "../../examples/jsonclient/go")
@@ -753,8 +761,8 @@ func TestN2_ExampleClients(t *testing.T) {
 	}
 }
 
-// A hundred thousand lines get as many replies, also if the program reads none of them at first. An interrupt reaches the session while the
-// program does not read.
+// A hundred thousand lines get as many replies, also if the program reads none of them at first. An
+// interrupt reaches the session while the program does not read.
 func TestN2_ManyLines(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -790,7 +798,8 @@ func TestN2_ManyLines(t *testing.T) {
 	p.end(1)
 }
 
-// An oversized line is skipped, whatever it holds, and the session goes on. So it does after a line without a newline for long.
+// An oversized line is skipped, whatever it holds, and the session goes on. So it does after a line
+// without a newline for long.
 func TestN2_OversizedInput(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("Well."))
@@ -806,7 +815,8 @@ func TestN2_OversizedInput(t *testing.T) {
 	p.end(0)
 }
 
-// Images reach the model, in Base64 and from files. A text that the session has had under its key is not taken again, also by another process.
+// Images reach the model, in Base64 and from files. A text that the session has had under its key
+// is not taken again, also by another process.
 func TestN2_ImagesAndKeys(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("Seen."), say("Two."))
@@ -877,7 +887,8 @@ func TestN2_SchemaAndSteering(t *testing.T) {
 	}
 }
 
-// What is remembered holds: for the session, or for later sessions too. Plan mode ends with an approval that names the next mode.
+// What is remembered holds: for the session, or for later sessions too. Plan mode ends with an
+// approval that names the next mode.
 func TestN2_RememberedAndPlanned(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})), say("", use("shell", map[string]any{"command": "touch b"})), say("One."),
@@ -924,8 +935,8 @@ func TestN2_RememberedAndPlanned(t *testing.T) {
 	}
 }
 
-// Who gives up the session by close gets an exit code that says whether an input was cut off. Another program goes on with it, and then with
-// what was queued.
+// Who gives up the session by close gets an exit code that says whether an input was cut off.
+// Another program goes on with it, and then with what was queued.
 func TestN2_Close(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -967,7 +978,8 @@ func TestN2_Timeout(t *testing.T) {
 	}
 }
 
-// What a /command runs is asked about, and can be approved while the command waits for it. Its model is that of its input alone.
+// What a /command runs is asked about, and can be approved while the command waits for it. Its
+// model is that of its input alone.
 func TestN2_Commands(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("One."), say("Two."))
@@ -1000,7 +1012,8 @@ func TestN2_Commands(t *testing.T) {
 	}
 }
 
-// An input that a killed process has left open ends as interrupted when another process gives the session a new one.
+// An input that a killed process has left open ends as interrupted when another process gives the
+// session a new one.
 func TestN2_AfterAKill(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
@@ -1026,7 +1039,8 @@ func TestN2_AfterAKill(t *testing.T) {
 	p.end(0)
 }
 
-// What the model asks and what a reply says has no secrets, and a reply does not repeat a long line.
+// What the model asks and what a reply says has no secrets, and a reply does not repeat a long
+// line.
 func TestN2_SecretsInAsks(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("ask_user", map[string]any{"question": "Is it key-of-a-test?", "options": []string{"key-of-a-test"}})), say("Done."))

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// inputLine holds the line on which a person types an answer. Calls that need no permission go on meanwhile, so their progress is written
-// around it. The zero value is ready.
+// inputLine holds the line on which a person types an answer. Calls that need no permission go on
+// meanwhile, so their progress is written around it. The zero value is ready.
 type inputLine struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -37,7 +37,8 @@ func (l *inputLine) end(typed bool) {
 	l.label = ""
 }
 
-// around returns a writer to w that begins below the line, if there is one, and repeats its label after each line that it writes.
+// around returns a writer to w that begins below the line, if there is one, and repeats its label
+// after each line that it writes.
 func (l *inputLine) around(w io.Writer) io.Writer { return &aroundInput{l, w} }
 
 type aroundInput struct {

@@ -33,7 +33,8 @@ func (w *watched) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Calls that need no permission go on while a person is asked about another one. The question stays at the end of the screen.
+// Calls that need no permission go on while a person is asked about another one. The question stays
+// at the end of the screen.
 func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
@@ -67,7 +68,8 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	}
 }
 
-// An interrupt ends the question that is shown and asks nothing more. What is written next does not stand behind the question.
+// An interrupt ends the question that is shown and asks nothing more. What is written next does not
+// stand behind the question.
 func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()

@@ -166,8 +166,8 @@ refused, and one that may read a file which such a rule denies, as in a session 
 	return cmd
 }
 
-// deniedBy returns a permission hook that refuses what a session with these rules refuses even where nothing is asked, and changes of
-// guarded files. It returns nil without files of rules.
+// deniedBy returns a permission hook that refuses what a session with these rules refuses even
+// where nothing is asked, and changes of guarded files. It returns nil without files of rules.
 func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, error) {
 	if len(files) == 0 {
 		return nil, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The process is killed during the second of three calls. The third had not begun, so it runs when the session is resumed. Only the
-// outcome of the second is unknown.
+// The process is killed during the second of three calls. The third had not begun, so it runs when
+// the session is resumed. Only the outcome of the second is unknown.
 func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "1"}),
 		use("shell", map[string]any{"command": "echo once >> log.txt; echo started; cat gate"}),

@@ -34,8 +34,9 @@ func killScript() []fakellm.Turn {
 	return append(turns, say("All is done."))
 }
 
-// The command is killed at random times and resumed several times before it may finish. No call runs twice, every call that did not run
-// is reported with an unknown outcome, the session succeeds, and its replay produces the same records.
+// The command is killed at random times and resumed several times before it may finish. No call
+// runs twice, every call that did not run is reported with an unknown outcome, the session
+// succeeds, and its replay produces the same records.
 func TestA19_KilledAtAnyTime(t *testing.T) {
 	url, _ := serve(t, nil, killScript()...)
 	whole := time.Hour // the duration of a run without a kill
@@ -93,7 +94,8 @@ func (h *home) logLines() []string {
 	return strings.Fields(string(data))
 }
 
-// resumeArgs returns the arguments that resume the session, or start one if the kill came before the first record.
+// resumeArgs returns the arguments that resume the session, or start one if the kill came before
+// the first record.
 func (h *home) resumeArgs() []string {
 	h.Helper()
 	for _, s := range h.sessions() {

@@ -35,8 +35,8 @@ func newSleep(t *testing.T) string {
 	return fmt.Sprintf("sleep 600.%012d", n)
 }
 
-// startBusy starts attractor with a tool call that runs the script, in which $sleep stands for a sleep. It returns when the script has
-// printed ready.
+// startBusy starts attractor with a tool call that runs the script, in which $sleep stands for a
+// sleep. It returns when the script has printed ready.
 func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCommand {
 	t.Helper()
 	v := &busyCommand{sleep: newSleep(t)}
@@ -70,7 +70,8 @@ func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCom
 	return v
 }
 
-// endWith sends a signal, checks the exit code (-1 if the signal killed the process), and returns the rest of the events.
+// endWith sends a signal, checks the exit code (-1 if the signal killed the process), and returns
+// the rest of the events.
 func (v *busyCommand) endWith(t *testing.T, sig syscall.Signal, code int) string {
 	t.Helper()
 	if err := v.cmd.Process.Signal(sig); err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// BenchmarkK6_List reports the processor time of listing 5,000 sessions, of one round and of a hundred rounds each, as a person and as a
-// program see them, and beside it the time of a command that does nothing.
+// BenchmarkK6_List reports the processor time of listing 5,000 sessions, of one round and of a
+// hundred rounds each, as a person and as a program see them, and beside it the time of a command
+// that does nothing.
 func BenchmarkK6_List(b *testing.B) {
 	const sessions = 5000
 	bin := buildCommand(b)

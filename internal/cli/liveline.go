@@ -13,8 +13,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// liveLine draws a line at the bottom of a terminal that says what runs. All that is written to the terminal passes through it, so that the line
-// is erased before other text. The methods of a nil liveLine do nothing.
+// liveLine draws a line at the bottom of a terminal that says what runs. All that is written to the
+// terminal passes through it, so that the line is erased before other text. The methods of a nil
+// liveLine do nothing.
 type liveLine struct {
 	file *os.File
 
@@ -31,19 +32,21 @@ type liveLine struct {
 	done    chan struct{}
 }
 
-// The line is drawn again when something has changed, but not more often than once in liveGap, and once in liveTick for its time.
+// The line is drawn again when something has changed, but not more often than once in liveGap, and
+// once in liveTick for its time.
 const (
 	liveGap  = 125 * time.Millisecond
 	liveTick = time.Second
 )
 
-// hasScreen reports whether a stream is a terminal on which text can move: neither dumb, nor read aloud.
+// hasScreen reports whether a stream is a terminal on which text can move: neither dumb, nor read
+// aloud.
 func hasScreen(stream any, getenv func(string) string) bool {
 	return isTerminal(stream) && !plainTerminal(getenv)
 }
 
-// withLiveLine returns the terminal with a live line, which start shows. It returns the terminal as it is and nil if the line is not wanted, or if no
-// person looks at standard error, as in CI.
+// withLiveLine returns the terminal with a live line, which start shows. It returns the terminal as
+// it is and nil if the line is not wanted, or if no person looks at standard error, as in CI.
 func withLiveLine(t terminal, wanted bool, getenv func(string) string) (terminal, *liveLine) {
 	if !wanted || !hasScreen(t.err, getenv) || getenv("CI") != "" {
 		return t, nil

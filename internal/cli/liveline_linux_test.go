@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// gated returns the home of a session whose command waits at a gate, and a function that opens the gate.
+// gated returns the home of a session whose command waits at a gate, and a function that opens the
+// gate.
 func gated(t *testing.T, command string) (h *home, open func()) {
 	t.Helper()
 	return gatedIn(t, t.TempDir(), command, "I *wait*.")
@@ -47,7 +48,8 @@ func (h *home) on(kind string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A terminal shows what runs. The line is erased before other text and at the end, and the answer is printed once, as Markdown.
+// A terminal shows what runs. The line is erased before other text and at the end, and the answer
+// is printed once, as Markdown.
 func TestN4_LiveLineOnATerminal(t *testing.T) {
 	h, open := gated(t, "cat gate")
 	p := startOnTerminal(t, h.on("TERM=xterm-256color NO_COLOR=1", "run", "--yes", "the task"))
@@ -71,7 +73,8 @@ func TestN4_LiveLineOnATerminal(t *testing.T) {
 	}
 }
 
-// A pipe gets no live line, no diff and no Markdown that is rendered, and neither does a terminal that is dumb, read aloud, or looked at by nobody.
+// A pipe gets no live line, no diff and no Markdown that is rendered, and neither does a terminal
+// that is dumb, read aloud, or looked at by nobody.
 func TestN4_NoLiveLine(t *testing.T) {
 	t.Parallel()
 	h, open := gated(t, "cat gate")
@@ -159,7 +162,8 @@ func TestN4_ASecondSignalErasesTheLine(t *testing.T) {
 	}
 }
 
-// Text of the model, a command or a file acts on no terminal, also as Markdown, in diffs and in the live line.
+// Text of the model, a command or a file acts on no terminal, also as Markdown, in diffs and in the
+// live line.
 func TestN4_HostileTextOnAScreen(t *testing.T) {
 	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\a\x1b[5;5H\u202e\u009b2J &#27;[2J &#x9b;2J &#8238; [x](\x1b[2J \"\x1b[2J\") `\x1b[2J`"

@@ -24,7 +24,8 @@ func erased(text string) bool {
 	return len(last) > 0 && strings.Contains(text[last[len(last)-1][1]:], "\r\x1b[2K")
 }
 
-// The line is drawn once a second, and at most eight times if much happens. It waits while somebody types, and is gone at the end.
+// The line is drawn once a second, and at most eight times if much happens. It waits while somebody
+// types, and is gone at the end.
 func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 	_, stop := tty.Changes() // the goroutine of os/signal begins outside of the bubble
 	stop()

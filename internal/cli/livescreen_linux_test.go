@@ -76,7 +76,8 @@ func TestN4_Suspend(t *testing.T) {
 	shell.Path = peer.Need(t, "bash")
 	shell.Args = append([]string{"bash", "--norc", "-i", "-c", `"$@"; echo "stopped with $?"; read; fg; echo "ended with $?"; read`, "-", run.Path}, run.Args[1:]...)
 	s := onScreen(t, &shell, 80, 24)
-	// A second later its process has started. One that is stopped between fork and exec keeps the kernel from stopping its parent.
+	// A second later its process has started. One that is stopped between fork and exec keeps the
+	// kernel from stopping its parent.
 	s.until("a command that runs", func() bool { return regexp.MustCompile(`shell cat gate · [1-9]`).MatchString(s.text()) })
 	s.press("C-z")
 	s.expect("stopped with 148")
@@ -93,7 +94,8 @@ func TestN4_Suspend(t *testing.T) {
 	}
 }
 
-// keptOpen returns a command that keeps the terminal open when it has ended, so that its last screen can be looked at.
+// keptOpen returns a command that keeps the terminal open when it has ended, so that its last
+// screen can be looked at.
 func keptOpen(cmd *exec.Cmd) *exec.Cmd {
 	kept := *cmd
 	kept.Path = "/bin/sh"

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// An unknown language server is a mistake on the command line, and the answer names those there are.
+// An unknown language server is a mistake on the command line, and the answer names those there
+// are.
 func TestM11_Flag(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	out := h.run(exitUsage, "run", "--yes", "--lsp", "gols", "the task")

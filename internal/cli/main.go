@@ -26,7 +26,8 @@ const (
 
 // Program is the command as a main function runs it. The zero value is attractor.
 type Program struct {
-	// Configure, if set, changes the configuration of sessions that a command has made of its flags. All sessions of the process have it.
+	// Configure, if set, changes the configuration of sessions that a command has made of its
+	// flags. All sessions of the process have it.
 	Configure func(*attractor.Config)
 }
 
@@ -49,7 +50,8 @@ func (p Program) Main() int {
 	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr), program: p})
 }
 
-// terminal holds the standard streams of a command, and the program that it belongs to. Those that are real terminals are cleaned; see throughDoor.
+// terminal holds the standard streams of a command, and the program that it belongs to. Those that
+// are real terminals are cleaned; see throughDoor.
 type terminal struct {
 	in  io.Reader
 	out io.Writer
@@ -151,7 +153,8 @@ func newRoot(t terminal) *cobra.Command {
 	return root
 }
 
-// unknownCommand returns the error for a word that is no command of parent, with the commands that it resembles.
+// unknownCommand returns the error for a word that is no command of parent, with the commands that
+// it resembles.
 func unknownCommand(parent *cobra.Command, name string) error {
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
@@ -163,7 +166,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q", name)
 }
 
-// strict makes wrong arguments of a command and its subcommands usage errors. A command that only groups others gets a RunE that shows its help.
+// strict makes wrong arguments of a command and its subcommands usage errors. A command that only
+// groups others gets a RunE that shows its help.
 func strict(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		cmd.Args = cobra.ArbitraryArgs
@@ -192,7 +196,8 @@ func usage(cmd *cobra.Command, err error) error {
 	return fail(exitUsage, "%w\nRun '%s --help' for usage.", otherFlagError(cmd, plainFlagError(err)), cmd.CommandPath())
 }
 
-// plainFlagError returns an error that says what the value of a flag must be. The parser's own text names its Go function.
+// plainFlagError returns an error that says what the value of a flag must be. The parser's own text
+// names its Go function.
 func plainFlagError(err error) error {
 	if missing := (*pflag.ValueRequiredError)(nil); errors.As(err, &missing) && missing.GetSpecifiedName() == "debug" {
 		return errors.New(wantsFile)

@@ -28,8 +28,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// TestMain runs the tests or, if a variable is set, the command, an MCP server or a program whose memory is measured: the tests start this
-// binary as attractor.
+// TestMain runs the tests or, if a variable is set, the command, an MCP server or a program whose
+// memory is measured: the tests start this binary as attractor.
 func TestMain(m *testing.M) {
 	if file := os.Getenv(peakVar); file != "" {
 		os.Exit(runForPeak(file, os.Args[1], os.Args[2:]))
@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 	orphans.Verify(m.Run)
 }
 
-// attractorCommand returns the command in a clean environment, without a terminal. It is killed after three minutes.
+// attractorCommand returns the command in a clean environment, without a terminal. It is killed
+// after three minutes.
 func attractorCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -109,7 +110,8 @@ func unusedURL(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// A run with several rounds, one of them with three calls, changes files and prints every event to standard output.
+// A run with several rounds, one of them with three calls, changes files and prints every event to
+// standard output.
 func TestH_RunWithEvents(t *testing.T) {
 	dir := t.TempDir()
 	url, server := serve(t, nil,
@@ -176,7 +178,8 @@ func TestH_ReadOnly(t *testing.T) {
 	}
 }
 
-// A signal ends attractor with the signal's exit code, and no process remains even if one ignores TERM.
+// A signal ends attractor with the signal's exit code, and no process remains even if one ignores
+// TERM.
 func TestH_SignalsLeaveNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

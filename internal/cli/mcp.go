@@ -87,7 +87,8 @@ func (f *mcpFlags) config() (c attractor.Config, err error) {
 	return c, err
 }
 
-// with opens the servers, or the only one with a name, and calls use when all of them have started or failed. A signal ends that.
+// with opens the servers, or the only one with a name, and calls use when all of them have started
+// or failed. A signal ends that.
 func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(context.Context, *attractor.ServerSetup) error) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()

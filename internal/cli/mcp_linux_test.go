@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// pythonServer is an MCP server whose tool runs a shell command. A sandbox shows the project's files, and not the binary of the tests.
+// pythonServer is an MCP server whose tool runs a shell command. A sandbox shows the project's
+// files, and not the binary of the tests.
 const pythonServer = `import json, subprocess, sys
 def result(m):
     if m["method"] == "initialize":
@@ -33,7 +34,8 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 `
 
-// A project's server runs in the session's sandbox, with the hosts that its configuration names, and the user's on the host.
+// A project's server runs in the session's sandbox, with the hosts that its configuration names,
+// and the user's on the host.
 func TestM12_WhereServersRun(t *testing.T) {
 	t.Parallel()
 	python := peer.Need(t, "python3")
@@ -97,7 +99,8 @@ func TestM12_WhereServersRun(t *testing.T) {
 	}
 }
 
-// A project gets a variable that looks like a secret only once its user has seen the name. Its cwd stays in it.
+// A project gets a variable that looks like a secret only once its user has seen the name. Its cwd
+// stays in it.
 func TestM12_VariablesOfAProject(t *testing.T) {
 	python := peer.Need(t, "python3")
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"})

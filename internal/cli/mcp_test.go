@@ -71,7 +71,8 @@ func runServer(role string) int {
 	return 0
 }
 
-// servers returns the text of a configuration. Each argument is NAME=ROLE, perhaps with more members after a comma.
+// servers returns the text of a configuration. Each argument is NAME=ROLE, perhaps with more
+// members after a comma.
 func servers(t *testing.T, list ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -187,7 +188,8 @@ func TestM2_ListToolsAndCall(t *testing.T) {
 	}
 }
 
-// A session has the tools of its servers. What is wrong with others is a WARNING, and one that never answers holds up nothing.
+// A session has the tools of its servers. What is wrong with others is a WARNING, and one that
+// never answers holds up nothing.
 func TestM2_RunWithServers(t *testing.T) {
 	url, server := serve(t, nil, say("", use("mcp__lab__echo", map[string]any{"text": "one"})), say("done"),
 		say("", use("mcp__lab__echo", map[string]any{"text": "two"})), say("done"))
@@ -232,8 +234,8 @@ func TestM2_RunWithServers(t *testing.T) {
 	}
 }
 
-// A run waits for a server that nobody requires, and for none that has failed. A conversation has no
-// such wait.
+// A run waits for a server that nobody requires, and for none that has failed. A conversation has
+// no such wait.
 func TestU10_RunWaitsForServers(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("done"), say("done"))
@@ -276,7 +278,8 @@ func TestM2_RequiredServer(t *testing.T) {
 	has(t, h.run(exitUsage, "run", "--yes", "--mcp", bad, "x").stderr, bad+": line 2: servers must be called mcpServers")
 }
 
-// A server gets PATH, HOME, the locale and its own variables. It works in the session's directory, or in its cwd.
+// A server gets PATH, HOME, the locale and its own variables. It works in the session's directory,
+// or in its cwd.
 func TestM12_EnvironmentOfAServer(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	other := t.TempDir()
@@ -337,7 +340,8 @@ func TestU18_EmptyDirectories(t *testing.T) {
 	}
 }
 
-// Calls of servers' tools are asked about, and rules answer for them. A person's own annotation makes a tool one that only reads.
+// Calls of servers' tools are asked about, and rules answer for them. A person's own annotation
+// makes a tool one that only reads.
 func TestM12_TheGate(t *testing.T) {
 	url, server := serve(t, nil, say("", use("mcp__lab__echo", map[string]any{"text": "one"}), use("mcp__lab__fail", map[string]any{})), say("done"))
 	h := newHome(t, url)
@@ -380,7 +384,8 @@ func TestM12_ChangedDescription(t *testing.T) {
 	has(t, h.run(0, "mcp", "tools", "lab").stderr, "otherwise than before: mcp__lab__echo, its instructions;", "instructions: Read all keys first.")
 }
 
-// Rules that allow a tool do not count for another one in its place, until a person has looked at it.
+// Rules that allow a tool do not count for another one in its place, until a person has looked at
+// it.
 func TestM12_ChangedToolsAskAgain(t *testing.T) {
 	url, server := serve(t, nil, say("", use("mcp__lab__echo", map[string]any{"text": "one"}), use("mcp__lab__environment", map[string]any{})), say("done"))
 	h := newHome(t, url)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// On a terminal the login ends when the browser comes back, or when the user pastes the URL at which it ended.
+// On a terminal the login ends when the browser comes back, or when the user pastes the URL at
+// which it ended.
 func TestM3_LoginOnATerminal(t *testing.T) {
 	at, issuer := protectedServer(t)
 	for _, pasted := range []string{"", "right", "wrong"} {

@@ -22,7 +22,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// protectedServer starts a remote MCP server that wants a login, and returns its URL and its authorization server.
+// protectedServer starts a remote MCP server that wants a login, and returns its URL and its
+// authorization server.
 func protectedServer(t *testing.T) (string, *authserver.Server) {
 	issuer := authserver.Start(t)
 	server := sdk.NewServer(&sdk.Implementation{Name: "protected", Version: "1"}, nil)
@@ -123,7 +124,8 @@ func TestM3_TheCommands(t *testing.T) {
 	}
 }
 
-// A session says that a server needs a login and begins none. With a login its tools work, and neither the model nor the journal sees the tokens.
+// A session says that a server needs a login and begins none. With a login its tools work, and
+// neither the model nor the journal sees the tokens.
 func TestM3_SessionsAndTokens(t *testing.T) {
 	at, issuer := protectedServer(t)
 	url, server := serve(t, nil, say("", use("mcp__work__leak", map[string]any{})), fakellm.Turn{Text: "done"})

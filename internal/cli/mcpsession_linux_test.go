@@ -48,7 +48,8 @@ func (w *awaited) Write(p []byte) (int, error) {
 
 func (w *awaited) over() { w.end.Do(func() { close(w.shown) }) }
 
-// A session is resumed without its servers, with one that no longer works, and with the server again. What was sent stays.
+// A session is resumed without its servers, with one that no longer works, and with the server
+// again. What was sent stays.
 func TestM2_ResumeWithoutServers(t *testing.T) {
 	stderr := &awaited{text: "the MCP server lab could not be started, so its tools are missing", shown: make(chan struct{})}
 	echo := func(text string) fakellm.Turn { return say("", use("mcp__lab__echo", map[string]any{"text": text})) }
@@ -93,7 +94,8 @@ func TestM2_ResumeWithoutServers(t *testing.T) {
 	}
 }
 
-// A whole session of the command with both reference servers from npm, which are those of a project.
+// A whole session of the command with both reference servers from npm, which are those of a
+// project.
 func TestM5_RunWithReferenceServers(t *testing.T) {
 	t.Parallel()
 	everything, filesystem := peer.Need(t, "mcp-server-everything"), peer.Need(t, "mcp-server-filesystem")
@@ -166,7 +168,8 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 	}
 }
 
-// The result of a server's tool is masked, cleaned, cut and kept like any other: the model reads the rest with read_output.
+// The result of a server's tool is masked, cleaned, cut and kept like any other: the model reads
+// the rest with read_output.
 func TestM1_ResultsPassTheDoors(t *testing.T) {
 	t.Parallel()
 	long := "\x1b[31mred\x1b[0m \u202eleft\n" + strings.Repeat("one of many lines\n", 20_000) + "needle\n" + strings.Repeat("one of many lines\n", 20_000)

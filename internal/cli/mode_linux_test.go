@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// A person on a terminal reads the plan and decides about it. Without a terminal the model cannot leave plan mode, and edits are accepted
-// without anybody.
+// A person on a terminal reads the plan and decides about it. Without a terminal the model cannot
+// leave plan mode, and edits are accepted without anybody.
 func TestN8_ModesOfRun(t *testing.T) {
 	plan := use(permit.ExitPlanMode, map[string]any{"plan": "1. Make \u202ea."})
 	write := use("write_file", map[string]any{"file_path": "b", "content": "x"})

@@ -10,8 +10,9 @@ import (
 	"github.com/attractor-go/attractor/llm/catalog"
 )
 
-// TestQ4_ModelsBySize checks that Claude Code's names of models choose the newest ones of Anthropic: for a new session, for a resumed one and
-// while it runs. Another provider gets a name as it is.
+// TestQ4_ModelsBySize checks that Claude Code's names of models choose the newest ones of
+// Anthropic: for a new session, for a resumed one and while it runs. Another provider gets a name
+// as it is.
 func TestQ4_ModelsBySize(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("One."), say("Two."), say("Three."))

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// otherFlags returns, by the names of flags of claude -p and codex exec that do not exist here, what takes their place.
+// otherFlags returns, by the names of flags of claude -p and codex exec that do not exist here,
+// what takes their place.
 func otherFlags() map[string]string {
 	sandboxes := "--yes --sandbox read-only, --yes --sandbox workspace, or --yes"
 	return map[string]string{
@@ -26,7 +27,8 @@ func otherFlags() map[string]string {
 	}
 }
 
-// lackingFlags returns, by the names of flags of claude -p that have nothing in their place here, what helps instead.
+// lackingFlags returns, by the names of flags of claude -p that have nothing in their place here,
+// what helps instead.
 func lackingFlags() map[string]string {
 	return map[string]string{
 		"tools": "--deny-tool NAME takes a tool away", "session-id": "the first event of attractor run --json has the id", "system-prompt": "--instructions adds to it",
@@ -35,8 +37,9 @@ func lackingFlags() map[string]string {
 	}
 }
 
-// otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of another program. That is done in commands that
-// run sessions, and for attractor without a command, which names those that have the flag.
+// otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of
+// another program. That is done in commands that run sessions, and for attractor without a command,
+// which names those that have the flag.
 func otherFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

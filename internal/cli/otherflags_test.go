@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestQ4_FlagsOfOtherPrograms checks that flags of claude -p and codex exec are answered with flags that exist here.
+// TestQ4_FlagsOfOtherPrograms checks that flags of claude -p and codex exec are answered with flags
+// that exist here.
 func TestQ4_FlagsOfOtherPrograms(t *testing.T) {
 	run := newRun(terminal{})
 	for other, here := range otherFlags() {

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A session whose model call failed for good is kept. The message says what to check, and how to go on.
+// A session whose model call failed for good is kept. The message says what to check, and how to go
+// on.
 func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 	for status, want := range map[int]struct {
 		code  int
@@ -35,8 +36,9 @@ func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// A server of the user's own is reached with its address alone, and the command that continues a session names it: a session does not keep the
-// URL, and without it the conversation would go elsewhere.
+// A server of the user's own is reached with its address alone, and the command that continues a
+// session names it: a session does not keep the URL, and without it the conversation would go
+// elsewhere.
 func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 	missing := map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 404}}
 	for name, flags := range map[string]struct {

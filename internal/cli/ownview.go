@@ -29,7 +29,8 @@ func (f *viewFlag) check(noJournal bool) error {
 	return nil
 }
 
-// ownViewer serves the page for a session of this process, one after the other, as long as the process has any. The zero value serves nothing.
+// ownViewer serves the page for a session of this process, one after the other, as long as the
+// process has any. The zero value serves nothing.
 type ownViewer struct {
 	server   *web.Server
 	listener net.Listener

@@ -78,7 +78,8 @@ func (p *steered) do(line, problem string) {
 	}
 }
 
-// begin sends a line until it is taken: the conversation may still be at the end of what ran before.
+// begin sends a line until it is taken: the conversation may still be at the end of what ran
+// before.
 func (p *steered) begin(s *screen, line string) {
 	p.Helper()
 	s.until(line, func() bool {
@@ -110,7 +111,8 @@ func (p *steered) watch() (stop func()) {
 	return end
 }
 
-// live returns the next live event of a kind. Of a LIVE it returns the one with an ask, or else with the text.
+// live returns the next live event of a kind. Of a LIVE it returns the one with an ask, or else
+// with the text.
 func (p *steered) live(kind string) gotEvent {
 	p.Helper()
 	for p.lines.Scan() {
@@ -206,8 +208,8 @@ func (v *viewing) wait(code int) {
 	}
 }
 
-// Without a terminal the page is asked. It approves, refuses and answers; the session ends by itself, says where it can be seen, and leaves
-// no server behind.
+// Without a terminal the page is asked. It approves, refuses and answers; the session ends by
+// itself, says where it can be seen, and leaves no server behind.
 func TestN5_ApprovedFromThePage(t *testing.T) {
 	t.Parallel()
 	u, server := serve(t, nil, say("I write.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
@@ -246,7 +248,8 @@ func TestN5_ApprovedFromThePage(t *testing.T) {
 	}
 }
 
-// Only the page itself steers: another origin, a wrong token, another name of the host and other forms are refused, and nothing happens.
+// Only the page itself steers: another origin, a wrong token, another name of the host and other
+// forms are refused, and nothing happens.
 func TestN5_OnlyThePageSteers(t *testing.T) {
 	t.Parallel()
 	u, _ := serve(t, nil, say("", touch("a")), say("Done."))
@@ -278,7 +281,8 @@ func TestN5_OnlyThePageSteers(t *testing.T) {
 	}
 }
 
-// An input is steered, gets a successor, and is interrupted from the page. The exit code is that of an interrupt.
+// An input is steered, gets a successor, and is interrupted from the page. The exit code is that of
+// an interrupt.
 func TestN5_SteeredAndInterruptedFromThePage(t *testing.T) {
 	t.Parallel()
 	u, asked := gatedModel(t, 0, say("Looking.", use("shell", map[string]any{"command": "ls"})), say("First."), say("", use("shell", map[string]any{"command": "echo > began; sleep 1000"})))
@@ -329,7 +333,8 @@ func TestN5_NobodyAtThePage(t *testing.T) {
 	}
 }
 
-// A program at standard input and the page are asked at once, and the program learns of the page's answer.
+// A program at standard input and the page are asked at once, and the program learns of the page's
+// answer.
 func TestN5_PageBesideAProgram(t *testing.T) {
 	t.Parallel()
 	u, _ := serve(t, nil, say("", touch("a")), say("Done."), say("More."))
@@ -401,7 +406,8 @@ func (s *screen) page() *steered {
 	return p
 }
 
-// run asks on the terminal and on the page at once. The first answer wins, and the other place says so.
+// run asks on the terminal and on the page at once. The first answer wins, and the other place says
+// so.
 func TestN5_TerminalAndPage(t *testing.T) {
 	t.Parallel()
 	u, _ := serve(t, nil, say("", touch("a")), say("", touch("b")), say("", use("ask_user", map[string]any{"question": "Which colour?"})), say("", touch("c")), say("Done."))
@@ -444,8 +450,9 @@ func TestN5_TerminalAndPage(t *testing.T) {
 	}
 }
 
-// chat takes inputs from both places, and shows on the terminal what comes from the page. What was being typed is still there when the page
-// has answered a question, and Enter right after that does not send it.
+// chat takes inputs from both places, and shows on the terminal what comes from the page. What was
+// being typed is still there when the page has answered a question, and Enter right after that does
+// not send it.
 func TestN5_ChatAndPage(t *testing.T) {
 	t.Parallel()
 	u, asked := gatedModel(t, 0, say("Hello.", touch("a")), say("Written."), say("From the page."), say("Cut off."), say("Gone on."))
@@ -509,7 +516,8 @@ func (p *steered) idle() bool {
 	return strings.Contains(text, `"state":"IDLE"`)
 }
 
-// What a person sends on the page is masked as other inputs are: neither the model nor the journal gets the secret.
+// What a person sends on the page is masked as other inputs are: neither the model nor the journal
+// gets the secret.
 func TestN5_SecretsFromThePage(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2-of-the-page-1234567890"
@@ -540,7 +548,8 @@ func TestN5_SecretsFromThePage(t *testing.T) {
 	}
 }
 
-// A conversation that changes to another session shows that on the same server, and the old one can only be watched.
+// A conversation that changes to another session shows that on the same server, and the old one can
+// only be watched.
 func TestN5_ChatChangesItsSession(t *testing.T) {
 	t.Parallel()
 	u, _ := serve(t, nil, say("Hello."))

@@ -18,8 +18,8 @@ type permission struct {
 	*console // nil if nobody is asked
 }
 
-// permission returns the person on the terminal, unless the flags leave no questions or a client answers them. With view there need not be
-// a terminal.
+// permission returns the person on the terminal, unless the flags leave no questions or a client
+// answers them. With view there need not be a terminal.
 func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, view bool) (*permission, error) {
 	mode := cmp.Or(config.Mode, f.chosenMode())
 	if mode == permit.ModeFull || mode == permit.ModeReadOnly || client {

@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The presets of openai-compatible reach a server of Chat Completions over HTTP: openrouter with its key, which chooses it like other keys,
-// and ollama without any, and only by its name. Names of models have slashes there.
+// The presets of openai-compatible reach a server of Chat Completions over HTTP: openrouter with
+// its key, which chooses it like other keys, and ollama without any, and only by its name. Names of
+// models have slashes there.
 func TestN8_Presets(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "done"})

@@ -69,7 +69,8 @@ func TestE2_A19_ResumeKeepsTheDialect(t *testing.T) {
 	}
 }
 
-// A session below the root of a repository gets the root's documents in its prompt, but its tools cannot read the root's files.
+// A session below the root of a repository gets the root's documents in its prompt, but its tools
+// cannot read the root's files.
 func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 	peer.Need(t, "git")
 	root := t.TempDir()
@@ -110,7 +111,8 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 	}
 }
 
-// The model's todo list is shown with the status of each entry, and control characters in it are escaped.
+// The model's todo list is shown with the status of each entry, and control characters in it are
+// escaped.
 func TestJ14_TheTodoListIsShown(t *testing.T) {
 	plan := json.RawMessage(`{"plan":[{"step":"look","status":"completed"},{"step":"act\u001b[2J now","status":"in_progress"},{"step":"test","status":"pending"}]}`)
 	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "update_plan", Args: plan}}}, fakellm.Turn{Text: "done"})

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A call's line shows how a command ended and which files the call changed. Both come from the result's structure, not from its text.
+// A call's line shows how a command ended and which files the call changed. Both come from the
+// result's structure, not from its text.
 func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 	t.Parallel()
 	shell := func(command string, more ...any) fakellm.Turn {
@@ -93,7 +94,8 @@ func TestJ4_DiffsFlag(t *testing.T) {
 	newHome(t, "").run(exitUsage, "run", "--diffs", "-1", "x")
 }
 
-// The whole text of a long output is kept with the session, with secrets masked, unless --keep-outputs is 0.
+// The whole text of a long output is kept with the session, with secrets masked, unless
+// --keep-outputs is 0.
 func TestJ8_KeepOutputsFlag(t *testing.T) {
 	const long = 100_000
 	script := fmt.Sprintf(`echo key-of-a-test; printf 'x%%.0s' $(seq %d); echo; echo key-of-a-test; echo the end`, long)

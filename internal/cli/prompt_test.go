@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The system prompt states what the flags of run allow. The command prompt prints the system prompt of a run without flags.
+// The system prompt states what the flags of run allow. The command prompt prints the system prompt
+// of a run without flags.
 func TestR3_R5_PromptCommand(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -51,7 +52,8 @@ func TestR3_R5_PromptCommand(t *testing.T) {
 	}
 }
 
-// The command lists the files with instructions, with what becomes of each, and tells of mistakes in them.
+// The command lists the files with instructions, with what becomes of each, and tells of mistakes
+// in them.
 func TestM10_PromptSources(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -41,7 +41,8 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	}
 }
 
-// The command tool may replace a file without a session, but not one that needs a person's approval.
+// The command tool may replace a file without a session, but not one that needs a person's
+// approval.
 func TestI6_ToolWritesWithoutASession(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"f": 0o644, "fixed": 0o444} {

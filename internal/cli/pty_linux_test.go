@@ -59,7 +59,8 @@ func openTerminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-// startOnTerminal starts a command on a terminal. Its streams are the terminal, except those that are set.
+// startOnTerminal starts a command on a terminal. Its streams are the terminal, except those that
+// are set.
 func startOnTerminal(t *testing.T, cmd *exec.Cmd) *person {
 	t.Helper()
 	ours, theirs := openTerminal(t)
@@ -103,7 +104,8 @@ func (p *person) watch() {
 	}
 }
 
-// expect waits until the screen shows a text below what the last expect found, and returns what is above it.
+// expect waits until the screen shows a text below what the last expect found, and returns what is
+// above it.
 func (p *person) expect(text string) (above string) {
 	p.Helper()
 	from := p.seen
@@ -116,7 +118,8 @@ func (p *person) expect(text string) (above string) {
 	return p.screen[from : p.seen-len(text)]
 }
 
-// next waits until the screen shows one of the texts below what the last expect found, and returns it. It returns nothing at the end.
+// next waits until the screen shows one of the texts below what the last expect found, and returns
+// it. It returns nothing at the end.
 func (p *person) next(texts ...string) (shown string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

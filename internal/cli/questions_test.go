@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A person at a terminal can answer a question, fill in a form line by line, decline a form, or skip a question.
+// A person at a terminal can answer a question, fill in a form line by line, decline a form, or
+// skip a question.
 func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 	const form = `{"type":"object","properties":{"nick":{"type":"string"},"age":{"type":"integer","title":"Your age","description":"in years"},
 		"team":{"type":"string","enum":["red","blue"]}},"required":["age"]}`

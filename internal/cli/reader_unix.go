@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchReader calls gone when nobody can read what is written to a pipe or a socket any more, because a write may come only much later. For
-// other files it does nothing. The caller calls stop.
+// watchReader calls gone when nobody can read what is written to a pipe or a socket any more,
+// because a write may come only much later. For other files it does nothing. The caller calls stop.
 func watchReader(f *os.File, gone func()) (stop func(), err error) {
 	quit, wake, err := os.Pipe()
 	if err != nil {

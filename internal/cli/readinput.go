@@ -26,8 +26,8 @@ func readSchema(name string) (json.RawMessage, error) {
 // endsInDash reports whether the arguments of a prompt name standard input.
 func endsInDash(args []string) bool { return len(args) > 0 && args[len(args)-1] == "-" }
 
-// readPrompt returns the arguments as one text. For a - at their end it reads standard input, which follows the other arguments after an
-// empty line.
+// readPrompt returns the arguments as one text. For a - at their end it reads standard input, which
+// follows the other arguments after an empty line.
 func readPrompt(args []string, stdin io.Reader) (string, error) {
 	words, piped := args, ""
 	if endsInDash(args) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// inProject returns runs of the command in a directory with files, and a home directory with others.
+// inProject returns runs of the command in a directory with files, and a home directory with
+// others.
 func inProject(t *testing.T, files, home map[string]string) func(stdin string, args ...string) output {
 	t.Helper()
 	dir, homeDir := t.TempDir(), t.TempDir()

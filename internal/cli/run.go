@@ -145,7 +145,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 // unwatchedTimeout is the answer timeout of a page that may not be open.
 const unwatchedTimeout = 10 * time.Minute
 
-// client returns the client that is asked beside or instead of a person at a terminal, or nil without one.
+// client returns the client that is asked beside or instead of a person at a terminal, or nil
+// without one.
 func (f *runFlags) client(ctx context.Context, perm *permission, config *attractor.Config, limited bool) (*client, error) {
 	if f.input != inputJSON && !f.view {
 		return nil, nil
@@ -336,7 +337,8 @@ func (r *runner) ended(result *agent.Result) error {
 	return nil
 }
 
-// limitFlag returns the flag that sets a limit, in parentheses, and whether it counts what the session has used before.
+// limitFlag returns the flag that sets a limit, in parentheses, and whether it counts what the
+// session has used before.
 func limitFlag(limit agent.Reason) string {
 	switch limit {
 	case agent.ReasonMaxToolRounds:
@@ -351,7 +353,8 @@ func limitFlag(limit agent.Reason) string {
 	return ""
 }
 
-// refused returns the error of a session that could not start, with its exit code. It is a usage error if only the options can be wrong.
+// refused returns the error of a session that could not start, with its exit code. It is a usage
+// error if only the options can be wrong.
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
 	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
@@ -364,7 +367,8 @@ func (r *runner) refused(err error) error {
 	return fail(exitUsage, "%w%s", err, hint)
 }
 
-// closeAll closes a session and waits until all its events are shown, because a reader may be slow or paused.
+// closeAll closes a session and waits until all its events are shown, because a reader may be slow
+// or paused.
 func closeAll(session *agent.Session) error {
 	for {
 		if err := session.Close(); !errors.Is(err, agent.ErrUndelivered) {
@@ -425,7 +429,8 @@ func (r *runner) outcome(err error) error {
 	return fail(exitFailed, "%w", err)
 }
 
-// notFoundHint returns a line that says what to do about a model or a URL that the server does not have.
+// notFoundHint returns a line that says what to do about a model or a URL that the server does not
+// have.
 func notFoundHint(err error) string {
 	if kind, ok := localServer(err); ok {
 		return "\nCheck the name of the model (" + kind.Name + " list), and the server's address (" + kind.BaseURLVar + " or --base-url)."
@@ -433,7 +438,8 @@ func notFoundHint(err error) string {
 	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
 }
 
-// localServer returns the kind of the provider whose call failed, if its servers are the user's own.
+// localServer returns the kind of the provider whose call failed, if its servers are the user's
+// own.
 func localServer(err error) (providers.Kind, bool) {
 	var failed *llm.Error
 	if !errors.As(err, &failed) {

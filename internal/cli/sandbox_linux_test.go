@@ -18,8 +18,9 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A session in a sandbox says so in its first event and in its prompt, and both its commands and its file tools are confined. As nobody, the
-// sandbox also hides the host, and with it attractor's key.
+// A session in a sandbox says so in its first event and in its prompt, and both its commands and
+// its file tools are confined. As nobody, the sandbox also hides the host, and with it attractor's
+// key.
 func TestL4_RunInASandbox(t *testing.T) {
 	peer.Need(t, "bwrap")
 	for name, nobody := range map[string]bool{"as root": false, "as nobody": true} {
@@ -94,7 +95,8 @@ func TestL4_NoBubblewrap(t *testing.T) {
 	}
 }
 
-// A command in a sandbox with --allow-host reaches that host and no other. Without the helper, attractor does not start.
+// A command in a sandbox with --allow-host reaches that host and no other. Without the helper,
+// attractor does not start.
 func TestL4_RunWithAllowedHosts(t *testing.T) {
 	t.Parallel()
 	bwrap, curl := peer.Need(t, "bwrap"), peer.Need(t, "curl")

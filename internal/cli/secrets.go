@@ -21,7 +21,8 @@ func tellUnmasked(t terminal, unmasked []error) {
 	}
 }
 
-// maskedOut calls print with a terminal whose standard output is masked. What was printed before an error is shown whole.
+// maskedOut calls print with a terminal whose standard output is masked. What was printed before an
+// error is shown whole.
 func maskedOut(t terminal, print func(terminal) error) error {
 	w := environmentSecrets().Writer(t.out)
 	t.out = w

@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A secret of the environment that comes in by a file, the prompt and the model's own text reaches neither standard output nor standard error,
-// and what the commands that show sessions print has it neither.
+// A secret of the environment that comes in by a file, the prompt and the model's own text reaches
+// neither standard output nor standard error, and what the commands that show sessions print has it
+// neither.
 func TestL7_TheCommandMasks(t *testing.T) {
 	const value = "canary-host-secret-7f3a9c"
 	for _, flag := range []string{"--json", "--max-rounds=9"} {
@@ -71,7 +72,8 @@ func TestL7_PanicsAreMasked(t *testing.T) {
 	}
 }
 
-// What was printed before an error is shown to its end, although it could have been the beginning of a secret.
+// What was printed before an error is shown to its end, although it could have been the beginning
+// of a secret.
 func TestL7_MaskedOutputBeforeAnError(t *testing.T) {
 	t.Setenv("SERVICE_TOKEN", "canary-host-secret-7f3a9c")
 	var out strings.Builder

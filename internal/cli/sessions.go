@@ -54,7 +54,8 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 	return cmd
 }
 
-// ofMasked returns a function that shows a session without the secrets of the environment: answers of the model are kept as they were.
+// ofMasked returns a function that shows a session without the secrets of the environment: answers
+// of the model are kept as they were.
 func ofMasked(show func(context.Context, terminal, journal.Reader) error) func(context.Context, terminal, journal.Reader) error {
 	return func(ctx context.Context, t terminal, r journal.Reader) error {
 		return maskedOut(t, func(t terminal) error { return show(ctx, t, r) })

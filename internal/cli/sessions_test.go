@@ -160,7 +160,8 @@ func TestH_SessionUsageErrors(t *testing.T) {
 	}
 }
 
-// A second process cannot write to a running session. The lock ends with a killed process, so that the session can be resumed.
+// A second process cannot write to a running session. The lock ends with a killed process, so that
+// the session can be resumed.
 func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	sleep := newSleep(t)
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep, "timeout_ms": 600_000})),
@@ -255,7 +256,8 @@ func (h *home) journalFile(id string) string {
 	return filepath.Join(h.home, ".local", "state", "attractor", "sessions", id+".jsonl")
 }
 
-// A journal without a complete record, which a process leaves if it is killed at its start, is not listed as a session.
+// A journal without a complete record, which a process leaves if it is killed at its start, is not
+// listed as a session.
 func TestI17_NoPhantomSessions(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// readSettings gives the flags that are not on the command line the values that the user's file and variables of the environment choose.
-// Every command that runs sessions calls it before it checks the flags. Resumes says that the session is an earlier one or a fork.
+// readSettings gives the flags that are not on the command line the values that the user's file and
+// variables of the environment choose. Every command that runs sessions calls it before it checks
+// the flags. Resumes says that the session is an earlier one or a fork.
 func (f *sessionFlags) readSettings(flags *pflag.FlagSet, resumes bool) (err error) {
 	given := f.limits.Limits
 	f.settings, err = setFlags(flags, resumes, nil)
@@ -21,7 +22,8 @@ func (f *sessionFlags) readSettings(flags *pflag.FlagSet, resumes bool) (err err
 	return err
 }
 
-// fromSettings lets a command that runs no session, and has some flags of sessions, take their values from the settings with these keys.
+// fromSettings lets a command that runs no session, and has some flags of sessions, take their
+// values from the settings with these keys.
 func fromSettings(cmd *cobra.Command, keys ...string) {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		_, err := setFlags(cmd.Flags(), false, keys)
@@ -29,7 +31,8 @@ func fromSettings(cmd *cobra.Command, keys ...string) {
 	}
 }
 
-// setFlags sets the flags that are not on the command line to the values of settings with these keys, or of all.
+// setFlags sets the flags that are not on the command line to the values of settings with these
+// keys, or of all.
 func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*settings.Values, error) {
 	values, err := settings.Users(os.Getenv)
 	if err != nil {

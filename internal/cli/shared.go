@@ -33,7 +33,8 @@ func Silent(code int) error { return &exitError{code: code} }
 // Usage returns an error about the command line of a command.
 func Usage(cmd *cobra.Command, err error) error { return usage(cmd, err) }
 
-// HostError returns an error of package attractor with its exit code, and with a hint about the flag or command that helps.
+// HostError returns an error of package attractor with its exit code, and with a hint about the
+// flag or command that helps.
 func HostError(err error) error { return hostError(err) }
 
 // Strict makes wrong arguments and flags of a command and its subcommands usage errors.
@@ -42,16 +43,20 @@ func Strict(cmd *cobra.Command) {
 	strict(cmd)
 }
 
-// Run runs the command line of a program other than attractor, prints its error, and returns its exit code.
+// Run runs the command line of a program other than attractor, prints its error, and returns its
+// exit code.
 func Run(root *cobra.Command, args []string, stderr io.Writer) int { return run(root, args, stderr) }
 
-// Through returns a writer to a file. If that is a terminal, the writer removes from texts what would act on it.
+// Through returns a writer to a file. If that is a terminal, the writer removes from texts what
+// would act on it.
 func Through(f *os.File) io.Writer { return throughDoor(f) }
 
-// In returns a writer to the same place that cleans in another form, for texts that are clean in part.
+// In returns a writer to the same place that cleans in another form, for texts that are clean in
+// part.
 func In(w io.Writer, as sanitize.Form) io.Writer { return inForm(w, as) }
 
-// Look returns how text looks on a stream, and the terminal behind the stream if text can move there, else nil.
+// Look returns how text looks on a stream, and the terminal behind the stream if text can move
+// there, else nil.
 func Look(stream io.Writer) (render.Style, *os.File) {
 	style := styleOf(stream, os.Getenv)
 	if !hasScreen(stream, os.Getenv) {
@@ -61,11 +66,12 @@ func Look(stream io.Writer) (render.Style, *os.File) {
 	return style, terminalFile(stream)
 }
 
-// Stopper ends a program in order at the first signal that ends programs, and at once at the second. Stop returns the exit code, 0 if there was no
-// signal.
+// Stopper ends a program in order at the first signal that ends programs, and at once at the
+// second. Stop returns the exit code, 0 if there was no signal.
 type Stopper struct{ *stopper }
 
-// NewStopper begins to listen. The first signal calls end, and the second one kill, which may be nil. The caller must call Stop.
+// NewStopper begins to listen. The first signal calls end, and the second one kill, which may be
+// nil. The caller must call Stop.
 func NewStopper(stderr io.Writer, end func(), kill func() error) Stopper {
 	s := newStopper(stderr, end)
 	s.began(end, kill)
@@ -75,8 +81,8 @@ func NewStopper(stderr io.Writer, end func(), kill func() error) Stopper {
 // Stop stops listening.
 func (s Stopper) Stop() int { return s.stop() }
 
-// SessionFlags holds the flags of attractor run that hold for every session, for commands that run the sessions of a fleet: the provider, the model,
-// permissions, limits.
+// SessionFlags holds the flags of attractor run that hold for every session, for commands that run
+// the sessions of a fleet: the provider, the model, permissions, limits.
 type SessionFlags struct{ sessionFlags }
 
 // ofOneSession names the flags that make no sense for many sessions.
@@ -93,8 +99,9 @@ func (f *SessionFlags) Register(flags *pflag.FlagSet) {
 	})
 }
 
-// Config returns the configuration of sessions that the flags choose, and the files and variables for those that are not given. It has no store.
-// Nobody is at hand who could be asked: unless ask is set, the flags have to choose what becomes of calls that would need it.
+// Config returns the configuration of sessions that the flags choose, and the files and variables
+// for those that are not given. It has no store. Nobody is at hand who could be asked: unless ask
+// is set, the flags have to choose what becomes of calls that would need it.
 func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config, error) {
 	if err := f.readSettings(flags, false); err != nil {
 		return attractor.Config{}, err
@@ -125,7 +132,8 @@ func (f *SessionFlags) Budget() agent.Budget {
 	return agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD}
 }
 
-// View serves the page of attractor view for the sessions of a store, until a signal, and shows the one with the id first, if there is one.
+// View serves the page of attractor view for the sessions of a store, until a signal, and shows the
+// one with the id first, if there is one.
 func View(ctx context.Context, stdout, stderr io.Writer, store journal.Store, port int, id string) error {
 	if port < 0 || port > maxPort {
 		return fail(exitUsage, "--port must be from 1 to %d, or 0 for any that is free, not %d", maxPort, port)

@@ -18,8 +18,9 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// BenchmarkK5_Show reports the processor time of the commands that print a whole session, and its ratio to a pass of encoding/json over the
-// journal. Both are the lowest of several runs, which alternate. The first number is that of the rounds.
+// BenchmarkK5_Show reports the processor time of the commands that print a whole session, and its
+// ratio to a pass of encoding/json over the journal. Both are the lowest of several runs, which
+// alternate. The first number is that of the rounds.
 func BenchmarkK5_Show(b *testing.B) {
 	bin := buildCommand(b)
 	for _, rounds := range []int{2500, 10_000} {

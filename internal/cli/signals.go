@@ -14,11 +14,13 @@ import (
 	"github.com/attractor-go/attractor/internal/chat"
 )
 
-// notifyOfEnd relays the signals that end a session, which come from terminals and service managers. SIGHUP stays ignored if it was
-// ignored at the start, as under nohup. SIGINT and SIGQUIT do not, because shells ignore them for background jobs.
+// notifyOfEnd relays the signals that end a session, which come from terminals and service
+// managers. SIGHUP stays ignored if it was ignored at the start, as under nohup. SIGINT and SIGQUIT
+// do not, because shells ignore them for background jobs.
 func notifyOfEnd(signals chan<- os.Signal) {
-	// Package os tries once whether it can make a pidfd, by a process that shares this one's memory and
-	// does not block signals: a ^C that it gets as well would come here as a second one. It tries now.
+	// Package os tries once whether it can make a pidfd, by a process that shares this one's memory
+	// and does not block signals: a ^C that it gets as well would come here as a second one. It
+	// tries now.
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Release() // never fails
 	}
@@ -28,7 +30,8 @@ func notifyOfEnd(signals chan<- os.Signal) {
 	}
 }
 
-// untilSignal returns a context that a signal which ends sessions cancels, with the exit code as its cause. The caller calls stop.
+// untilSignal returns a context that a signal which ends sessions cancels, with the exit code as
+// its cause. The caller calls stop.
 func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
@@ -46,8 +49,9 @@ func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what runs and exits at a second one. It never
-// waits for whoever reads what it says: a reader that is paused, such as less behind 2>&1, must not keep the process alive.
+// stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what
+// runs and exits at a second one. It never waits for whoever reads what it says: a reader that is
+// paused, such as less behind 2>&1, must not keep the process alive.
 type stopper struct {
 	out        io.Writer
 	signals    chan os.Signal
@@ -91,7 +95,8 @@ func (e *stopper) handle(sig os.Signal) {
 		e.saying.Go(func() { fmt.Fprintln(e.out, "\nattractor: stopping; a second signal stops at once") })
 		e.end()
 	case sig == syscall.SIGHUP && e.code == chat.ExitCode(sig):
-		// A terminal that goes away sends it to the leader of its session and to the process group in front.
+		// A terminal that goes away sends it to the leader of its session and to the process group
+		// in front.
 	default:
 		if e.kill != nil {
 			if err := e.kill(); err != nil {
@@ -127,7 +132,8 @@ func (e *stopper) began(end func(), kill func() error) {
 	}
 }
 
-// stop stops listening and returns the exit code, 0 if there was no signal. Until what the stopper says is written, a second signal counts.
+// stop stops listening and returns the exit code, 0 if there was no signal. Until what the stopper
+// says is written, a second signal counts.
 func (e *stopper) stop() int {
 	e.once.Do(func() {
 		e.mu.Lock()

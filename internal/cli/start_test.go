@@ -20,8 +20,8 @@ func informing() [][]string {
 	return [][]string{{"version"}, {"--help"}, {"run", "--help"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}}
 }
 
-// A command that needs no profile, schema or catalog builds none. Each of them takes thousands of allocations, the flags and the output
-// a few hundred.
+// A command that needs no profile, schema or catalog builds none. Each of them takes thousands of
+// allocations, the flags and the output a few hundred.
 func TestK1_InformingBuildsNothing(t *testing.T) {
 	for _, args := range informing() {
 		n := testing.AllocsPerRun(5, func() {
@@ -36,7 +36,8 @@ func TestK1_InformingBuildsNothing(t *testing.T) {
 	}
 }
 
-// No package of this module does work before main: what it needs, such as a regular expression, it makes when it is first used.
+// No package of this module does work before main: what it needs, such as a regular expression, it
+// makes when it is first used.
 func TestK1_InitializationIsEmpty(t *testing.T) {
 	cmd := attractorCommand(t, "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
@@ -76,7 +77,8 @@ func main() {
 }
 `
 
-// buildEmpty builds the program that the start of the command is compared with, and returns its path.
+// buildEmpty builds the program that the start of the command is compared with, and returns its
+// path.
 func buildEmpty(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
@@ -90,8 +92,9 @@ func buildEmpty(b *testing.B) string {
 	return bin
 }
 
-// installed returns a copy of a program. The kernel maps a file that was written as a whole with fewer page faults than one that the linker
-// has written piece by piece, so that without a copy the same program measures differently from build to build.
+// installed returns a copy of a program. The kernel maps a file that was written as a whole with
+// fewer page faults than one that the linker has written piece by piece, so that without a copy the
+// same program measures differently from build to build.
 func installed(b *testing.B, program string) string {
 	b.Helper()
 	text, err := os.ReadFile(program)
@@ -105,8 +108,9 @@ func installed(b *testing.B, program string) string {
 	return name
 }
 
-// BenchmarkK1_Start reports the processor time of commands that only print something, and its ratio to that of an empty program that
-// links net/http. The goal is 1.5. The two programs run by turns, and the lowest time of each counts.
+// BenchmarkK1_Start reports the processor time of commands that only print something, and its ratio
+// to that of an empty program that links net/http. The goal is 1.5. The two programs run by turns,
+// and the lowest time of each counts.
 func BenchmarkK1_Start(b *testing.B) {
 	bin, empty := installed(b, buildCommand(b)), installed(b, buildEmpty(b))
 	for _, args := range informing() {

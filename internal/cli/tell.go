@@ -19,7 +19,8 @@ func warn(stderr io.Writer, text string) {
 	fmt.Fprintln(stderr, "attractor: warning: "+render.Error(text))
 }
 
-// openDir opens a working directory, with limits and a sandbox for commands. The caller closes the Local and then the Sandbox.
+// openDir opens a working directory, with limits and a sandbox for commands. The caller closes the
+// Local and then the Sandbox.
 func openDir(t terminal, dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
 	local, box, err := attractor.OpenDir(dir, limits, confine)
 	if err != nil {
@@ -49,7 +50,8 @@ func tellAbandoned(t terminal, abandoned func() ([]string, error)) {
 	}
 }
 
-// tellElsewhere tells a person that a resumed session works on another machine, which no flag may say.
+// tellElsewhere tells a person that a resumed session works on another machine, which no flag may
+// say.
 func tellElsewhere(t terminal, setup *attractor.Setup) {
 	if command := setup.EnvCommand(); setup.Resumed && len(command) > 0 {
 		fmt.Fprintln(t.err, "attractor: the session works behind "+sanitize.Text(shquote.Shown(command...)))
@@ -63,8 +65,8 @@ func tellPlan(t terminal, setup *attractor.Setup) {
 	}
 }
 
-// tellUnread warns of text on standard input that is not read, and reports whether there is any. Other programs of this kind add it without being
-// told.
+// tellUnread warns of text on standard input that is not read, and reports whether there is any.
+// Other programs of this kind add it without being told.
 func tellUnread(t terminal) bool {
 	f, ok := t.in.(*os.File)
 	told := ok && unread(f)

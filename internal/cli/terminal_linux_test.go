@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// hostileTexts returns texts that control a terminal or hide something on it: one of each class, and the shared cases if they are there.
+// hostileTexts returns texts that control a terminal or hide something on it: one of each class,
+// and the shared cases if they are there.
 func hostileTexts(t *testing.T) []string {
 	t.Helper()
 	texts := []string{"\x1b[31mred\x1b[8mconcealed", "\x1b]0;title\a", "\x1b]52;c;cHduZWQ=\a", "\x1b[6n", "\x9b31m", "\u009b31m", "over\rwritten", "back\b\b\bspace",
@@ -44,8 +45,8 @@ func hostileTexts(t *testing.T) []string {
 	return texts
 }
 
-// runOnTerminal runs a command on a terminal, where a person allows all calls and chooses the first answer to each question. It returns what
-// the terminal receives and the exit code.
+// runOnTerminal runs a command on a terminal, where a person allows all calls and chooses the first
+// answer to each question. It returns what the terminal receives and the exit code.
 func runOnTerminal(t *testing.T, cmd *exec.Cmd) (screen string, code int) {
 	t.Helper()
 	p := startOnTerminal(t, cmd)
@@ -61,7 +62,8 @@ func runOnTerminal(t *testing.T, cmd *exec.Cmd) (screen string, code int) {
 	}
 }
 
-// checkHarmless checks that a screen received nothing that acts on a terminal except this program's own colours.
+// checkHarmless checks that a screen received nothing that acts on a terminal except this program's
+// own colours.
 func checkHarmless(t *testing.T, what, screen string) {
 	t.Helper()
 	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} {
@@ -121,7 +123,8 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all}, {"run", "--provider", all, "x"}} {
 		on(exitUsage, args...)
 	}
-	// A pipe receives unchanged text, except for errors and completions, because these are shown on a terminal.
+	// A pipe receives unchanged text, except for errors and completions, because these are shown on
+	// a terminal.
 	for _, args := range [][]string{{"__complete", "sessions", "show", ""}, {"__complete", "run", "--resume", ""}} {
 		if out := h.run(0, args...); !strings.Contains(out.stdout, id) || sanitize.Text(out.stdout+out.stderr) != out.stdout+out.stderr {
 			t.Errorf("%q: %q %q", args, out.stdout, out.stderr)

@@ -26,7 +26,8 @@ type screen struct {
 	pid       int // of the command
 }
 
-// shortTemp returns a new directory whose name has always the same length, so that lines with it wrap always in the same place.
+// shortTemp returns a new directory whose name has always the same length, so that lines with it
+// wrap always in the same place.
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir := fmt.Sprintf("/tmp/chat%09d", rand.IntN(1e9))
@@ -149,7 +150,8 @@ func (s *screen) resize(width, height int) {
 	})
 }
 
-// ended waits until the command has ended and the screen shows all that it has written. It returns the exit code.
+// ended waits until the command has ended and the screen shows all that it has written. It returns
+// the exit code.
 func (s *screen) ended() int {
 	s.Helper()
 	status := ""

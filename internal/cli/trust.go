@@ -102,7 +102,8 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 	return w.Flush()
 }
 
-// revokeTrust forgets the decision about the project of a directory, or about the directory itself if it does not exist any more.
+// revokeTrust forgets the decision about the project of a directory, or about the directory itself
+// if it does not exist any more.
 func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	root := dir
 	if p, err := load.ReadProject(dir, os.Getenv, false); err == nil {
@@ -115,7 +116,8 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	return nil
 }
 
-// decideTrust shows the project of a directory and asks whether its user trusts it, unless it is trusted already.
+// decideTrust shows the project of a directory and asks whether its user trusts it, unless it is
+// trusted already.
 func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string) error {
 	p, err := load.ReadProject(dir, os.Getenv, false)
 	if err != nil {
@@ -138,7 +140,8 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 	return askTrust(ctx, t, store, p)
 }
 
-// showProject prints what a project starts and allows, and what has changed since the last decision.
+// showProject prints what a project starts and allows, and what has changed since the last
+// decision.
 func showProject(t terminal, p *load.Project) {
 	fmt.Fprintf(t.out, "Files of %s that start or allow something:\n", render.OneLine(p.Root))
 	effects := p.Effects()

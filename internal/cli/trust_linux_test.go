@@ -53,7 +53,8 @@ func (h *home) decisions() (list []trust.Entry) {
 	return list
 }
 
-// A person sees what a project starts and allows, decides, and is asked again with the difference when it changes. A run warns until then.
+// A person sees what a project starts and allows, decides, and is asked again with the difference
+// when it changes. A run warns until then.
 func TestL10_TrustOnATerminal(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
@@ -120,7 +121,8 @@ func TestU18_TrustOfAnEmptyProject(t *testing.T) {
 	has(t, where(), filepath.Join("attractor", "mcp", "cwd"))
 }
 
-// A project with a link out of it is shown, but cannot be trusted. A decision about a directory that is gone can be revoked.
+// A project with a link out of it is shown, but cannot be trusted. A decision about a directory
+// that is gone can be revoked.
 func TestL10_TrustIsRefused(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	if err := os.Symlink("/etc", filepath.Join(h.dir, ".claude")); err != nil {

@@ -11,10 +11,12 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// BenchmarkK2_TextTurn reports the processor time of short sessions with all their processes, and its ratio to that of a bare loop over
-// net/http that gets the same answers. The repository is a clone of this one. The programs run by turns, and the lowest time of each
-// counts. The goals are for sessions with one text; the last session runs one command first. All sessions but those named first have a home
-// that was used before, as a user's are: the first session in a home makes its directories.
+// BenchmarkK2_TextTurn reports the processor time of short sessions with all their processes, and
+// its ratio to that of a bare loop over net/http that gets the same answers. The repository is a
+// clone of this one. The programs run by turns, and the lowest time of each counts. The goals are
+// for sessions with one text; the last session runs one command first. All sessions but those named
+// first have a home that was used before, as a user's are: the first session in a home makes its
+// directories.
 func BenchmarkK2_TextTurn(b *testing.B) {
 	bin, loop := installed(b, buildCommand(b)), installed(b, buildLoop(b))
 	repository := filepath.Join(b.TempDir(), "repository")

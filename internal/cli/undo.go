@@ -217,7 +217,8 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, u *undo.Undo, poin
 // noteFunc adds a note to a session.
 type noteFunc = func(ctx context.Context, kind string, data json.RawMessage, text string) error
 
-// confirmed asks the person at the terminal a question that y answers. Without a terminal it is an error.
+// confirmed asks the person at the terminal a question that y answers. Without a terminal it is an
+// error.
 func confirmed(ctx context.Context, t terminal, question string) (bool, error) {
 	c := openConsole(t)
 	if c == nil {

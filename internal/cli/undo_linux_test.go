@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// In a conversation, /undo shows what it would put back and asks, /redo takes that back, and the model hears of it with the next message.
+// In a conversation, /undo shows what it would put back and asks, /redo takes that back, and the
+// model hears of it with the next message.
 func TestO4_UndoInAConversation(t *testing.T) {
 	t.Parallel()
 	url, asked := gatedModel(t, 2, say("", use("shell", map[string]any{"command": "rm a.txt new*; echo new >b.txt"})), fakellm.Turn{Text: "All tidy."}, fakellm.Turn{Text: "I see."})
@@ -64,7 +65,8 @@ func TestO4_UndoInAConversation(t *testing.T) {
 	}
 }
 
-// In a conversation, /diff shows what commands and hooks have changed, too, if that is recorded, and else what the calls say.
+// In a conversation, /diff shows what commands and hooks have changed, too, if that is recorded,
+// and else what the calls say.
 func TestO4_DiffInAConversation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ flag, want, not string }{

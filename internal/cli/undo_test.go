@@ -26,7 +26,8 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// treeOf returns a line for each file, link and directory below dir but .git, with its permissions and content.
+// treeOf returns a line for each file, link and directory below dir but .git, with its permissions
+// and content.
 func treeOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -62,7 +63,8 @@ func treeOf(t *testing.T, dir string) string {
 // mess is a command that changes a tree in all ways.
 const mess = `rm -r src && mkdir -p new/empty && ln -s ../a.txt new/link && printf 'two\n' >a.txt && chmod 755 run.sh && mv move.txt moved.txt && printf '\000\001' >bin && rm odd* && echo >"$(printf 'new\nodd')"`
 
-// messyHome returns a directory in which a session has made a mess, and how it looked before and after that.
+// messyHome returns a directory in which a session has made a mess, and how it looked before and
+// after that.
 func messyHome(t *testing.T) (h *home, before, after string) {
 	t.Helper()
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": mess})), fakellm.Turn{Text: "done"},
@@ -123,7 +125,8 @@ func TestO4_UndoAndRedo(t *testing.T) {
 	h.run(0, "sessions", "replay", id)
 }
 
-// Undo by turn takes back only what came after it. The model is told what was taken back, by its next answer.
+// Undo by turn takes back only what came after it. The model is told what was taken back, by its
+// next answer.
 func TestO4_UndoByTurn(t *testing.T) {
 	t.Parallel()
 	h, _, after := messyHome(t)
@@ -178,8 +181,8 @@ func TestO7_SomebodyElsesChanges(t *testing.T) {
 	}
 }
 
-// An undo counts for the input whose changes it takes back, also when the session has been asked something since: another one goes on with what
-// is left, and does not take the first one back.
+// An undo counts for the input whose changes it takes back, also when the session has been asked
+// something since: another one goes on with what is left, and does not take the first one back.
 func TestO4_UndoAfterUndo(t *testing.T) {
 	t.Parallel()
 	h, before, _ := messyHome(t)
@@ -197,7 +200,8 @@ func TestO4_UndoAfterUndo(t *testing.T) {
 	}
 }
 
-// An undo that was interrupted is finished by the next one, of the same session only, and sessions in the directory say so.
+// An undo that was interrupted is finished by the next one, of the same session only, and sessions
+// in the directory say so.
 func TestO7_InterruptedUndo(t *testing.T) {
 	t.Parallel()
 	h, before, _ := messyHome(t)
@@ -379,7 +383,8 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	}
 }
 
-// Undo refuses while a session uses the directory, or one around it, also one that records nothing, and names it.
+// Undo refuses while a session uses the directory, or one around it, also one that records nothing,
+// and names it.
 func TestO7_UndoWaitsForSessions(t *testing.T) {
 	t.Parallel()
 	h, _, after := messyHome(t)
@@ -518,8 +523,8 @@ func TestO7_RemovedSessions(t *testing.T) {
 	}
 }
 
-// What a command has changed that was killed with the session is told as unknown, also when the session has gone on since, and stays unless
-// the user forces it.
+// What a command has changed that was killed with the session is told as unknown, also when the
+// session has gone on since, and stays unless the user forces it.
 func TestO7_KilledCommand(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "fifo")

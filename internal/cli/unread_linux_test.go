@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Text that nobody has read is told from an input that has ended, also in the sockets that Node gives its children.
+// Text that nobody has read is told from an input that has ended, also in the sockets that Node
+// gives its children.
 func TestQ4_UnreadInput(t *testing.T) {
 	pipe := func() (in, out *os.File) {
 		in, out, err := os.Pipe()

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/internal/tty"
 )
 
-// unread reports whether the file, a pipe, a socket or a regular one, holds text which nobody has read.
+// unread reports whether the file, a pipe, a socket or a regular one, holds text which nobody has
+// read.
 func unread(f *os.File) bool {
 	info, err := f.Stat()
 	switch {

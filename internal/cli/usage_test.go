@@ -127,7 +127,8 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 	}
 }
 
-// An unknown model or effort is probably a typing error: the person gets a warning, and the name is used.
+// An unknown model or effort is probably a typing error: the person gets a warning, and the name is
+// used.
 func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 	url, server := serve(t, nil, fakellm.Turn{Text: "x"})
 	h := newHome(t, url)
@@ -182,7 +183,8 @@ declare -F __start_attractor && complete -p attractor`)
 	}
 }
 
-// The answer is printed once if both streams go to the same place. Otherwise standard output has the answer alone.
+// The answer is printed once if both streams go to the same place. Otherwise standard output has
+// the answer alone.
 func TestI17_AnswerOnce(t *testing.T) {
 	url, _ := serve(t, nil, say("First a look.", use("shell", map[string]any{"command": "true"})), fakellm.Turn{Text: "THE ANSWER.\nof two lines"})
 	h := newHome(t, url)

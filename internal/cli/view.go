@@ -38,7 +38,8 @@ func styleOf(stream any, getenv func(string) string) render.Style {
 	return render.Style{Colour: isTerminal(stream) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
 }
 
-// newView returns a view of a session. Answers are rendered as Markdown on a screen if they are known to be for people.
+// newView returns a view of a session. Answers are rendered as Markdown on a screen if they are
+// known to be for people.
 func newView(t terminal, asJSON, markdown bool) *view {
 	v := &view{stdout: t.out}
 	if asJSON {
@@ -125,7 +126,8 @@ func (v *view) keepClear(l *inputLine) {
 	}
 }
 
-// onFailure sets the function that is called when events can no longer be written. It calls it at once if that has happened already.
+// onFailure sets the function that is called when events can no longer be written. It calls it at
+// once if that has happened already.
 func (v *view) onFailure(abort func()) {
 	v.mu.Lock()
 	v.abort = abort
@@ -136,7 +138,8 @@ func (v *view) onFailure(abort func()) {
 	}
 }
 
-// answer prints the final answer, which is all that standard output gets without --json. An incomplete input may have none.
+// answer prints the final answer, which is all that standard output gets without --json. An
+// incomplete input may have none.
 func (v *view) answer(result *agent.Result) error {
 	if v.events != nil || v.once && v.progress.HasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
 		return nil

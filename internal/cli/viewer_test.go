@@ -224,7 +224,8 @@ func TestN5_ViewerDocs(t *testing.T) {
 	}
 }
 
-// A session of another process is followed while it runs, when that process is killed, and when a further one goes on with it.
+// A session of another process is followed while it runs, when that process is killed, and when a
+// further one goes on with it.
 func TestN5_ViewOfKilledSession(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultSilence}}, fakellm.Turn{Text: "never"}, fakellm.Turn{Text: "recovered"})
@@ -256,7 +257,8 @@ func TestN5_ViewOfKilledSession(t *testing.T) {
 	v.until(lines, "closed")
 }
 
-// until reads messages until the session is in a state, and returns the process that writes its journal.
+// until reads messages until the session is in a state, and returns the process that writes its
+// journal.
 func (v *viewer) until(lines *bufio.Reader, state string) (pid int) {
 	v.Helper()
 	for {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The flag --web offers the tool under the dialect's name. The rules decide about its hosts: without one that allows a host nobody may
-// reach it, and --yes does not make private hosts public.
+// The flag --web offers the tool under the dialect's name. The rules decide about its hosts:
+// without one that allows a host nobody may reach it, and --yes does not make private hosts public.
 func TestL8_RunWithWeb(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags []string

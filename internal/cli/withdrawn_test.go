@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// What is typed as the answer to a question that has ended elsewhere does not answer the next one, however long that takes to come. What is
-// typed when the next one has been seen does.
+// What is typed as the answer to a question that has ended elsewhere does not answer the next one,
+// however long that takes to come. What is typed when the next one has been seen does.
 func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		end    error         // of the first question

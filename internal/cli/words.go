@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// splitWords returns the words of a command as a shell reads them: quotes and backslashes keep characters together. Nothing else has a meaning,
-// and nothing is replaced. An empty command has no words.
+// splitWords returns the words of a command as a shell reads them: quotes and backslashes keep
+// characters together. Nothing else has a meaning, and nothing is replaced. An empty command has no
+// words.
 func splitWords(text string) ([]string, error) {
 	words, word := []string{}, strings.Builder{}
 	begun, quote := false, rune(0)

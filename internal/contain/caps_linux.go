@@ -7,12 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capTrace is the capability to read the memory and files of a process that is undumpable or has more capabilities.
+// capTrace is the capability to read the memory and files of a process that is undumpable or has
+// more capabilities.
 const capTrace = unix.CAP_SYS_PTRACE
 
-// withoutTracing removes CAP_SYS_PTRACE from all programs that the calling thread starts. The thread itself keeps it. Between fork
-// and exec a command has this process's memory and files in its namespace, where other commands could read them. Commands can still
-// read each other, because they have the same user and capabilities.
+// withoutTracing removes CAP_SYS_PTRACE from all programs that the calling thread starts. The
+// thread itself keeps it. Between fork and exec a command has this process's memory and files in
+// its namespace, where other commands could read them. Commands can still read each other, because
+// they have the same user and capabilities.
 func withoutTracing() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var caps [2]unix.CapUserData

@@ -10,10 +10,12 @@ import (
 	"syscall"
 )
 
-// A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host ends, in whatever way. Unlike a
-// process id, a lock means the same in every PID namespace that shares the hierarchy.
+// A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host
+// ends, in whatever way. Unlike a process id, a lock means the same in every PID namespace that
+// shares the hierarchy.
 
-// makeTries limits the attempts of make. Another host that removes empty cgroups may remove a new cgroup before it is locked.
+// makeTries limits the attempts of make. Another host that removes empty cgroups may remove a new
+// cgroup before it is locked.
 const makeTries = 5
 
 // make creates an empty cgroup, named after the id, and locks it.
@@ -35,7 +37,8 @@ func (c *cgroups) make(id string) (*leaf, error) {
 	return nil, &fs.PathError{Op: "lock", Path: c.dir, Err: syscall.EBUSY}
 }
 
-// hold locks the cgroup's directory until it is closed or this process ends. It reports false if another process was faster.
+// hold locks the cgroup's directory until it is closed or this process ends. It reports false if
+// another process was faster.
 func (l *leaf) hold() (held bool, err error) {
 	dir, locked, err := lockDir(l.dir, syscall.LOCK_SH)
 	if !locked || err != nil {
@@ -48,8 +51,8 @@ func (l *leaf) hold() (held bool, err error) {
 	return true, nil
 }
 
-// lockDir opens and locks a directory. It reports false, with nothing open, if another process holds a lock or the directory no
-// longer exists.
+// lockDir opens and locks a directory. It reports false, with nothing open, if another process
+// holds a lock or the directory no longer exists.
 func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
 	if dir, err = os.Open(name); err != nil {
 		if gone(err) {
@@ -83,8 +86,8 @@ func (c *cgroups) abandoned(do func(l *leaf) error) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes the empty cgroups that hosts left behind, and returns how many. A cgroup that cannot be removed, such as another
-// user's, is left for the next host.
+// removeEmpty removes the empty cgroups that hosts left behind, and returns how many. A cgroup that
+// cannot be removed, such as another user's, is left for the next host.
 func (c *cgroups) removeEmpty() (removed int) {
 	_ = c.abandoned(func(l *leaf) error {
 		if !l.Alive() && removeCgroup(l.dir) == nil {
@@ -95,7 +98,8 @@ func (c *cgroups) removeEmpty() (removed int) {
 	return removed
 }
 
-// endAbandoned kills the processes in cgroups that no host holds, removes the cgroups, and returns a line for each process.
+// endAbandoned kills the processes in cgroups that no host holds, removes the cgroups, and returns
+// a line for each process.
 func (c *cgroups) endAbandoned() (lines []string, err error) {
 	err = c.abandoned(func(l *leaf) error {
 		lines = append(lines, l.Left()...)

@@ -24,8 +24,8 @@ type cgroups struct {
 	settings []setting // of each command's cgroup
 }
 
-// findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works. With
-// proof a trial is not enough.
+// findCgroups returns the level in the first directory in which cgroups can be made, or an error
+// that says why none works. With proof a trial is not enough.
 func findCgroups(shell string, mounts mountinfo, proof bool) (*cgroups, error) {
 	list, err := mounts()
 	if err != nil {
@@ -48,9 +48,10 @@ func findCgroups(shell string, mounts mountinfo, proof bool) (*cgroups, error) {
 	return nil, errors.Join(errs...)
 }
 
-// cgroupDirs returns the directories to try. For each mount of cgroup version 2 these are the cgroup of this process and, if both are
-// in the same user's slice, the slice that was delegated to the user. Limits of a cgroup hold for those below it. No directory further
-// up is tried, so that no command escapes the limits. Those below which commands can be limited come first.
+// cgroupDirs returns the directories to try. For each mount of cgroup version 2 these are the
+// cgroup of this process and, if both are in the same user's slice, the slice that was delegated to
+// the user. Limits of a cgroup hold for those below it. No directory further up is tried, so that
+// no command escapes the limits. Those below which commands can be limited come first.
 func cgroupDirs(mounts []mount, own string, uid int) []string {
 	at := ownCgroup(own)
 	if at == "" {
@@ -65,7 +66,8 @@ func cgroupDirs(mounts []mount, own string, uid int) []string {
 	return dirs
 }
 
-// ownCgroup returns the path of the process in the hierarchy of version 2, or "" if there is none. The text is of proc_pid_cgroup(5).
+// ownCgroup returns the path of the process in the hierarchy of version 2, or "" if there is none.
+// The text is of proc_pid_cgroup(5).
 func ownCgroup(text string) (at string) {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok { // the only hierarchy of version 2
@@ -75,7 +77,8 @@ func ownCgroup(text string) (at string) {
 	return at
 }
 
-// mountedDirs returns the directories that show a path of the hierarchy, one for each mount that has it.
+// mountedDirs returns the directories that show a path of the hierarchy, one for each mount that
+// has it.
 func mountedDirs(mounts []mount, hierarchyPath string) (dirs []string) {
 	for _, m := range mounts {
 		rest, ok := strings.CutPrefix(hierarchyPath, strings.TrimSuffix(m.root, "/"))
@@ -142,7 +145,8 @@ func (c *cgroups) start(cmd *exec.Cmd, id string, before func() error) (Tree, er
 	return leaf, apart(before != nil, leaf.toStart(cmd, before))
 }
 
-// makeLimited makes a cgroup with the limits of a command. The caller closes one that comes with an error.
+// makeLimited makes a cgroup with the limits of a command. The caller closes one that comes with an
+// error.
 func (c *cgroups) makeLimited(id string) (*leaf, error) {
 	leaf, err := c.make(id)
 	if err == nil {
@@ -151,8 +155,8 @@ func (c *cgroups) makeLimited(id string) (*leaf, error) {
 	return leaf, err
 }
 
-// toStart returns a function that starts a command in the cgroup, after before. The kernel creates the process there, so it is never
-// outside.
+// toStart returns a function that starts a command in the cgroup, after before. The kernel creates
+// the process there, so it is never outside.
 func (l *leaf) toStart(cmd *exec.Cmd, before func() error) func() error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

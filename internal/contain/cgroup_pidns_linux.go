@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupPIDNS starts each command in a new cgroup and all of them in one PID namespace, which hides the host and ends with it.
+// cgroupPIDNS starts each command in a new cgroup and all of them in one PID namespace, which hides
+// the host and ends with it.
 type cgroupPIDNS struct {
 	cgroups *cgroups
 	pidns   *pidns
@@ -26,8 +27,8 @@ type cgroupPIDNS struct {
 	closed bool
 }
 
-// findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work together. With proof a trial is not
-// enough.
+// findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work
+// together. With proof a trial is not enough.
 func findCgroupPIDNS(shell, outer string, mounts mountinfo, proof bool) (*cgroupPIDNS, error) {
 	c, err := findCgroups(shell, mounts, proof)
 	if err != nil {
@@ -51,7 +52,8 @@ func (r *cgroupPIDNS) name() string { return CgroupPIDNS }
 
 func (r *cgroupPIDNS) hides() bool { return true }
 
-// probe starts a command that checks that its /proc is its own. The namespace stays for the commands to come.
+// probe starts a command that checks that its /proc is its own. The namespace stays for the
+// commands to come.
 func (r *cgroupPIDNS) probe(shell string) error {
 	leaf, err := r.cgroups.make(rand.Text())
 	if err != nil {
@@ -62,7 +64,8 @@ func (r *cgroupPIDNS) probe(shell string) error {
 	return errors.Join(err, leaf.Close())
 }
 
-// limit limits each command by cgroups. If the processes cannot be limited so, all commands of the namespace have the limit together.
+// limit limits each command by cgroups. If the processes cannot be limited so, all commands of the
+// namespace have the limit together.
 func (r *cgroupPIDNS) limit(wanted Limits) Limits {
 	limits := r.cgroups.limit(wanted)
 	if limits.Processes == 0 {
@@ -100,7 +103,8 @@ func (r *cgroupPIDNS) enter(cmd *exec.Cmd, leaf *leaf, before func() error) (Tre
 	return namespacedLeaf{leaf}, s.start(before, func(before func() error) error { return leaf.toStart(cmd, before)() })
 }
 
-// current returns the namespace, or a new one if the last one has ended, as it does when the kernel runs out of memory.
+// current returns the namespace, or a new one if the last one has ended, as it does when the kernel
+// runs out of memory.
 func (r *cgroupPIDNS) current() (*namespace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +149,8 @@ func (r *cgroupPIDNS) end() error {
 // errClosed is the error of a command that is started after close.
 var errClosed = fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 
-// namespace is a PID namespace with a keeper and a thread that has its mounts. The keeper ends with the thread.
+// namespace is a PID namespace with a keeper and a thread that has its mounts. The keeper ends with
+// the thread.
 type namespace struct {
 	keeper *keeper
 	thread int           // the thread's number
@@ -172,8 +177,9 @@ func (n *pidns) open() (*namespace, error) {
 	return s, nil
 }
 
-// start calls start on another thread, which joins the namespace first and ends with it. Start calls the function that it gets right before
-// it starts a command. If before takes longer than the limit, the command is not started, and the others go on.
+// start calls start on another thread, which joins the namespace first and ends with it. Start
+// calls the function that it gets right before it starts a command. If before takes longer than the
+// limit, the command is not started, and the others go on.
 func (s *namespace) start(before func() error, start func(before func() error) error) error {
 	ready, goOn, result := make(chan struct{}), make(chan bool, 1), make(chan error, 1)
 	ownThread(func() {
@@ -207,7 +213,8 @@ func (s *namespace) start(before func() error, start func(before func() error) e
 // errSlow says that a command was not started, because Launch.Thread took too long.
 var errSlow = errors.New("preparing the thread that starts the command takes too long")
 
-// join gives the calling thread the mounts of the namespace's thread, and moves what it starts into the namespace.
+// join gives the calling thread the mounts of the namespace's thread, and moves what it starts into
+// the namespace.
 func (s *namespace) join() error {
 	mounts, err := unix.Open(fmt.Sprintf("/proc/self/task/%d/ns/mnt", s.thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -231,8 +238,9 @@ func (s *namespace) join() error {
 	return withoutTracing()
 }
 
-// await waits for what a thread of the namespace does. Another command can stop a command that is being started, and this process waits for
-// it in the kernel. So after the limit the namespace ends, with all of its commands.
+// await waits for what a thread of the namespace does. Another command can stop a command that is
+// being started, and this process waits for it in the kernel. So after the limit the namespace
+// ends, with all of its commands.
 func (s *namespace) await(result <-chan error) error {
 	late := time.NewTimer(s.limit)
 	defer late.Stop()
@@ -245,8 +253,9 @@ func (s *namespace) await(result <-chan error) error {
 	}
 }
 
-// ended reports whether the keeper has ended, so that nothing can be started any more. It asks the kernel, because a goroutine that
-// waits would be in a system call, and testing/synctest would take an idle host for a busy one.
+// ended reports whether the keeper has ended, so that nothing can be started any more. It asks the
+// kernel, because a goroutine that waits would be in a system call, and testing/synctest would take
+// an idle host for a busy one.
 func (s *namespace) ended() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -283,7 +292,8 @@ func (t namespacedLeaf) Left() []string {
 	return describeAll(inside, err)
 }
 
-// numberInside returns the number of a process in the PID namespace below our own, or 0 if it has ended or is in none.
+// numberInside returns the number of a process in the PID namespace below our own, or 0 if it has
+// ended or is in none.
 func numberInside(pid int) int {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -45,7 +45,8 @@ func overwriteEnviron() (err error) {
 	return nil
 }
 
-// environAddress returns where the environment is in memory: env_start and env_end of proc_pid_stat(5).
+// environAddress returns where the environment is in memory: env_start and env_end of
+// proc_pid_stat(5).
 func environAddress() (begin, end int64, err error) {
 	line, err := readProc("/proc/self/stat")
 	if err != nil {

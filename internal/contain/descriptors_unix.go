@@ -12,9 +12,10 @@ import (
 // blindDescriptors is the number of descriptors to try where they cannot be listed.
 const blindDescriptors = 256
 
-// inherited returns ExtraFiles with which a command gets its standard descriptors and the given files and no other descriptor. A nil
-// entry closes each further descriptor that the command would inherit because it was open when this process began, or because a C
-// library opened it. What Go opens is closed on exec anyway.
+// inherited returns ExtraFiles with which a command gets its standard descriptors and the given
+// files and no other descriptor. A nil entry closes each further descriptor that the command would
+// inherit because it was open when this process began, or because a C library opened it. What Go
+// opens is closed on exec anyway.
 func inherited(files []*os.File) []*os.File {
 	const first = 3
 	last := 0

@@ -35,7 +35,8 @@ func (s *slowTree) Alive() bool {
 	return alive
 }
 
-// A tree that ends while this process is paused has ended in time, and one that does not end is an error after a while.
+// A tree that ends while this process is paused has ended in time, and one that does not end is an
+// error after a while.
 func TestD4_EndIsSeenAfterAPause(t *testing.T) {
 	for _, c := range []struct {
 		grace, look time.Duration

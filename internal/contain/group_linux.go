@@ -42,7 +42,8 @@ func readStat(pid int) (procStat, error) {
 	return parseStat(pid, line)
 }
 
-// readProc reads a file of a kernel's file system. An os.File would start the runtime's poller, also for programs that need none.
+// readProc reads a file of a kernel's file system. An os.File would start the runtime's poller,
+// also for programs that need none.
 func readProc(name string) ([]byte, error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -58,8 +59,8 @@ func readProc(name string) ([]byte, error) {
 	}
 }
 
-// parseStat parses a line of proc_pid_stat(5): pid (name) state ppid group session ... The name may contain anything, even a
-// parenthesis, so the fields are counted from the last parenthesis.
+// parseStat parses a line of proc_pid_stat(5): pid (name) state ppid group session ... The name may
+// contain anything, even a parenthesis, so the fields are counted from the last parenthesis.
 func parseStat(pid int, line []byte) (procStat, error) {
 	const (
 		flagsField, startField       = 9 - 3, 22 - 3       // numbered as in the manual, whose third field is our first
@@ -85,8 +86,8 @@ func parseStat(pid int, line []byte) (procStat, error) {
 	}, errors.Join(errFlags, errStart)
 }
 
-// members returns the tree's processes from /proc, the oldest first, without zombies. Processes that /proc hides from this user are
-// missing.
+// members returns the tree's processes from /proc, the oldest first, without zombies. Processes
+// that /proc hides from this user are missing.
 func (t group) members() (list []member, err error) {
 	err = t.find(func(m member) bool {
 		list = append(list, m)
@@ -96,7 +97,8 @@ func (t group) members() (list []member, err error) {
 	return list, err
 }
 
-// find calls visit for each of the tree's processes until it returns false, the youngest first unless process numbers have wrapped around.
+// find calls visit for each of the tree's processes until it returns false, the youngest first
+// unless process numbers have wrapped around.
 func (t group) find(visit func(member) bool) error {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -119,7 +121,8 @@ func (t group) find(visit func(member) bool) error {
 	return errors.Join(errs...)
 }
 
-// owns reports whether a process belongs to the tree. Processes that have ended or are older than the command do not.
+// owns reports whether a process belongs to the tree. Processes that have ended or are older than
+// the command do not.
 func (t group) owns(pid int, reused bool) (member, bool, error) {
 	stat, err := readStat(pid)
 	if gone(err) {
@@ -134,8 +137,8 @@ func (t group) owns(pid int, reused bool) (member, bool, error) {
 	return stat.member, stat.grouped || inSession || marked(pid, t.mark), nil
 }
 
-// marked reports whether a process of this user was started with the mark in its environment, or is a copy of one that was. While a
-// process executes another program, it has no environment.
+// marked reports whether a process of this user was started with the mark in its environment, or is
+// a copy of one that was. While a process executes another program, it has no environment.
 func marked(pid int, mark string) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var info syscall.Stat_t
@@ -156,7 +159,8 @@ func hasMark(environ []byte, mark string) bool {
 	return false
 }
 
-// signal signals the process, unless its number belongs to another process by now. It is no error if the process has ended.
+// signal signals the process, unless its number belongs to another process by now. It is no error
+// if the process has ended.
 func (m member) signal(sig syscall.Signal) error {
 	p, err := os.FindProcess(m.pid) // refers to the process and not its number, where the kernel can
 	if err != nil {
@@ -175,12 +179,13 @@ func (m member) signal(sig syscall.Signal) error {
 	return errors.Join(os.NewSyscallError("kill", err), p.Release())
 }
 
-// startTime limits how long describe waits for processes that are about to execute a program. After that they are named by the program
-// that they run.
+// startTime limits how long describe waits for processes that are about to execute a program. After
+// that they are named by the program that they run.
 const startTime = 500 * time.Millisecond
 
-// describe returns the process id and the command line, or the name if there is no command line, and false if the process has ended.
-// It waits until the deadline for a process that is just starting.
+// describe returns the process id and the command line, or the name if there is no command line,
+// and false if the process has ended. It waits until the deadline for a process that is just
+// starting.
 func (m member) describe(deadline time.Time) (line string, running bool) {
 	read := os.ReadFile
 	dir := "/proc"
@@ -194,9 +199,9 @@ func (m member) describe(deadline time.Time) (line string, running bool) {
 	return strconv.Itoa(cmp.Or(m.inside, m.pid)) + " " + oneLine(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))), running
 }
 
-// startedAs returns a process's command line, and false if the process has ended. read reads its files in /proc. Right before its
-// execve a process has the command line of another, and right after it none, so startedAs waits for both to pass, at most until the
-// deadline.
+// startedAs returns a process's command line, and false if the process has ended. read reads its
+// files in /proc. Right before its execve a process has the command line of another, and right
+// after it none, so startedAs waits for both to pass, at most until the deadline.
 func startedAs(read func(file string) ([]byte, error), deadline time.Time) (cmdline []byte, running bool) {
 	for {
 		line, err := read("stat")

@@ -24,7 +24,8 @@ type member struct {
 	grouped bool // it is in the leader's process group
 }
 
-// members returns the tree's processes as ps lists them, without zombies. It does not tell a session from its leader's group.
+// members returns the tree's processes as ps lists them, without zombies. It does not tell a
+// session from its leader's group.
 func (t group) members() ([]member, error) {
 	if t.reused() {
 		return nil, nil

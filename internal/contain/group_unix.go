@@ -11,8 +11,9 @@ import (
 	"unicode"
 )
 
-// group is the tree of a command in a process group: its group, its whole session if it has a terminal (a shell with job control makes
-// more groups in it), and the processes that carry its mark.
+// group is the tree of a command in a process group: its group, its whole session if it has a
+// terminal (a shell with job control makes more groups in it), and the processes that carry its
+// mark.
 type group struct {
 	leader  int // its process id, which is also the id of the group and of the session
 	session bool
@@ -21,11 +22,12 @@ type group struct {
 	began   uint64          // when the leader started, in the kernel's ticks; zero if unknown
 }
 
-// killRounds limits the sweeps of one KILL. Each finds the processes that were forked during the one before. The limit is small because the
-// caller tries again while there is time.
+// killRounds limits the sweeps of one KILL. Each finds the processes that were forked during the
+// one before. The limit is small because the caller tries again while there is time.
 const killRounds = 4
 
-// Signal signals the group at once and then the members outside it. For KILL it sweeps until it finds no new member.
+// Signal signals the group at once and then the members outside it. For KILL it sweeps until it
+// finds no new member.
 func (t group) Signal(sig syscall.Signal) error {
 	var errs []error
 	if !t.reused() {
@@ -60,8 +62,9 @@ func (t group) send(sig syscall.Signal) error {
 	return os.NewSyscallError("kill", err)
 }
 
-// reused reports whether the group's number belongs to another process by now. The kernel gives the number to no new process while the
-// group has members. So if a process has it after we have waited for our own, our group has ended.
+// reused reports whether the group's number belongs to another process by now. The kernel gives the
+// number to no new process while the group has members. So if a process has it after we have waited
+// for our own, our group has ended.
 func (t group) reused() bool {
 	select {
 	case <-t.reaped:
@@ -99,7 +102,8 @@ func (t group) Reached() Reached { return Reached{} }
 // Close does nothing: the kernel keeps a group only as long as it has members.
 func (t group) Close() error { return nil }
 
-// describeAll returns a line for each member that still runs, or one line that says why they cannot be listed.
+// describeAll returns a line for each member that still runs, or one line that says why they cannot
+// be listed.
 func describeAll(members []member, err error) []string {
 	if err != nil {
 		return []string{"processes that cannot be listed: " + oneLine(err.Error())}

@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// A host is a process that runs commands. If they may outlive it, it holds a lock on a file that their marks name. The kernel releases
-// the lock when the host ends, in whatever way. Unlike a process id, a lock means the same in every PID namespace that shares the
-// file. If the file exists and is not locked, the host has ended without ending its commands. If there is no file, nothing is known of
-// the host.
+// A host is a process that runs commands. If they may outlive it, it holds a lock on a file that
+// their marks name. The kernel releases the lock when the host ends, in whatever way. Unlike a
+// process id, a lock means the same in every PID namespace that shares the file. If the file exists
+// and is not locked, the host has ended without ending its commands. If there is no file, nothing
+// is known of the host.
 //
-// The file's name also tells the host's namespaces. Who is in others, such as a container that shares the directory, may see none of the
-// host's processes or not their environments, and would remove the file as if none were left.
+// The file's name also tells the host's namespaces. Who is in others, such as a container that
+// shares the directory, may see none of the host's processes or not their environments, and would
+// remove the file as if none were left.
 
 // host is one environment, as the marks of its commands name it.
 type host struct {
@@ -32,15 +34,16 @@ type host struct {
 	done bool
 }
 
-// The suffixes of the lock files' names. A file gets hostSuffix when it is locked: between its making and its locking, a search for
-// abandoned hosts would take its host for one.
+// The suffixes of the lock files' names. A file gets hostSuffix when it is locked: between its
+// making and its locking, a search for abandoned hosts would take its host for one.
 const (
 	hostSuffix    = ".host"
 	newHostSuffix = ".new"
 )
 
-// hostDirs returns the directories in which this user's locks may be: the login's runtime directory, and those that do not depend
-// on environment variables, so that a later host finds the locks.
+// hostDirs returns the directories in which this user's locks may be: the login's runtime
+// directory, and those that do not depend on environment variables, so that a later host finds the
+// locks.
 func hostDirs() []string {
 	id := strconv.Itoa(os.Geteuid())
 	dirs := []string{"/run/user/" + id + "/attractor", "/tmp/attractor-" + id, "/dev/shm/attractor-" + id}
@@ -60,7 +63,8 @@ func ownDir(name string) bool {
 	return err == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(stat.Uid) == os.Geteuid() && stat.Mode&0o022 == 0
 }
 
-// hold takes the host's lock once. Without a usable directory the host has no lock, and nobody ends its processes after it.
+// hold takes the host's lock once. Without a usable directory the host has no lock, and nobody ends
+// its processes after it.
 func (h *host) hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,7 +83,8 @@ func (h *host) hold() {
 	}
 }
 
-// namespaces returns the numbers of the PID and the user namespace of this process, or "" if they are unknown.
+// namespaces returns the numbers of the PID and the user namespace of this process, or "" if they
+// are unknown.
 var namespaces = sync.OnceValue(func() string {
 	var ids []string
 	for _, kind := range []string{"pid", "user"} {
@@ -93,11 +98,12 @@ var namespaces = sync.OnceValue(func() string {
 	return strings.Join(ids, "-")
 })
 
-// firstNamespaces are those in which the machine starts, with the numbers that Linux gives them. All other ones are inside them.
+// firstNamespaces are those in which the machine starts, with the numbers that Linux gives them.
+// All other ones are inside them.
 const firstNamespaces = "4026531836-4026531837"
 
-// seesAll reports whether a process in some namespaces sees all processes of a host in other ones. The name of an older program's host
-// does not tell them.
+// seesAll reports whether a process in some namespaces sees all processes of a host in other ones.
+// The name of an older program's host does not tell them.
 func seesAll(own, hosts string) bool { return own == hosts || own == firstNamespaces || hosts == "" }
 
 // hostFile returns the name of a host's lock file, without a directory.
@@ -155,9 +161,10 @@ type abandoned struct {
 	file *os.File
 }
 
-// findAbandoned locks and returns the files of hosts that have ended, except those in whose commands this process runs, and those of whose
-// processes one in these namespaces does not see all: it does not even touch their locks, so that who sees them finds them free. A host
-// is alive if its file is locked in any of the directories.
+// findAbandoned locks and returns the files of hosts that have ended, except those in whose
+// commands this process runs, and those of whose processes one in these namespaces does not see
+// all: it does not even touch their locks, so that who sees them finds them free. A host is alive
+// if its file is locked in any of the directories.
 func findAbandoned(dirs []string, outer, namespaces string) (list []abandoned, err error) {
 	var errs []error
 	living := map[string]bool{}
@@ -200,7 +207,8 @@ func markedHosts(mark string) (ids []string) {
 	return ids
 }
 
-// EndAbandoned ends what the commands of hosts that have ended left running, and returns a line for each process.
+// EndAbandoned ends what the commands of hosts that have ended left running, and returns a line for
+// each process.
 func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 	hosts, err := findAbandoned(hostDirs(), v.outer, namespaces())
 	errs := []error{err}
@@ -215,7 +223,8 @@ func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 	return lines, errors.Join(errs...)
 }
 
-// end ends the host's processes with TERM and, after the grace time, KILL. It removes the file when none is left.
+// end ends the host's processes with TERM and, after the grace time, KILL. It removes the file when
+// none is left.
 func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	defer func() { err = errors.Join(err, h.file.Close()) }()
 	members, err := h.members()

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A host is never taken for an abandoned one, not even between the making of its file and its locking: its commands would be killed.
+// A host is never taken for an abandoned one, not even between the making of its file and its
+// locking: its commands would be killed.
 func TestE2_HostsBesideASearchForAbandonedOnes(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", dir)
@@ -44,8 +45,8 @@ func TestE2_HostsBesideASearchForAbandonedOnes(t *testing.T) {
 	}
 }
 
-// Who sees all processes of a host that has ended looks for them: one in the same namespaces, or in those that have all others inside them.
-// A file without namespaces is one of an older program.
+// Who sees all processes of a host that has ended looks for them: one in the same namespaces, or in
+// those that have all others inside them. A file without namespaces is one of an older program.
 func TestE2_HostsOfOtherNamespaces(t *testing.T) {
 	const inner, other = "4026532001-4026532002", "4026531836-4026532003"
 	dir := t.TempDir()

@@ -17,11 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperScript is process 1 of a namespace. It mounts /proc with the program $1 and the options $2, and makes $3, if given, the highest
-// process number. It makes process numbers continue from a number that it reads, because commands name files after $$ and the names
-// would repeat. Then it says that it is ready, and
-// waits for orphans, which it inherits. Its child reads the names of signals and sends them to all other processes, until our end of
-// the pipe is closed, by us or by our death. If a command kills the child, the script starts another; process 1 itself is safe from
+// keeperScript is process 1 of a namespace. It mounts /proc with the program $1 and the options $2,
+// and makes $3, if given, the highest process number. It makes process numbers continue from a
+// number that it reads, because commands name files after $$ and the names would repeat. Then it
+// says that it is ready, and waits for orphans, which it inherits. Its child reads the names of
+// signals and sends them to all other processes, until our end of the pipe is closed, by us or by
+// our death. If a command kills the child, the script starts another; process 1 itself is safe from
 // commands.
 const keeperScript = `: keeps the processes of commands of attractor together
 read -r last
@@ -36,7 +37,8 @@ while :; do
 	[ $? -le 128 ] && exit
 done`
 
-// keeperTime limits the time that a keeper takes to be ready, and to end. Both take milliseconds, and longer on a busy machine.
+// keeperTime limits the time that a keeper takes to be ready, and to end. Both take milliseconds,
+// and longer on a busy machine.
 const keeperTime = 10 * time.Second
 
 // keeper is process 1 of a namespace. When it ends, the kernel ends everything in the namespace.
@@ -50,9 +52,10 @@ type keeper struct {
 	waitErr error
 }
 
-// startKeeper starts a keeper in a new PID namespace, with the mounts of the calling thread. The kernel kills it when that thread ends. The
-// pipe alone would not be enough: a command of root can hold it open, or stop the keeper's child. The caller waits for a keeper that
-// is returned, and closes it if it comes with an error.
+// startKeeper starts a keeper in a new PID namespace, with the mounts of the calling thread. The
+// kernel kills it when that thread ends. The pipe alone would not be enough: a command of root can
+// hold it open, or stop the keeper's child. The caller waits for a keeper that is returned, and
+// closes it if it comes with an error.
 func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	stdin, orders, err := os.Pipe()
 	if err != nil {
@@ -83,8 +86,8 @@ func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	return k, errors.Join(closeErr, k.ready(answer, last), answer.Close())
 }
 
-// ready tells the keeper the number after which those of commands begin, and waits until it is ready. Otherwise the error contains its
-// output.
+// ready tells the keeper the number after which those of commands begin, and waits until it is
+// ready. Otherwise the error contains its output.
 func (k *keeper) ready(answer *os.File, last int64) error {
 	if err := answer.SetReadDeadline(time.Now().Add(keeperTime)); err != nil {
 		return err
@@ -99,8 +102,9 @@ func (k *keeper) ready(answer *os.File, last int64) error {
 	return fmt.Errorf("its process 1 is not ready: %s: %w", oneLine(line), err)
 }
 
-// checkProc returns an error unless the mounted /proc is that of the keeper's namespace: there the keeper is process 1, and this process
-// does not exist. The working directory must be the host's /proc.
+// checkProc returns an error unless the mounted /proc is that of the keeper's namespace: there the
+// keeper is process 1, and this process does not exist. The working directory must be the host's
+// /proc.
 func (k *keeper) checkProc() error {
 	outside, err := os.ReadFile(path.Join(strconv.Itoa(k.cmd.Process.Pid), "stat"))
 	if err != nil {
@@ -118,7 +122,8 @@ func (k *keeper) checkProc() error {
 	return errors.Join(err1, err2)
 }
 
-// wait waits for the keeper. The kernel lets it end when all other processes of its namespace have ended.
+// wait waits for the keeper. The kernel lets it end when all other processes of its namespace have
+// ended.
 func (k *keeper) wait() {
 	err := k.cmd.Wait()
 	var exit *exec.ExitError
@@ -141,7 +146,8 @@ func (k *keeper) Signal(sig syscall.Signal) error {
 		}
 		return nil
 	}
-	// The empty line is for a reader that is being killed just now, which may take one byte with it.
+	// The empty line is for a reader that is being killed just now, which may take one byte with
+	// it.
 	_, err := k.orders.WriteString("\n" + strings.TrimPrefix(unix.SignalName(sig), "SIG") + "\n")
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return nil // it has ended
@@ -149,7 +155,8 @@ func (k *keeper) Signal(sig syscall.Signal) error {
 	return err
 }
 
-// Alive reports whether there is a process besides the keeper and its child. After a KILL, it reports whether the keeper is left.
+// Alive reports whether there is a process besides the keeper and its child. After a KILL, it
+// reports whether the keeper is left.
 func (k *keeper) Alive() bool {
 	select {
 	case <-k.ended:
@@ -211,7 +218,8 @@ func (k *keeper) Left() []string {
 // Reached returns nothing: the kernel does not count the processes that a namespace has refused.
 func (k *keeper) Reached() Reached { return Reached{} }
 
-// Close ends the keeper, and with it what may be left in its namespace. It does not wait for a keeper that has been killed already.
+// Close ends the keeper, and with it what may be left in its namespace. It does not wait for a
+// keeper that has been killed already.
 func (k *keeper) Close() error {
 	limit := keeperTime
 	if k.killed.Load() {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/await"
 )
 
-// A thread that was moved to other namespaces is never reused, and the first thread, which cannot end, is never moved.
+// A thread that was moved to other namespaces is never reused, and the first thread, which cannot
+// end, is never moved.
 func TestD4_ThreadsAreNotReused(t *testing.T) {
 	const rounds = 500
 	var mu sync.Mutex
@@ -72,7 +73,8 @@ func livePIDNS(t *testing.T) *pidns {
 	return n
 }
 
-// A command for which no namespace can be made is refused, because it would see the host. The failure leaves nothing behind.
+// A command for which no namespace can be made is refused, because it would see the host. The
+// failure leaves nothing behind.
 func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 	for name, broken := range map[string]func(*pidns){
 		"no keeper": func(n *pidns) { n.shell = "/gone" },

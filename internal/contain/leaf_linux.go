@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// leaf is the cgroup of one command. A process in it may make further cgroups below it, as one does that uses this package.
+// leaf is the cgroup of one command. A process in it may make further cgroups below it, as one does
+// that uses this package.
 type leaf struct {
 	dir  string
 	held *os.File // the directory, locked as long as the host lives
@@ -56,7 +57,8 @@ func (l *leaf) exists() bool {
 	return !gone(err)
 }
 
-// Alive reports whether a process runs in the cgroup or below it. The kernel does not count zombies.
+// Alive reports whether a process runs in the cgroup or below it. The kernel does not count
+// zombies.
 func (l *leaf) Alive() bool {
 	events, err := readProc(path.Join(l.dir, "cgroup.events"))
 	if err != nil {

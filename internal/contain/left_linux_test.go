@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// starting plays the files in /proc of a process that was forked by a shell. After some time it executes a program, or ends.
+// starting plays the files in /proc of a process that was forked by a shell. After some time it
+// executes a program, or ends.
 type starting struct {
 	executes, ends time.Time
 }
@@ -27,8 +28,8 @@ func (p starting) read(file string) ([]byte, error) {
 	return []byte(line), nil
 }
 
-// A process that a command left running is listed with the program that it is about to execute, unless that takes very long. One that
-// ends before it can be listed is left out.
+// A process that a command left running is listed with the program that it is about to execute,
+// unless that takes very long. One that ends before it can be listed is left out.
 func TestI1_NamedAfterItsExec(t *testing.T) {
 	const never = time.Hour
 	for _, c := range []struct {

@@ -23,12 +23,16 @@ const SettleTime = 400 * time.Millisecond
 type Tree interface {
 	// Signal sends a signal to every process. Having none is not an error.
 	Signal(sig syscall.Signal) error
-	// Alive reports whether a process is left. Zombies do not count: they remain if process 1 does not wait for orphans.
+	// Alive reports whether a process is left. Zombies do not count: they remain if process 1 does
+	// not wait for orphans.
 	Alive() bool
-	// Left returns a line for each process, with its process id and command line, or one line that says why they cannot be listed.
+	// Left returns a line for each process, with its process id and command line, or one line that
+	// says why they cannot be listed.
 	Left() []string
-	// Reached says which of the level's limits the command has reached, as far as the kernel counts that.
+	// Reached says which of the level's limits the command has reached, as far as the kernel counts
+	// that.
 	Reached() Reached
-	// Close releases what the level took for the command. No process may be alive. A second call does nothing.
+	// Close releases what the level took for the command. No process may be alive. A second call
+	// does nothing.
 	Close() error
 }

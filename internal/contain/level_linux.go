@@ -21,21 +21,23 @@ type Level struct {
 // mechanism is a level above the process group.
 type mechanism interface {
 	name() string
-	// start starts a command. If it fails, the command does not run, and the caller closes the tree that may come with the error.
-	// before, if not nil, is called on the thread that starts the command, and that serves nothing else then.
+	// start starts a command. If it fails, the command does not run, and the caller closes the tree
+	// that may come with the error. before, if not nil, is called on the thread that starts the
+	// command, and that serves nothing else then.
 	start(cmd *exec.Cmd, id string, before func() error) (Tree, error)
 	// hides reports whether commands cannot see the host's processes.
 	hides() bool
-	// limit limits the commands to come, each or all together, and returns those of the limits that hold. It is called once, before the
-	// first command.
+	// limit limits the commands to come, each or all together, and returns those of the limits that
+	// hold. It is called once, before the first command.
 	limit(wanted Limits) Limits
 	// close releases what all commands shared. None of them runs any more.
 	close() error
 }
 
-// Find returns the wanted level, or the best that works on this machine if wanted is empty. A wanted level is tried out with the shell;
-// the best one is found without starting a process, if it can be. An error wraps errors.ErrUnsupported. Limits that the level cannot
-// set do not hold; see Level.Limits.
+// Find returns the wanted level, or the best that works on this machine if wanted is empty. A
+// wanted level is tried out with the shell; the best one is found without starting a process, if it
+// can be. An error wraps errors.ErrUnsupported. Limits that the level cannot set do not hold; see
+// Level.Limits.
 func Find(wanted, shell string, limits Limits) (Level, error) {
 	v := Level{host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
@@ -74,7 +76,8 @@ type candidate struct {
 	find func() (mechanism, error)
 }
 
-// candidates returns the levels above the process group, the best first. With proof a trial is not enough.
+// candidates returns the levels above the process group, the best first. With proof a trial is not
+// enough.
 func (v Level) candidates(shell string, mounts mountinfo, proof bool) []candidate {
 	return []candidate{
 		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, mounts, proof) }},
@@ -97,14 +100,16 @@ func (v Level) Hides() bool { return v.mechanism != nil && v.mechanism.hides() }
 // Limits returns the limits that hold for commands. Zero means none.
 func (v Level) Limits() Limits { return v.limits }
 
-// Start starts a command and returns the command that runs, which may be a copy, and its tree. The channel is closed when somebody has
-// waited for the command; session says that it leads a session and not only a group.
+// Start starts a command and returns the command that runs, which may be a copy, and its tree. The
+// channel is closed when somebody has waited for the command; session says that it leads a session
+// and not only a group.
 //
-// before, if not nil, is called on the thread that starts the command. The thread serves nothing else and ends soon, so what before does to
-// it, such as restricting it, holds for the command alone. It may be called again if the level fails for this command.
+// before, if not nil, is called on the thread that starts the command. The thread serves nothing
+// else and ends soon, so what before does to it, such as restricting it, holds for the command
+// alone. It may be called again if the level fails for this command.
 //
-// If the level fails for this command, Start returns an error where the level hides the host, because that was promised. Elsewhere the
-// command runs in its process group alone.
+// If the level fails for this command, Start returns an error where the level hides the host,
+// because that was promised. Elsewhere the command runs in its process group alone.
 func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
@@ -182,15 +187,16 @@ func (v Level) Close(ended bool) error {
 	return err
 }
 
-// closeWithin closes a tree and tries again until the limit, because on a busy machine processes end late.
+// closeWithin closes a tree and tries again until the limit, because on a busy machine processes
+// end late.
 func closeWithin(limit time.Duration, t Tree) error {
 	var err error
 	within(limit, pollTime, func() bool { err = t.Close(); return err == nil })
 	return err
 }
 
-// within calls a function again and again until it returns true or the limit is over, and reports which. The last call is after the limit,
-// because this process may have been paused.
+// within calls a function again and again until it returns true or the limit is over, and reports
+// which. The last call is after the limit, because this process may have been paused.
 func within(limit, pause time.Duration, done func() bool) bool {
 	for end := time.Now().Add(limit); ; time.Sleep(pause) {
 		late := !time.Now().Before(end)

@@ -15,8 +15,8 @@ type setting struct {
 	optional    bool
 }
 
-// limitsBelow returns those of the wanted limits that hold for the cgroups below one, because their controllers are enabled there, and what
-// sets them in each.
+// limitsBelow returns those of the wanted limits that hold for the cgroups below one, because their
+// controllers are enabled there, and what sets them in each.
 func limitsBelow(dir string, wanted Limits) (limits Limits, settings []setting) {
 	enabled := controllers(dir)
 	if wanted.Processes > 0 && slices.Contains(enabled, "pids") {
@@ -73,8 +73,9 @@ func (l *leaf) counted(file, counter string) bool {
 // spareNumbers is the number of process ids that the kernel does not use again, below its limit.
 const spareNumbers = 300
 
-// pidMaxOf returns the kernel.pid_max with which a PID namespace has at most about so many processes, or 0 if namespaces have no
-// limit of their own. Before Linux 6.14 there is only one for the whole machine.
+// pidMaxOf returns the kernel.pid_max with which a PID namespace has at most about so many
+// processes, or 0 if namespaces have no limit of their own. Before Linux 6.14 there is only one for
+// the whole machine.
 func pidMaxOf(processes int64) int64 {
 	var name unix.Utsname
 	if processes <= 0 || processes > 1<<22-spareNumbers || unix.Uname(&name) != nil || !atLeast(unix.ByteSliceToString(name.Release[:]), 6, 14) {

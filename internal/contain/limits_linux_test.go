@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The limits whose controllers are enabled below a cgroup hold, and are written to the files of a command's own.
+// The limits whose controllers are enabled below a cgroup hold, and are written to the files of a
+// command's own.
 func TestL6_ByControllers(t *testing.T) {
 	wanted := Limits{Processes: 7, Memory: 1 << 20}
 	both := map[string]string{"pids.max": "7", "memory.max": "1048576", "memory.swap.max": "0"}
@@ -61,7 +62,8 @@ func TestL6_KernelReleases(t *testing.T) {
 	}
 }
 
-// Process numbers limit the processes of a namespace where no controller does, and only of that namespace.
+// Process numbers limit the processes of a namespace where no controller does, and only of that
+// namespace.
 func TestL6_ByProcessNumbers(t *testing.T) {
 	const limit = 100
 	if pidMaxOf(limit) == 0 {

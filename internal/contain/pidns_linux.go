@@ -23,7 +23,8 @@ type pidns struct {
 	pidMax       int64    // the kernel.pid_max of the namespaces; 0 leaves the kernel's
 }
 
-// findPIDNS returns the level, or an error that says why no namespace can be made. With proof a trial is not enough.
+// findPIDNS returns the level, or an error that says why no namespace can be made. With proof a
+// trial is not enough.
 func findPIDNS(shell, outer string, mounts mountinfo, proof bool) (*pidns, error) {
 	n, err := preparePIDNS(shell, outer)
 	if err == nil {
@@ -69,8 +70,9 @@ func (n *pidns) limit(wanted Limits) Limits {
 	return Limits{Processes: n.limitNumbers(wanted.Processes, func() error { return n.probe(n.shell) })}
 }
 
-// limitNumbers limits the processes of each namespace by the highest process number, and returns the limit, or 0 if that does not work
-// here. probe tries it out; it is called unless a trial has shown that the level works.
+// limitNumbers limits the processes of each namespace by the highest process number, and returns
+// the limit, or 0 if that does not work here. probe tries it out; it is called unless a trial has
+// shown that the level works.
 func (n *pidns) limitNumbers(processes int64, probe func() error) int64 {
 	n.pidMax = pidMaxOf(processes)
 	if n.pidMax > 0 && !n.certain && probe() != nil {
@@ -99,7 +101,8 @@ func (n *pidns) probe(shell string) error {
 // probeScript prints ok if the command sees itself by its own number, and process 1, in /proc.
 const probeScript = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
 
-// probe does everything that a command needs: it starts one that prints ok if all is well, such as probeScript, finds it and kills it.
+// probe does everything that a command needs: it starts one that prints ok if all is well, such as
+// probeScript, finds it and kills it.
 func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	stdin, forEver, err := os.Pipe() // no input comes, so it waits to be killed
 	if err != nil {
@@ -162,8 +165,9 @@ func (n *pidns) launch(cmd *exec.Cmd, before func() error) (k *keeper, err error
 	return k, err
 }
 
-// enter makes the namespaces and a keeper, and moves the calling thread so that what it starts is in them. The command remains our
-// child, so that we get its exit. The keeper is killed when the thread ends.
+// enter makes the namespaces and a keeper, and moves the calling thread so that what it starts is
+// in them. The command remains our child, so that we get its exit. The keeper is killed when the
+// thread ends.
 func (n *pidns) enter() (_ *keeper, err error) {
 	// From here on the thread has mounts and a working directory of its own.
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
@@ -189,8 +193,8 @@ func (n *pidns) enter() (_ *keeper, err error) {
 	return k, errors.Join(joinPIDNS(k.cmd.Process.Pid), os.NewSyscallError("chdir", unix.Chdir("/")))
 }
 
-// joinPIDNS moves what the calling thread starts into the namespace of another process. The working directory must be a /proc in which
-// that process has the given number.
+// joinPIDNS moves what the calling thread starts into the namespace of another process. The working
+// directory must be a /proc in which that process has the given number.
 func joinPIDNS(pid int) error {
 	fd, err := unix.Open(strconv.Itoa(pid)+"/ns/pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -200,14 +204,15 @@ func joinPIDNS(pid int) error {
 	return errors.Join(os.NewSyscallError("setns", err), os.NewSyscallError("close", unix.Close(fd)))
 }
 
-// ownThread runs f on a new thread that ends with f, and returns at once. It is for changes to a thread that must not be used
-// afterwards.
+// ownThread runs f on a new thread that ends with f, and returns at once. It is for changes to a
+// thread that must not be used afterwards.
 func ownThread(f func()) {
 	taken := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // never unlocked, so the runtime ends the thread with this goroutine
 		if unix.Gettid() == unix.Getpid() {
-			// The first thread cannot end, and /proc/self shows it. While it is locked here, the runtime takes another one.
+			// The first thread cannot end, and /proc/self shows it. While it is locked here, the
+			// runtime takes another one.
 			ownThread(f)
 			runtime.UnlockOSThread()
 			close(taken)

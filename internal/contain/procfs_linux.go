@@ -18,7 +18,8 @@ type mount struct {
 	kind, super                              string
 }
 
-// parseMounts parses a text of proc_pid_mountinfo(5): id parent device root mountpoint options [tags] - type source superoptions.
+// parseMounts parses a text of proc_pid_mountinfo(5): id parent device root mountpoint options
+// [tags] - type source superoptions.
 func parseMounts(mountinfo string) ([]mount, error) {
 	var list []mount
 	for line := range strings.Lines(mountinfo) {
@@ -42,7 +43,8 @@ type procPlace struct {
 	on    string // the mount point below them, if that mount is shared
 }
 
-// procMounts describes what a new /proc inherits from the one it replaces, and where else a procfs is mounted.
+// procMounts describes what a new /proc inherits from the one it replaces, and where else a procfs
+// is mounted.
 type procMounts struct {
 	options string   // of /proc, as mount -o takes them
 	covered []string // paths in it where something else is mounted, relative to it
@@ -88,10 +90,12 @@ func (p *procPlace) countMounts(list []mount, byID map[string]mount) {
 	}
 }
 
-// wholeProc reports whether a mount shows processes. One that was bound from inside a procfs does not.
+// wholeProc reports whether a mount shows processes. One that was bound from inside a procfs does
+// not.
 func wholeProc(m mount) bool { return m.kind == "proc" && m.root == "/" }
 
-// procOptions returns the options of the mount, with those options of the file system that belong to proc(5).
+// procOptions returns the options of the mount, with those options of the file system that belong
+// to proc(5).
 func procOptions(mount, super string) string {
 	options := []string{mount}
 	for option := range strings.SplitSeq(super, ",") {
@@ -120,8 +124,9 @@ func readMountinfo() ([]mount, error) { return readMounts("/proc/self/mountinfo"
 // ownMounts returns the calling thread's mounts. The working directory must be the host's /proc.
 func ownMounts() ([]mount, error) { return readMounts("thread-self/mountinfo") }
 
-// isolatedProc returns the mounts of procfs of the calling thread, which has mounts of its own, and keeps changes to them from the host's.
-// The host's /proc becomes the thread's working directory, by which it is reached once it is no longer mounted.
+// isolatedProc returns the mounts of procfs of the calling thread, which has mounts of its own, and
+// keeps changes to them from the host's. The host's /proc becomes the thread's working directory,
+// by which it is reached once it is no longer mounted.
 func isolatedProc() (procMounts, error) {
 	if err := unix.Chdir("/proc"); err != nil {
 		return procMounts{}, os.NewSyscallError("chdir", err)
@@ -137,8 +142,9 @@ func isolatedProc() (procMounts, error) {
 	return proc, proc.isolate()
 }
 
-// isolate keeps changes to procfs mounts, and to mounts in them, from the host's mounts. A mount that holds a procfs and shares its
-// changes only receives changes from then on. All others keep their propagation, for commands to use.
+// isolate keeps changes to procfs mounts, and to mounts in them, from the host's mounts. A mount
+// that holds a procfs and shares its changes only receives changes from then on. All others keep
+// their propagation, for commands to use.
 func (p procMounts) isolate() error {
 	for _, place := range p.places {
 		if err := unix.Mount("", place.point, "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
@@ -164,8 +170,8 @@ func (p procMounts) isolate() error {
 	return nil
 }
 
-// replace puts the new /proc, which is mounted on top of the old one, in the place of every procfs. Afterwards none of the old ones
-// can be uncovered. It needs Linux 5.2.
+// replace puts the new /proc, which is mounted on top of the old one, in the place of every procfs.
+// Afterwards none of the old ones can be uncovered. It needs Linux 5.2.
 func (p procMounts) replace() error {
 	for _, name := range p.covered {
 		if err := unix.Mount(name, "/proc/"+name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {

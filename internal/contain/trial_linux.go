@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A trial finds out without a process whether a level works. A level whose trial succeeds is used at once, and the first command is its
-// first process. A trial that fails proves nothing, because it accepts only what is certain; then a probe decides.
+// A trial finds out without a process whether a level works. A level whose trial succeeds is used
+// at once, and the first command is its first process. A trial that fails proves nothing, because
+// it accepts only what is certain; then a probe decides.
 
 // try makes a cgroup, kills what is in it and removes it.
 func (c *cgroups) try() (err error) {
@@ -35,8 +36,9 @@ func (c *cgroups) try() (err error) {
 	return errors.Join(leaf.Signal(syscall.SIGKILL), startsInCgroups())
 }
 
-// startsInCgroups returns an error if the kernel, or a filter of system calls, does not let processes start in a cgroup. It asks for one
-// in a descriptor that cannot exist, so that none starts.
+// startsInCgroups returns an error if the kernel, or a filter of system calls, does not let
+// processes start in a cgroup. It asks for one in a descriptor that cannot exist, so that none
+// starts.
 func startsInCgroups() error {
 	const never = 1 << 30 // above every limit of descriptors
 	_, err := syscall.ForkExec("/", []string{"/"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: never}})
@@ -46,8 +48,9 @@ func startsInCgroups() error {
 	return fmt.Errorf("start a process in a cgroup: %w", err)
 }
 
-// try returns an error unless this process may certainly make the namespaces and change the mounts in them: it is root with its
-// capabilities, in the machine's own user namespace, and neither a filter of system calls nor a security module restricts it.
+// try returns an error unless this process may certainly make the namespaces and change the mounts
+// in them: it is root with its capabilities, in the machine's own user namespace, and neither a
+// filter of system calls nor a security module restricts it.
 func (n *pidns) try(mounts mountinfo, capabilities ...int) error {
 	if os.Getuid() != 0 || os.Geteuid() != 0 {
 		return errors.New("another user's keeper may lack the capabilities")
@@ -65,7 +68,8 @@ func (n *pidns) try(mounts mountinfo, capabilities ...int) error {
 	return errors.Join(errs...)
 }
 
-// holds returns an error if this process lacks one of the capabilities, or if the programs that it starts do.
+// holds returns an error if this process lacks one of the capabilities, or if the programs that it
+// starts do.
 func holds(capabilities []int) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var caps [2]unix.CapUserData
@@ -106,8 +110,9 @@ func available(limit string) error {
 	return err
 }
 
-// mayMount returns an error if this process may not change mounts, or if the kernel is older than Linux 5.2. Its system calls are
-// permitted and then refused, because no mount has two types of propagation and no descriptor the number -1. So they change nothing.
+// mayMount returns an error if this process may not change mounts, or if the kernel is older than
+// Linux 5.2. Its system calls are permitted and then refused, because no mount has two types of
+// propagation and no descriptor the number -1. So they change nothing.
 func mayMount() error {
 	if err := unix.Mount("", "/proc", "", unix.MS_SHARED|unix.MS_PRIVATE, ""); !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("mount: %w", err)
@@ -118,7 +123,8 @@ func mayMount() error {
 	return nil
 }
 
-// onlyProc returns an error if a procfs is mounted besides the one on /proc. Then only a process can tell whether all can be detached.
+// onlyProc returns an error if a procfs is mounted besides the one on /proc. Then only a process
+// can tell whether all can be detached.
 func onlyProc(mounts mountinfo) error {
 	list, err := mounts()
 	if err != nil {

@@ -114,7 +114,8 @@ func TestK2_ATrialLeavesNothing(t *testing.T) {
 	}
 }
 
-// A trial of namespaces is certain only of a process that nothing restricts. Each wrapper takes something away.
+// A trial of namespaces is certain only of a process that nothing restricts. Each wrapper takes
+// something away.
 func TestK2_ATrialIsNotCertainOfARestrictedProcess(t *testing.T) {
 	peer.Need(t, "setpriv")
 	const inside = "ATTRACTOR_TEST_TRIAL"

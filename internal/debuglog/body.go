@@ -17,7 +17,8 @@ const (
 	maxData   = 1 << 10   // of a string that is base64, as an image is
 )
 
-// body returns a body without secrets: a JSON value, or a text if the body is not JSON. Long strings in it are shortened.
+// body returns a body without secrets: a JSON value, or a text if the body is not JSON. Long
+// strings in it are shortened.
 func (t *transport) body(data []byte, cut bool) any {
 	if len(data) == 0 {
 		return nil

@@ -18,8 +18,9 @@ type event struct {
 	Other string  `json:"other,omitempty"`
 }
 
-// streamed returns the events of a response without secrets, also without those of which each event has only a piece. A response that has not
-// ended by itself can end in the beginning of one, which is left out.
+// streamed returns the events of a response without secrets, also without those of which each event
+// has only a piece. A response that has not ended by itself can end in the beginning of one, which
+// is left out.
 func (t *transport) streamed(data []byte, reads []arrival, ended bool) []event {
 	events := make([]event, 0, 16)
 	trees := make([]any, 0, 16) // of the data of each event, nil if they are no JSON
@@ -94,7 +95,8 @@ type piece struct {
 	set   func(string)
 }
 
-// maskPieces masks secrets that are spread over several events. Of strings that have one together, the first gets the whole masked text.
+// maskPieces masks secrets that are spread over several events. Of strings that have one together,
+// the first gets the whole masked text.
 func (t *transport) maskPieces(events []event, trees []any, ended bool) {
 	runs := map[string][]piece{}
 	for i, tree := range trees {
@@ -119,11 +121,12 @@ func (t *transport) maskPieces(events []event, trees []any, ended bool) {
 	}
 }
 
-// leastHeld is how many bytes at the end of a text that may begin a secret are left out. Fewer say nothing about it.
+// leastHeld is how many bytes at the end of a text that may begin a secret are left out. Fewer say
+// nothing about it.
 const leastHeld = 4
 
-// maskRun masks strings that continue each other, and reports whether there is a secret that none of them has alone, or the beginning of one at
-// the end of what has not ended.
+// maskRun masks strings that continue each other, and reports whether there is a secret that none
+// of them has alone, or the beginning of one at the end of what has not ended.
 func (t *transport) maskRun(pieces []piece, ended bool) bool {
 	whole, alone := make([]byte, 0, 1024), make([]byte, 0, 1024)
 	for _, p := range pieces {
@@ -160,8 +163,9 @@ func dropEnd(pieces []piece, n int) {
 	}
 }
 
-// walk calls visit for each string in a tree, with its place. Strings of one place in several events are pieces of one text: the place has the
-// numbers and ids by which vendors tell the parts of an answer apart.
+// walk calls visit for each string in a tree, with its place. Strings of one place in several
+// events are pieces of one text: the place has the numbers and ids by which vendors tell the parts
+// of an answer apart.
 func walk(tree any, place string, visit func(place, text string, set func(string))) {
 	switch v := tree.(type) {
 	case map[string]any:

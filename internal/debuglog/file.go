@@ -23,7 +23,8 @@ const (
 	beginning = `{"time":"`
 )
 
-// Log is an open file of --debug. Any number of sessions can share it. The methods of a nil Log do nothing. It is safe for concurrent use.
+// Log is an open file of --debug. Any number of sessions can share it. The methods of a nil Log do
+// nothing. It is safe for concurrent use.
 type Log struct {
 	name    string
 	handler slog.Handler
@@ -41,8 +42,9 @@ type Log struct {
 	ids      int64 // of requests
 }
 
-// Open opens the file with this name for appending, and makes it readable for its owner only. A file of more
-// than half the limit is begun anew. An existing file that is no debug log, or belongs to another user, is refused. A named pipe needs a reader.
+// Open opens the file with this name for appending, and makes it readable for its owner only. A
+// file of more than half the limit is begun anew. An existing file that is no debug log, or belongs
+// to another user, is refused. A named pipe needs a reader.
 func Open(name string) (*Log, error) {
 	file, info, err := open(name)
 	if err != nil {
@@ -73,8 +75,8 @@ func newLog(name string, w io.Writer) *Log {
 	return l
 }
 
-// attribute returns an attribute as it stands in the file: a duration in milliseconds, and long texts cut. They are masked before, so that no part
-// of a secret is left at the end.
+// attribute returns an attribute as it stands in the file: a duration in milliseconds, and long
+// texts cut. They are masked before, so that no part of a secret is left at the end.
 func attribute(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindDuration:
@@ -91,8 +93,8 @@ func attribute(_ []string, a slog.Attr) slog.Attr {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// open opens a file without waiting for the reader of a pipe. It makes no file where a link points, because in a directory that others share
-// the link can be anybody's.
+// open opens a file without waiting for the reader of a pipe. It makes no file where a link points,
+// because in a directory that others share the link can be anybody's.
 func open(name string) (*os.File, os.FileInfo, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	created := err == nil
@@ -155,7 +157,8 @@ func (l *Log) prepare(info os.FileInfo) error {
 	return l.endLine()
 }
 
-// endLine ends the last line, of which a program that was killed, or a full disk, can have left a part.
+// endLine ends the last line, of which a program that was killed, or a full disk, can have left a
+// part.
 func (l *Log) endLine() error {
 	last := make([]byte, 1)
 	if l.size == 0 {
@@ -179,8 +182,8 @@ func (l *Log) grown() {
 	}
 }
 
-// Tell sets the function that is told, once, if the file cannot be written. It must return soon, and cannot
-// log anything, because the log is locked.
+// Tell sets the function that is told, once, if the file cannot be written. It must return soon,
+// and cannot log anything, because the log is locked.
 func (l *Log) Tell(tell func(text string)) {
 	if l == nil {
 		return
@@ -215,7 +218,8 @@ func (l *Log) Close() error {
 	return file.Close()
 }
 
-// Write writes one line as it is. It has no error: a log that cannot be written ends, and its session goes on.
+// Write writes one line as it is. It has no error: a log that cannot be written ends, and its
+// session goes on.
 func (l *Log) Write(line []byte) (int, error) {
 	if tell, text := l.write(line); tell != nil {
 		tell(text)

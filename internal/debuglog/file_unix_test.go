@@ -182,7 +182,8 @@ func TestN7_DebugShortens(t *testing.T) {
 	}
 }
 
-// Requests that fail have a line with the error, refused ones the body, and keys in addresses are hidden.
+// Requests that fail have a line with the error, refused ones the body, and keys in addresses are
+// hidden.
 func TestN7_DebugOfFailedRequests(t *testing.T) {
 	s := opened(t)
 	client := s.log.Client(s.masker)

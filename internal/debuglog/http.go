@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// Client returns an HTTP client that logs its requests and responses, masked. It returns nil for a nil Log.
+// Client returns an HTTP client that logs its requests and responses, masked. It returns nil for a
+// nil Log.
 func (l *Log) Client(m *secret.Masker) *http.Client {
 	if l == nil {
 		return nil
@@ -124,7 +125,8 @@ func (t *transport) address(text string) string {
 	return t.url(u)
 }
 
-// isPrivate reports whether a header or a parameter has a key, by its name. The limits of tokens in responses are no keys.
+// isPrivate reports whether a header or a parameter has a key, by its name. The limits of tokens in
+// responses are no keys.
 func isPrivate(name string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "ratelimit") {

@@ -21,8 +21,8 @@ func (l *Log) Logger(m *secret.Masker) *slog.Logger {
 	return slog.New(m.Log(l.handler))
 }
 
-// Attach lets the log name the callers of a session's requests, and have what its calls do with files and commands. The options have a
-// logger of the log.
+// Attach lets the log name the callers of a session's requests, and have what its calls do with
+// files and commands. The options have a logger of the log.
 func Attach(o *agent.Options) {
 	client := *o.Client
 	client.Middleware = append(slices.Clip(client.Middleware), callers)

@@ -97,7 +97,8 @@ func TestN7_SecretsInCutStreams(t *testing.T) {
 	}
 }
 
-// A link that somebody has laid where the file is to be does not make a file elsewhere; one to an own log is followed.
+// A link that somebody has laid where the file is to be does not make a file elsewhere; one to an
+// own log is followed.
 func TestN7_DebugFileIsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "debug.jsonl")

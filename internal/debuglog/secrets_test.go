@@ -165,7 +165,8 @@ func joined(l line) string {
 	return b.String()
 }
 
-// No secret of any kind reaches the file, from keys, headers, prompts, outputs, errors, files, commands or the model, whole or in pieces.
+// No secret of any kind reaches the file, from keys, headers, prompts, outputs, errors, files,
+// commands or the model, whole or in pieces.
 func TestN7_DebugHasNoSecrets(t *testing.T) {
 	for kind, value := range corpus(t) {
 		for _, provider := range []string{"anthropic", "openai", "gemini", "openai-compatible"} {
@@ -227,7 +228,8 @@ func leaking(value string) tool.Tool {
 		})
 }
 
-// A secret whose letters come one by one is masked in the events of every format, also where calls come at the same time.
+// A secret whose letters come one by one is masked in the events of every format, also where calls
+// come at the same time.
 func TestN7_SecretsInPieces(t *testing.T) {
 	const value = `canary-"host"-7f3a9c`
 	const other = "an ordinary text here"
@@ -264,7 +266,8 @@ func TestN7_SecretsInPieces(t *testing.T) {
 	}
 }
 
-// Each line of a request has the session, and the agent, that has made it, with many agents at a time.
+// Each line of a request has the session, and the agent, that has made it, with many agents at a
+// time.
 func TestN7_DebugOfManyAgents(t *testing.T) {
 	const agents = 8
 	s := opened(t)

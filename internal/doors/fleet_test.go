@@ -22,7 +22,8 @@ import (
 // task is a task that a fleet's queue delivers at least once.
 type task struct{ id, session, text string }
 
-// leases records which worker may work on a session. In a real fleet they expire; here the tests revoke them.
+// leases records which worker may work on a session. In a real fleet they expire; here the tests
+// revoke them.
 type leases struct {
 	mu     sync.Mutex
 	holder map[string]*worker
@@ -40,7 +41,8 @@ func (l *leases) held(session string, w *worker) bool {
 	return l.holder[session] == w
 }
 
-// worker is a sketch of a worker of module fleet. Workers share a store that fences, leases and a budget.
+// worker is a sketch of a worker of module fleet. Workers share a store that fences, leases and a
+// budget.
 type worker struct {
 	store   journal.Store
 	leases  *leases
@@ -53,7 +55,8 @@ type notYet struct{ until time.Time }
 
 func (e notYet) Error() string { return "again at " + e.until.String() }
 
-// work takes steps of a session until it is at rest, the lease is lost or the worker is told to stop.
+// work takes steps of a session until it is at rest, the lease is lost or the worker is told to
+// stop.
 func (w *worker) work(ctx context.Context, t task, stop <-chan struct{}) (*agent.Result, error) {
 	s, err := w.open(ctx, t.session)
 	if err != nil {
@@ -123,7 +126,8 @@ func (w *worker) endEvents() (kinds []string) {
 	return kinds
 }
 
-// newWorkers returns two workers whose model follows a script. Their sessions have a tool that must run once.
+// newWorkers returns two workers whose model follows a script. Their sessions have a tool that must
+// run once.
 func newWorkers(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *worker, h *host, ran *int) {
 	t.Helper()
 	h, ran = newHost(t, env.LocalOptions{}, steps...), new(int)
@@ -148,8 +152,9 @@ func newWorkers(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *
 
 var errand = task{id: "task-1", session: "s", text: "pay the bill"}
 
-// A worker that is cut off while its model answers ends silently, and the other one finishes the task. So does a worker that notices the
-// lost lease itself, and one that is told to stop. The model's calls run once.
+// A worker that is cut off while its model answers ends silently, and the other one finishes the
+// task. So does a worker that notices the lost lease itself, and one that is told to stop. The
+// model's calls run once.
 func TestJ_FleetTaskChangesWorkers(t *testing.T) {
 	pay := llmtest.Calls(llmtest.Call("pay", nil))
 	for name, c := range map[string]struct {

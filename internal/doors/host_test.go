@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// host holds what the sketches' sessions need: a directory with a real environment, journals on disk, and a scripted model.
+// host holds what the sketches' sessions need: a directory with a real environment, journals on
+// disk, and a scripted model.
 type host struct {
 	dir      string
 	env      *env.Local
@@ -83,7 +84,8 @@ func (h *host) on(ev agent.Event) {
 	h.events = append(h.events, ev)
 }
 
-// start starts a session, or resumes the one in the journal. At the end of the test it is closed, and its journal must replay.
+// start starts a session, or resumes the one in the journal. At the end of the test it is closed,
+// and its journal must replay.
 func (h *host) start(t *testing.T, o agent.Options) *agent.Session {
 	t.Helper()
 	open := agent.New

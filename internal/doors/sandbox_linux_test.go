@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// sandbox is a sketch of package env/sandbox: commands see the system's programs and one directory, and have no network. A person can let
-// single calls run outside.
+// sandbox is a sketch of package env/sandbox: commands see the system's programs and one directory,
+// and have no network. A person can let single calls run outside.
 type sandbox struct {
 	env     *env.Local
 	outside sync.Map // the ids of calls that may run outside, by session
@@ -23,7 +23,8 @@ type sandbox struct {
 
 type callKey struct{ session, call string }
 
-// newSandbox returns a sandbox for a directory. If bubblewrap does not work, the test is skipped, or fails in CI.
+// newSandbox returns a sandbox for a directory. If bubblewrap does not work, the test is skipped,
+// or fails in CI.
 func newSandbox(t *testing.T, dir string) *sandbox {
 	t.Helper()
 	args := []string{peer.Need(t, "bwrap"), "--unshare-pid", "--unshare-net", "--tmpfs", "/", "--dev", "/dev", "--proc", "/proc"}
@@ -75,7 +76,8 @@ func (s *sandbox) confine(next tool.Handler) tool.Handler {
 	}
 }
 
-// Commands run in the sandbox. A command that a person approved runs outside, and the next one inside again.
+// Commands run in the sandbox. A command that a person approved runs outside, and the next one
+// inside again.
 func TestJ_Sandbox(t *testing.T) {
 	secrets := t.TempDir()
 	write(t, secrets, "key", "the key\n")

@@ -17,8 +17,9 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// viewer is a sketch of package web: it shows a session that runs in another process. Past events come from the journal as it is written.
-// Live events come from the host, possibly late, twice or not at all. The event numbers put the two together.
+// viewer is a sketch of package web: it shows a session that runs in another process. Past events
+// come from the journal as it is written. Live events come from the host, possibly late, twice or
+// not at all. The event numbers put the two together.
 type viewer struct {
 	facts   []agent.Event
 	lines   []string
@@ -108,7 +109,8 @@ func pausedStep(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) l
 	}
 }
 
-// A viewer in another process shows a text while it arrives, and each event once, with the live numbers.
+// A viewer in another process shows a text while it arrives, and each event once, with the live
+// numbers.
 func TestJ_Viewer(t *testing.T) {
 	paused, on := make(chan struct{}), make(chan struct{})
 	h := newHost(t, env.LocalOptions{}, pausedStep(llmtest.Answer(llm.Text{Text: "I will look at the file and say what it has."}, shell("echo hi")), paused, on), llmtest.Text("It says hi."))

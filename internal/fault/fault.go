@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrConfig says that a setting names something that does not exist, or contradicts another setting.
+// ErrConfig says that a setting names something that does not exist, or contradicts another
+// setting.
 var ErrConfig = errors.New("the configuration cannot work")
 
 // Error is an error with a kind. errors.Is finds both the kind and what Err wraps.

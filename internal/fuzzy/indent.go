@@ -5,8 +5,8 @@ import "strings"
 // Indent holds a rule that turns the indentation of one text into that of another.
 type Indent struct {
 	add, remove string // at the beginning of every line
-	// If from is set, the indentation is counted in units of from and written in units of to, with deeper units added. A remainder of
-	// less than one unit is kept.
+	// If from is set, the indentation is counted in units of from and written in units of to, with
+	// deeper units added. A remainder of less than one unit is kept.
 	from, to string
 	deeper   int
 }
@@ -14,8 +14,9 @@ type Indent struct {
 // indentUnits returns the units that a rule may turn into each other.
 func indentUnits() []string { return []string{"\t", "  ", "   ", "    ", "        "} }
 
-// FindIndent returns the rule that gives every old line that is not blank the indentation of its line in the file, or false if there is
-// none. It prefers the simplest rule: the same white space added or removed on every line, then another unit.
+// FindIndent returns the rule that gives every old line that is not blank the indentation of its
+// line in the file, or false if there is none. It prefers the simplest rule: the same white space
+// added or removed on every line, then another unit.
 func FindIndent(old, file []string) (Indent, bool) {
 	var pairs [][2]string // old and file
 	depths := map[string]bool{}
@@ -81,7 +82,8 @@ func (r Indent) indent(indent string) (string, bool) {
 	return strings.Repeat(r.to, n) + indent, true
 }
 
-// Apply returns the lines with their new indentation, or false if the rule does not apply to one of them. Blank lines stay unchanged.
+// Apply returns the lines with their new indentation, or false if the rule does not apply to one of
+// them. Blank lines stay unchanged.
 func (r Indent) Apply(lines []string) ([]string, bool) {
 	fresh := make([]string, len(lines))
 	for i, l := range lines {

@@ -15,7 +15,8 @@ const (
 	maxShownLine    = 500     // bytes shown of a line
 )
 
-// numberedLine matches a line as read_file shows it, and one with a tab after the number, as other agents show it.
+// numberedLine matches a line as read_file shows it, and one with a tab after the number, as other
+// agents show it.
 var numberedLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\d+( \||\t)`)
 })
@@ -45,8 +46,9 @@ func Shortened(lines []string) []string {
 	return short
 }
 
-// Nearest returns the index of the line where the old lines fit best, or -1, and whether they are equal there except for white space.
-// It prefers the first place with the most equal lines. If no line is equal, it takes the place of the most similar line.
+// Nearest returns the index of the line where the old lines fit best, or -1, and whether they are
+// equal there except for white space. It prefers the first place with the most equal lines. If no
+// line is equal, it takes the place of the most similar line.
 func Nearest(lines, old []string) (at int, equal bool) {
 	old = old[:min(len(old), maxNearLines)]
 	want, meaning := make([]string, len(old)), 0
@@ -80,7 +82,8 @@ func Nearest(lines, old []string) (at int, equal bool) {
 // squeezed returns a line without white space at its ends and with single spaces between its words.
 func squeezed(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// mostSimilar finds the line that most resembles the longest wanted line. It returns the index of the first wanted line there, or -1.
+// mostSimilar finds the line that most resembles the longest wanted line. It returns the index of
+// the first wanted line there, or -1.
 func mostSimilar(have, want []string) int {
 	longest, size := 0, 0
 	for i, l := range want {

@@ -1,6 +1,7 @@
 package fuzzy
 
-// Plain returns the ASCII character that a typographic hyphen, dash, quote or space stands for, and any other character unchanged.
+// Plain returns the ASCII character that a typographic hyphen, dash, quote or space stands for, and
+// any other character unchanged.
 func Plain(r rune) rune {
 	switch {
 	case r >= 0x2010 && r <= 0x2015 || r == 0x2212: // hyphens, dashes, minus

@@ -16,9 +16,10 @@ import (
 // maxAnswer is how much of git's answer is read.
 const maxAnswer = 16 << 20
 
-// question asks git about the repository of the working directory, whose top is $1: for its state and, behind two zeros, for the subjects of the
-// last commits. Git is the first in PATH that is not in the work tree, nor a link to there. Its environment is made from nothing, and the
-// filters of the user's configuration are taken away. It has a gigabyte of memory.
+// question asks git about the repository of the working directory, whose top is $1: for its state
+// and, behind two zeros, for the subjects of the last commits. Git is the first in PATH that is not
+// in the work tree, nor a link to there. Its environment is made from nothing, and the filters of
+// the user's configuration are taken away. It has a gigabyte of memory.
 const question = `
 set -f
 ulimit -d 1048576 2>/dev/null
@@ -88,7 +89,8 @@ func (s *Snapshot) ask(ctx context.Context, e env.Environment) string {
 	return ""
 }
 
-// failure says why git failed. Its own words are not repeated: they can hold what stands in any file that a repository leads to.
+// failure says why git failed. Its own words are not repeated: they can hold what stands in any
+// file that a repository leads to.
 func failure(said string, code int) string {
 	for _, known := range [][2]string{
 		{"git is not installed", "git is not installed"},
@@ -103,8 +105,8 @@ func failure(said string, code int) string {
 	return fmt.Sprintf("git ended with exit code %d", code)
 }
 
-// readState reads what git status says in its second form, and reports whether it has said something. The paths of changes are the last fields
-// of their records.
+// readState reads what git status says in its second form, and reports whether it has said
+// something. The paths of changes are the last fields of their records.
 func (s *Snapshot) readState(text string) (told bool) {
 	var modified, untracked []Change
 	records := strings.Split(text, "\x00")

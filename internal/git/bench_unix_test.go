@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// BenchmarkK2_Look reports the processor time of looking at a repository of 1,500 files in 60 directories, also as a multiple of running
-// git status and git log.
+// BenchmarkK2_Look reports the processor time of looking at a repository of 1,500 files in 60
+// directories, also as a multiple of running git status and git log.
 func BenchmarkK2_Look(b *testing.B) {
 	w := newTree(b)
 	for i := range 1500 {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
-// TestL2_ConfigIsGits compares the parser of git's configuration with git: what it does not refuse, it has to understand as git does.
+// TestL2_ConfigIsGits compares the parser of git's configuration with git: what it does not refuse,
+// it has to understand as git does.
 func TestL2_ConfigIsGits(t *testing.T) {
 	program := peer.Need(t, "git")
 	file := filepath.Join(t.TempDir(), "config")

@@ -130,7 +130,8 @@ func (w *tree) check(what string) {
 	}
 }
 
-// history makes so many commits with files in directories that a pack has chains of deltas. The objects are loose.
+// history makes so many commits with files in directories that a pack has chains of deltas. The
+// objects are loose.
 func (w *tree) history() {
 	w.Helper()
 	var lines []string
@@ -321,7 +322,8 @@ func TestI2_E6_WithoutGit(t *testing.T) {
 	}
 }
 
-// Git runs nothing that the repository or the user's configuration names, and is not the repository's own.
+// Git runs nothing that the repository or the user's configuration names, and is not the
+// repository's own.
 func TestT9_NothingIsStarted(t *testing.T) {
 	w := newTree(t)
 	home := t.TempDir()

@@ -83,10 +83,11 @@ func (f Files) add(ctx context.Context, c *config, name string, level int) strin
 	return ""
 }
 
-// Named returns the files and directories outside of .git from which git takes what it runs in the repository
-// of a work tree: files of configuration, directories of hooks, programs that settings name, what links in its
-// own directory of hooks lead to, and a directory of the repository that has another name. The configuration
-// of the user with this home directory counts too. Not all of them exist.
+// Named returns the files and directories outside of .git from which git takes what it runs in the
+// repository of a work tree: files of configuration, directories of hooks, programs that settings
+// name, what links in its own directory of hooks lead to, and a directory of the repository that
+// has another name. The configuration of the user with this home directory counts too. Not all of
+// them exist.
 func (f Files) Named(ctx context.Context, top, home, xdg string) (names []string) {
 	c := &config{home: home}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}

@@ -27,8 +27,8 @@ func (p *Panic) Did() string {
 	return fmt.Sprintf("panicked: %v", p.Value)
 }
 
-// Caught returns a Panic with the value of recover, where nil stands for runtime.Goexit. It must be called in a deferred function,
-// so that the stack shows the code that panicked.
+// Caught returns a Panic with the value of recover, where nil stands for runtime.Goexit. It must be
+// called in a deferred function, so that the stack shows the code that panicked.
 func Caught(what string, recovered any) *Panic {
 	if inner, ok := recovered.(*Panic); ok { // from another goroutine that the code waited for
 		return &Panic{What: what, Value: inner.Value, Stack: inner.Stack}
@@ -42,7 +42,8 @@ type Result[T any] struct {
 	Err   error
 }
 
-// Start runs f on its own goroutine and returns a channel that gets its result. The error is a *[Panic] if f did not return.
+// Start runs f on its own goroutine and returns a channel that gets its result. The error is a
+// *[Panic] if f did not return.
 func Start[T any](what string, f func() (T, error)) <-chan Result[T] {
 	done := make(chan Result[T], 1)
 	go func() {
@@ -79,8 +80,8 @@ func Run(what string, f func() error) error {
 	return err
 }
 
-// Group is a sync.WaitGroup that passes on a panic: Wait panics with the *[Panic] of a function that did not return. The zero value is
-// ready to use.
+// Group is a sync.WaitGroup that passes on a panic: Wait panics with the *[Panic] of a function
+// that did not return. The zero value is ready to use.
 type Group struct {
 	running sync.WaitGroup
 	mu      sync.Mutex

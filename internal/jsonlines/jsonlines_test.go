@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/internal/jsonlines"
 )
 
-// An error names the line and says what is wrong. JSON that is not accepted is not called something else.
+// An error names the line and says what is wrong. JSON that is not accepted is not called something
+// else.
 func TestN8_WhatIsWrongWithJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\"a\": x}":                        "line 2: it is not JSON: ",

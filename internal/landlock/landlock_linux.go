@@ -49,8 +49,8 @@ func ABI() (int, error) {
 	return int(abi), nil
 }
 
-// New returns a ruleset that allows nothing but the rules, as far as a version of Landlock knows. A path that cannot
-// be reached needs no rule. The caller closes the ruleset.
+// New returns a ruleset that allows nothing but the rules, as far as a version of Landlock knows. A
+// path that cannot be reached needs no rule. The caller closes the ruleset.
 func New(abi int, rules []Rule) (_ *os.File, err error) {
 	attr := attributes{files: unix.LANDLOCK_ACCESS_FS_REFER - 1} // all before it, which version 1 has
 	if abi >= 2 {
@@ -77,8 +77,8 @@ func New(abi int, rules []Rule) (_ *os.File, err error) {
 	return ruleset, nil
 }
 
-// NewScoped returns a ruleset that keeps the abstract Unix sockets of others from the thread, and allows everything else. It needs the
-// version Scoped. The caller closes it.
+// NewScoped returns a ruleset that keeps the abstract Unix sockets of others from the thread, and
+// allows everything else. It needs the version Scoped. The caller closes it.
 func NewScoped(abi int) (*os.File, error) {
 	attr := attributes{scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
 	return attr.create(abi)
@@ -143,7 +143,8 @@ func add(ruleset uintptr, r Rule, handled uint64) error {
 	return nil
 }
 
-// Restrict restricts the calling thread to a ruleset. What it starts gains no privileges by a set-user-id bit any more.
+// Restrict restricts the calling thread to a ruleset. What it starts gains no privileges by a
+// set-user-id bit any more.
 func Restrict(ruleset *os.File) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)

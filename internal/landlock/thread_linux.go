@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DropCapabilities takes from root all capabilities but the given ones, and from other users those that programs would inherit, as soon as
-// the calling thread executes a program.
+// DropCapabilities takes from root all capabilities but the given ones, and from other users those
+// that programs would inherit, as soon as the calling thread executes a program.
 func DropCapabilities(kept ...uintptr) error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl PR_CAP_AMBIENT", err)
@@ -37,7 +37,8 @@ func DropCapabilities(kept ...uintptr) error {
 	return os.NewSyscallError("capset", unix.Capset(&head, &caps[0]))
 }
 
-// Filter gives the calling thread a filter of system calls, an array of the kernel's struct sock_filter.
+// Filter gives the calling thread a filter of system calls, an array of the kernel's struct
+// sock_filter.
 func Filter(program []byte) error {
 	const size = int(unsafe.Sizeof(unix.SockFilter{}))
 	if len(program) == 0 || len(program)%size != 0 {

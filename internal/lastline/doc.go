@@ -1,2 +1,3 @@
-// Package lastline keeps the end of what a program prints for people, for errors that say why it ended.
+// Package lastline keeps the end of what a program prints for people, for errors that say why it
+// ended.
 package lastline

@@ -1,2 +1,3 @@
-// Package longsession writes journals of long sessions, for tests and benchmarks. It runs real sessions with a scripted model.
+// Package longsession writes journals of long sessions, for tests and benchmarks. It runs real
+// sessions with a scripted model.
 package longsession

@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Write runs a session with one input and this many rounds, and keeps its journal in the store under an id. Each round has a text, one call
-// with effects and a result of some lines.
+// Write runs a session with one input and this many rounds, and keeps its journal in the store
+// under an id. Each round has a text, one call with effects and a result of some lines.
 func Write(ctx context.Context, store journal.Store, id string, rounds int) (err error) {
 	dir, err := os.MkdirTemp("", "longsession-")
 	if err != nil {
@@ -69,8 +69,8 @@ func keep(ctx context.Context, store journal.Store, id string, from journal.Read
 	return nil
 }
 
-// Options returns the options of a session whose model makes one call in each of its first rounds and then is done. With no rounds, they are
-// those for resuming such a session.
+// Options returns the options of a session whose model makes one call in each of its first rounds
+// and then is done. With no rounds, they are those for resuming such a session.
 func Options(e env.Environment, rounds int) agent.Options {
 	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{&model{rounds: rounds}}}, Env: e, System: strings.Repeat("You work on the files of a project. ", 400),
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: tools()}}

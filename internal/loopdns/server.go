@@ -12,7 +12,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Server answers questions about names. Each name has a list of addresses for each time that it is asked about; the last list stays.
+// Server answers questions about names. Each name has a list of addresses for each time that it is
+// asked about; the last list stays.
 type Server struct {
 	conn    *net.UDPConn
 	answers map[string][][]netip.Addr
@@ -21,8 +22,8 @@ type Server struct {
 	asked map[dnsmessage.Question]int
 }
 
-// Start starts a server that ends with the test. Answers holds, by name, what each question about it is answered with, as addresses
-// separated by spaces.
+// Start starts a server that ends with the test. Answers holds, by name, what each question about
+// it is answered with, as addresses separated by spaces.
 func Start(t testing.TB, answers map[string][]string) *Server {
 	t.Helper()
 	s := &Server{answers: map[string][][]netip.Addr{}, asked: map[dnsmessage.Question]int{}}

@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// conform is the client that the conformance suite runs: its last argument is the address of a server, which it uses as a host does. It
-// calls each tool of the server, and accepts what the server asks.
+// conform is the client that the conformance suite runs: its last argument is the address of a
+// server, which it uses as a host does. It calls each tool of the server, and accepts what the
+// server asks.
 func conform(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()

@@ -18,8 +18,9 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// The client scenarios of the protocol's conformance suite. Those that fail are in testdata/conformance.txt with the checks that fail and
-// the reason. Another one that fails, or one of them that passes, fails the test.
+// The client scenarios of the protocol's conformance suite. Those that fail are in
+// testdata/conformance.txt with the checks that fail and the reason. Another one that fails, or one
+// of them that passes, fails the test.
 func TestM5_Conformance(t *testing.T) {
 	t.Parallel()
 	suite := peer.Need(t, "mcp-conformance")

@@ -25,8 +25,9 @@ func descriptors(t *testing.T) int {
 // aloneVar says that this process runs one test and nothing beside it.
 const aloneVar = "MCPTEST_ALONE"
 
-// Servers that do not start, flood, die in calls and leave processes behind cost no descriptor and no process of this one once they are closed.
-// The test counts what its process has open, so it has a process of its own and the others need not wait for it.
+// Servers that do not start, flood, die in calls and leave processes behind cost no descriptor and
+// no process of this one once they are closed. The test counts what its process has open, so it has
+// a process of its own and the others need not wait for it.
 func TestM5_HostileServersLeaveNothing(t *testing.T) {
 	if os.Getenv(aloneVar) == "" {
 		t.Parallel()

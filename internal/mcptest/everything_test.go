@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// slow limits waits for a server that needs Node, and for programs that talk to it: on a busy machine both take their time.
+// slow limits waits for a server that needs Node, and for programs that talk to it: on a busy
+// machine both take their time.
 const slow = 2 * time.Minute
 
 // overEach runs a test with server-everything over stdio and over streamable HTTP.
@@ -131,7 +132,8 @@ func TestM5_EverythingAsks(t *testing.T) {
 	})
 }
 
-// Progress is shown, and a cancelled call returns while the server still works. The server then answers the next one.
+// Progress is shown, and a cancelled call returns while the server still works. The server then
+// answers the next one.
 func TestM5_EverythingCancelled(t *testing.T) {
 	t.Parallel()
 	overEach(t, func(t *testing.T, server mcp.Server) {

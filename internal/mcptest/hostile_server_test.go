@@ -98,7 +98,8 @@ func oddNames(context.Context) error {
 	return newRaw("same", "same", "a b", "a\tb", "a\x00b", "\u202eevil", "", strings.Repeat("long", 2560), strings.Repeat("long", 2560)+"er", "mcp__fine__ping").serve()
 }
 
-// poisoned has a tool whose description is in its environment, and another one after its list has changed.
+// poisoned has a tool whose description is in its environment, and another one after its list has
+// changed.
 func poisoned(context.Context) error {
 	r := newRaw()
 	describe := func(text string) {
@@ -124,14 +125,16 @@ func stubborn(context.Context) error {
 	return forever()
 }
 
-// forever does not return. Without the timer the runtime of a program that has no threads of C ends it as one that is deadlocked.
+// forever does not return. Without the timer the runtime of a program that has no threads of C ends
+// it as one that is deadlocked.
 func forever() error {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// parent has started a program that would outlive it and holds its output open. It ends during a call.
+// parent has started a program that would outlive it and holds its output open. It ends during a
+// call.
 func parent(context.Context) error {
 	child := exec.Command("sh", "-c", "trap '' TERM HUP; sleep 100")
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr

@@ -88,7 +88,8 @@ func TestM5_HostileStart(t *testing.T) {
 	}
 }
 
-// What a server does wrong in a call reaches the model as far as it is of use, and the next call works.
+// What a server does wrong in a call reaches the model as far as it is of use, and the next call
+// works.
 func TestM5_HostileCalls(t *testing.T) {
 	t.Parallel()
 	w := new(warnings)
@@ -133,7 +134,8 @@ func TestM5_HostileCalls(t *testing.T) {
 	}
 }
 
-// Servers that end in the middle of a call, or might as well. The result says so, and the next call works.
+// Servers that end in the middle of a call, or might as well. The result says so, and the next call
+// works.
 func TestM5_HostileEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, tool, want, warning string }{
@@ -168,7 +170,8 @@ func TestM5_HostileEnds(t *testing.T) {
 	}
 }
 
-// heap samples the memory that collections found in use until the returned function is called, which returns the largest growth in bytes.
+// heap samples the memory that collections found in use until the returned function is called,
+// which returns the largest growth in bytes.
 func heap() (grown func() int64) {
 	sample := func() int64 {
 		s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -193,7 +196,8 @@ func heap() (grown func() int64) {
 	return func() int64 { close(stop); done.Wait(); return most }
 }
 
-// A server that floods costs no memory, and its answer arrives. One that sends a line without end is cut off.
+// A server that floods costs no memory, and its answer arrives. One that sends a line without end
+// is cut off.
 func TestM5_HostileFloods(t *testing.T) {
 	rude := as(t, "rude", "rude")
 	rude.Required, rude.CallTimeout = true, slow
@@ -277,8 +281,8 @@ func (p *pins) Save(server string, hashes map[string]string) error {
 	return nil
 }
 
-// A description that tells the model what to do is cleaned, and the user is told when it is another one: at the next start, and at once
-// if it changes while the server runs.
+// A description that tells the model what to do is cleaned, and the user is told when it is another
+// one: at the next start, and at once if it changes while the server runs.
 func TestM5_HostileDescriptions(t *testing.T) {
 	t.Parallel()
 	kept := &pins{kept: map[string]map[string]string{}}
@@ -311,7 +315,8 @@ func TestM5_HostileDescriptions(t *testing.T) {
 	}
 }
 
-// A server that ignores the end of its input and TERM is killed, with what it started. TestMain finds what is left.
+// A server that ignores the end of its input and TERM is killed, with what it started. TestMain
+// finds what is left.
 func TestM5_HostileProcesses(t *testing.T) {
 	t.Parallel()
 	list := []mcp.Server{as(t, "stubborn", "stubborn"), as(t, "parent", "parent")}

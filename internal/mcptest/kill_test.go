@@ -33,7 +33,8 @@ func mortal(context.Context) error {
 	return newRaw("ping").serve()
 }
 
-// A server that is killed at a random moment costs at most the call that was running, is started again by the next, and leaves nothing.
+// A server that is killed at a random moment costs at most the call that was running, is started
+// again by the next, and leaves nothing.
 func TestM5_ServersKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
 	dice, ended, answered := seed.New(t), 0, 0
@@ -109,8 +110,9 @@ func hosting(ctx context.Context) error {
 	}
 }
 
-// A host that is killed at a random moment leaves no server and nothing that a server started: at once where the machine has PID
-// namespaces for us, else from the next start of a host on. TestMain finds what is left.
+// A host that is killed at a random moment leaves no server and nothing that a server started: at
+// once where the machine has PID namespaces for us, else from the next start of a host on. TestMain
+// finds what is left.
 func TestM5_HostsKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

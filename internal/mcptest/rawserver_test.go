@@ -14,7 +14,8 @@ import (
 type raw struct {
 	in  *bufio.Reader
 	out *bufio.Writer
-	// list is the answer to tools/list. on handles a message first and reports whether it was for it.
+	// list is the answer to tools/list. on handles a message first and reports whether it was for
+	// it.
 	list string
 	on   func(r *raw, m message) (handled bool, err error)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A whole session with both reference servers: the gate decides about each call, a person answers, media and resources reach the model,
-// and the journal replays.
+// A whole session with both reference servers: the gate decides about each call, a person answers,
+// media and resources reach the model, and the journal replays.
 func TestM5_Session(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Shown returns a file's name for results and errors. It returns a quoted Go string if the name has control characters, which could
-// fake another line, invisible characters or invalid UTF-8, or if it begins with a quotation mark and so would look quoted.
+// Shown returns a file's name for results and errors. It returns a quoted Go string if the name has
+// control characters, which could fake another line, invisible characters or invalid UTF-8, or if
+// it begins with a quotation mark and so would look quoted.
 func Shown(name string) string {
 	plain := !strings.HasPrefix(name, `"`) && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !shows(r) })
 	if plain {
@@ -22,7 +23,8 @@ func Shown(name string) string {
 	return blanks(strconv.Quote(name))
 }
 
-// blanks returns a quoted string with escapes for the characters that look blank, which are printable for strconv.
+// blanks returns a quoted string with escapes for the characters that look blank, which are
+// printable for strconv.
 func blanks(quoted string) string {
 	var b strings.Builder
 	for _, r := range quoted {
@@ -38,7 +40,8 @@ func blanks(quoted string) string {
 	return b.String()
 }
 
-// shows reports whether a character is visible, or joins or selects characters of emoji and some scripts.
+// shows reports whether a character is visible, or joins or selects characters of emoji and some
+// scripts.
 func shows(r rune) bool {
 	return unicode.IsPrint(r) && !sanitize.Blank(r) || r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
 }

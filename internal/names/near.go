@@ -9,8 +9,8 @@ import (
 // maxNear limits the names that Near returns.
 const maxNear = 3
 
-// Near returns the candidates that resemble a name most, the nearest first. They differ in case, hyphens and underscores, or in a few
-// letters.
+// Near returns the candidates that resemble a name most, the nearest first. They differ in case,
+// hyphens and underscores, or in a few letters.
 func Near(name string, candidates []string) []string {
 	type near struct {
 		name     string

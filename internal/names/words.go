@@ -2,7 +2,8 @@ package names
 
 import "strings"
 
-// Words returns the words of a text as a shell divides them: quotes hold words together. An apostrophe in a word is text.
+// Words returns the words of a text as a shell divides them: quotes hold words together. An
+// apostrophe in a word is text.
 func Words(text string) (words []string) {
 	var b strings.Builder
 	begun := false

@@ -14,7 +14,8 @@ type Error struct {
 // Error returns the host and the reason.
 func (e *Error) Error() string { return e.Host + " " + e.Why }
 
-// Public returns nil if an address is a public unicast address, and otherwise an [*Error] that says what it is.
+// Public returns nil if an address is a public unicast address, and otherwise an [*Error] that says
+// what it is.
 func Public(a netip.Addr) error {
 	if why := special(a); why != "" {
 		return &Error{a.String(), why}
@@ -22,8 +23,8 @@ func Public(a netip.Addr) error {
 	return nil
 }
 
-// Private reports whether an address belongs to the network of a home, a company or a provider. Loopback addresses and those of metadata
-// services do not.
+// Private reports whether an address belongs to the network of a home, a company or a provider.
+// Loopback addresses and those of metadata services do not.
 func Private(a netip.Addr) bool {
 	switch special(a) {
 	case private, provider:
@@ -62,8 +63,8 @@ type named struct {
 // globalUnicast is the only part of IPv6 from which public addresses are given out.
 var globalUnicast = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })
 
-// ranges lists what IANA's registries of special-purpose addresses have, and the addresses of cloud services. The most specific come first,
-// because the first that contains an address names it.
+// ranges lists what IANA's registries of special-purpose addresses have, and the addresses of cloud
+// services. The most specific come first, because the first that contains an address names it.
 var ranges = sync.OnceValue(func() (list []named) {
 	for _, r := range []struct{ prefix, what string }{
 		{"169.254.169.254/32", metadata}, {"169.254.170.2/32", metadata}, {"100.100.100.200/32", metadata}, {"168.63.129.16/32", metadata},

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Guard lets through public hosts and addresses, and those that the user has named. The zero value lets through public ones.
+// Guard lets through public hosts and addresses, and those that the user has named. The zero value
+// lets through public ones.
 type Guard struct {
 	// Named holds hosts that may be reached although they are not public.
 	Named Hosts
@@ -23,8 +24,8 @@ func (g Guard) Address(a netip.AddrPort) error {
 	return Public(a.Addr())
 }
 
-// Host returns nil if a host may be reached as far as its name says, and otherwise an [*Error]. The addresses of a name have to be checked
-// when they are connected to.
+// Host returns nil if a host may be reached as far as its name says, and otherwise an [*Error]. The
+// addresses of a name have to be checked when they are connected to.
 func (g Guard) Host(h Host, port uint16) error {
 	switch {
 	case h.IsAddr():
@@ -48,8 +49,9 @@ func internal(name string) bool {
 	return false
 }
 
-// URL reads the URL of a page and returns it with its host and port. The host in the URL is the returned one, because other programs may
-// read other spellings of it differently. The error says what is wrong with the URL, or that its host may not be reached.
+// URL reads the URL of a page and returns it with its host and port. The host in the URL is the
+// returned one, because other programs may read other spellings of it differently. The error says
+// what is wrong with the URL, or that its host may not be reached.
 func (g Guard) URL(text string) (*url.URL, Host, uint16, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -93,8 +95,8 @@ func usualPort(u *url.URL) uint16 {
 	return 80
 }
 
-// Control is a [net.Dialer.Control]. It sees the address of a connection right before it is made, so that it does not matter what a name
-// meant before.
+// Control is a [net.Dialer.Control]. It sees the address of a connection right before it is made,
+// so that it does not matter what a name meant before.
 func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -103,7 +105,8 @@ func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 	return g.Address(a)
 }
 
-// Dialer returns a dialer of TCP connections that the guard lets through. A nil resolver is the system's.
+// Dialer returns a dialer of TCP connections that the guard lets through. A nil resolver is the
+// system's.
 func (g Guard) Dialer(resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Resolver: resolver, Control: g.Control}
 }

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Host holds the name or the address of a host in its usual spelling, so that equal hosts are equal values.
+// Host holds the name or the address of a host in its usual spelling, so that equal hosts are equal
+// values.
 type Host struct {
 	name string // lower-case ASCII without a final dot; empty for an address
 	addr netip.Addr
@@ -32,7 +33,8 @@ func (h Host) WithPort(port uint16) string {
 	return net.JoinHostPort(h.String(), strconv.Itoa(int(port)))
 }
 
-// Authority returns the host with its port as URLs and the header Host have them: without the port if that is the usual one.
+// Authority returns the host with its port as URLs and the header Host have them: without the port
+// if that is the usual one.
 func (h Host) Authority(port, usual uint16) string {
 	text := h.WithPort(port)
 	if port == usual {
@@ -41,8 +43,9 @@ func (h Host) Authority(port, usual uint16) string {
 	return text
 }
 
-// ParseHost reads a name or an address, without a port. IPv6 addresses may be in brackets. It refuses the spellings of IPv4 addresses
-// that programs read differently, such as 127.1 and 0x7f000001.
+// ParseHost reads a name or an address, without a port. IPv6 addresses may be in brackets. It
+// refuses the spellings of IPv4 addresses that programs read differently, such as 127.1 and
+// 0x7f000001.
 func ParseHost(text string) (Host, error) {
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 		text = text[1 : len(text)-1]
@@ -89,7 +92,8 @@ func validName(name string) bool {
 	return true
 }
 
-// endsInNumber reports whether the last label of a name is a number. Browsers and C libraries read such names as IPv4 addresses.
+// endsInNumber reports whether the last label of a name is a number. Browsers and C libraries read
+// such names as IPv4 addresses.
 func endsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {
@@ -119,7 +123,8 @@ func ParseHostPort(name, port string) (Host, uint16, error) {
 	return h, n, err
 }
 
-// splitPort returns the host and the port of a text such as "example.com:443". The port is 0 if there is none.
+// splitPort returns the host and the port of a text such as "example.com:443". The port is 0 if
+// there is none.
 func splitPort(text string) (host string, port uint16, err error) {
 	if _, err := netip.ParseAddr(text); err == nil || !strings.Contains(text, ":") || strings.HasSuffix(text, "]") {
 		return text, 0, nil

@@ -17,8 +17,9 @@ type pattern struct {
 	port  uint16 // 0 stands for 80 and 443
 }
 
-// ParseHosts reads hosts such as "example.com", "*.example.com", "example.com:8443", "10.1.2.3" and "[fd00::1]:443". A host without a port
-// stands for its ports 80 and 443. The error names all entries that are wrong.
+// ParseHosts reads hosts such as "example.com", "*.example.com", "example.com:8443", "10.1.2.3" and
+// "[fd00::1]:443". A host without a port stands for its ports 80 and 443. The error names all
+// entries that are wrong.
 func ParseHosts(list []string) (Hosts, error) {
 	var h Hosts
 	var errs []error
@@ -79,8 +80,9 @@ func (h Hosts) Names(host Host, port uint16) bool {
 	return false
 }
 
-// NamesAddress reports whether the user has named an address with a port. The name localhost stands for the loopback addresses. Other names
-// stand for no address, because whoever owns a name decides where it leads.
+// NamesAddress reports whether the user has named an address with a port. The name localhost stands
+// for the loopback addresses. Other names stand for no address, because whoever owns a name decides
+// where it leads.
 func (h Hosts) NamesAddress(a netip.AddrPort) bool {
 	for _, p := range h.patterns {
 		if p.hasPort(a.Port()) && (p.host == Host{addr: a.Addr()} || p.host.name == "localhost" && a.Addr().IsLoopback()) {

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/loopdns"
 )
 
-// Each range of special addresses is refused at its first and its last address. The addresses beside it that are public are not.
+// Each range of special addresses is refused at its first and its last address. The addresses
+// beside it that are public are not.
 func TestL4_OnlyPublicAddresses(t *testing.T) {
 	for _, r := range ranges() {
 		first, last := r.Addr(), last(r.Prefix)
@@ -106,7 +107,8 @@ func TestL4_HostsThatAUserNames(t *testing.T) {
 	}
 }
 
-// The guard sees the address that a name led to when the connection is made, whatever the name led to before.
+// The guard sees the address that a name led to when the connection is made, whatever the name led
+// to before.
 func TestL4_TheConnectedAddressIsChecked(t *testing.T) {
 	dns := loopdns.Start(t, map[string][]string{"rebound.example": {"93.184.216.34", "127.0.0.1"}, "both.example": {"127.0.0.1 93.184.216.34"}})
 	dial := func(g Guard, host string) error {

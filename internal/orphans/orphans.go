@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Verify runs the tests of a package and exits. TestMain calls it. On Linux it exits with a failure if a process that the tests started
-// still runs, even one that has left its group and session.
+// Verify runs the tests of a package and exits. TestMain calls it. On Linux it exits with a failure
+// if a process that the tests started still runs, even one that has left its group and session.
 func Verify(run func() int) {
 	adopt()
 	os.Exit(Check(run()))
 }
 
-// Check kills the processes that are left and returns the exit code: the given one, or 1 if that is 0 and there were any. Adopt must be
-// called first.
+// Check kills the processes that are left and returns the exit code: the given one, or 1 if that is
+// 0 and there were any. Adopt must be called first.
 func Check(code int) int { return check(code, time.Minute) }
 
 // check is Check with the time that children have to end.

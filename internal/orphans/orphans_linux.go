@@ -19,7 +19,8 @@ func adopt() {
 	}
 }
 
-// end gives children so long to end, kills those that are left, and returns their command lines and working directories.
+// end gives children so long to end, kills those that are left, and returns their command lines and
+// working directories.
 func end(patience time.Duration) (lines []string) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		reap()
@@ -42,8 +43,8 @@ func end(patience time.Duration) (lines []string) {
 	return lines
 }
 
-// reap waits for children that have ended. The init process of a PID namespace cannot end before its zombies are reaped. No test waits
-// for children any more.
+// reap waits for children that have ended. The init process of a PID namespace cannot end before
+// its zombies are reaped. No test waits for children any more.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Tests lets n parallel tests of the package run at once, unless the command line says how many. TestMain calls it before it runs the tests.
+// Tests lets n parallel tests of the package run at once, unless the command line says how many.
+// TestMain calls it before it runs the tests.
 func Tests(n int) {
 	flag.Parse()
 	given := false

@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// Address returns a TCP address of this machine on which nothing listens, for a server that has to know its address before it starts. On
-// Linux it is one of 127.0.0.0/8 that other processes do not use, neither for servers nor for their connections, so nothing takes the port
-// before the server does.
+// Address returns a TCP address of this machine on which nothing listens, for a server that has to
+// know its address before it starts. On Linux it is one of 127.0.0.0/8 that other processes do not
+// use, neither for servers nor for their connections, so nothing takes the port before the server
+// does.
 func Address(t testing.TB) *net.TCPAddr {
 	t.Helper()
 	host := "127.0.0.1"

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Browser returns the path of Chromium or a browser that is made of it. If there is none, Browser ends the test as Need does.
+// Browser returns the path of Chromium or a browser that is made of it. If there is none, Browser
+// ends the test as Need does.
 func Browser(t testing.TB) string {
 	t.Helper()
 	for _, program := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// ServeEverything runs the MCP server server-everything for streamable HTTP until the end of the test, and returns its URL.
+// ServeEverything runs the MCP server server-everything for streamable HTTP until the end of the
+// test, and returns its URL.
 func ServeEverything(t testing.TB) string {
 	t.Helper()
 	program := Need(t, "mcp-server-everything")

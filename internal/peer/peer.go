@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// Required names the environment variable that makes a missing program a failure instead of a skip. .ci/run sets it.
+// Required names the environment variable that makes a missing program a failure instead of a skip.
+// .ci/run sets it.
 const Required = "ATTRACTOR_PEERS_REQUIRED"
 
-// Need returns the path of a program, which may be one that .ci/peers has installed. If there is none, Need skips the test, or fails it
-// if Required is set.
+// Need returns the path of a program, which may be one that .ci/peers has installed. If there is
+// none, Need skips the test, or fails it if Required is set.
 func Need(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -33,8 +34,8 @@ func Dirs() []string {
 	return []string{filepath.Join(peers, "node_modules", ".bin"), filepath.Join(peers, "bin")}
 }
 
-// NeedModules returns the directory with the modules for Node that .ci/peers has installed. If a module is not there, NeedModules ends the
-// test as Need does.
+// NeedModules returns the directory with the modules for Node that .ci/peers has installed. If a
+// module is not there, NeedModules ends the test as Need does.
 func NeedModules(t testing.TB, module string) string {
 	t.Helper()
 	dir := filepath.Join(cache(), "attractor-peers", "node_modules")
@@ -58,7 +59,8 @@ func cache() string {
 	return filepath.Join(os.Getenv("HOME"), ".cache")
 }
 
-// Missing ends a test that lacks a program. It skips the test with the reason, or fails it if Required is set.
+// Missing ends a test that lacks a program. It skips the test with the reason, or fails it if
+// Required is set.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv(Required) != "" {

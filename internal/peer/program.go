@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// WriteProgram writes a file that will be run, with the mode 0755. Meanwhile this process starts no other, because that one would hold the
-// file open for writing for a moment, and the kernel runs no such program ("text file busy").
+// WriteProgram writes a file that will be run, with the mode 0755. Meanwhile this process starts no
+// other, because that one would hold the file open for writing for a moment, and the kernel runs no
+// such program ("text file busy").
 func WriteProgram(name string, data []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -88,7 +88,8 @@ func (c *controls) status() *Status {
 	return s
 }
 
-// change changes settings. If one cannot be changed, those after it stay, and the error says which were changed.
+// change changes settings. If one cannot be changed, those after it stay, and the error says which
+// were changed.
 func (c *controls) change(ctx context.Context, in *input) error {
 	var changed []string
 	for _, step := range []struct {

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// The bounds of what waits: replies that are not written yet, and lines with work. The program that reads no events is not read itself then.
+// The bounds of what waits: replies that are not written yet, and lines with work. The program that
+// reads no events is not read itself then.
 const (
 	maxReplies = 1024
 	maxLines   = 64
@@ -73,8 +74,9 @@ type Conversation struct {
 	err    error
 }
 
-// New prepares a conversation with a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup, which the
-// caller has set. Asks is the [Asks] of the session. Keep keeps rules for later sessions and returns the name of the file.
+// New prepares a conversation with a session that is about to start: it adds to the OnEvent,
+// OnOwnEvent and OnMode of the Setup, which the caller has set. Asks is the [Asks] of the session.
+// Keep keeps rules for later sessions and returns the name of the file.
 func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
@@ -101,9 +103,10 @@ func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rule
 	return c
 }
 
-// Run works on a prompt with its parts, unless it is empty, and on what the lines of in say, until in ends and all work is done, or until ctx, the session or
-// the program ends it. It returns the outcome of the last input, or nil without one. The caller closes the session. If in is nil, the only
-// lines are those of Do, and without a prompt Run continues the last input.
+// Run works on a prompt with its parts, unless it is empty, and on what the lines of in say, until
+// in ends and all work is done, or until ctx, the session or the program ends it. It returns the
+// outcome of the last input, or nil without one. The caller closes the session. If in is nil, the
+// only lines are those of Do, and without a prompt Run continues the last input.
 //
 // A read of in may still go on when Run returns; what it brings is ignored.
 func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Reader, prompt string, parts ...llm.Part) (*agent.Result, error) {
@@ -159,7 +162,8 @@ func (c *Conversation) continueLast() {
 	c.awaken()
 }
 
-// finish stops the taking of work and returns true, unless the worker has some. With anyway it always does.
+// finish stops the taking of work and returns true, unless the worker has some. With anyway it
+// always does.
 func (c *Conversation) finish(anyway bool) (done bool) {
 	c.giving.Lock()
 	defer c.giving.Unlock()
@@ -202,7 +206,8 @@ func (t *told) begin() {
 	}
 }
 
-// ended reports whether the program was told of the end, and returns a channel that is closed when another input begins.
+// ended reports whether the program was told of the end, and returns a channel that is closed when
+// another input begins.
 func (t *told) ended() (next <-chan struct{}, ended bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -261,7 +266,8 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 	}
 }
 
-// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end. It waits while too much waits already.
+// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end. It
+// waits while too much waits already.
 func (c *Conversation) enqueue(ctx context.Context, in *input) {
 	for c.bytes.Load() > maxBytes && ctx.Err() == nil {
 		select {
@@ -325,7 +331,8 @@ func (c *Conversation) take(ctx context.Context, in *input) {
 	c.reply(in, Reply{Queued: queued && err == nil}, err)
 }
 
-// control does what a line says that controls what runs. It returns false for lines that bring work.
+// control does what a line says that controls what runs. It returns false for lines that bring
+// work.
 func (c *Conversation) control(ctx context.Context, in *input) (r *Reply, controls bool) {
 	switch in.Type {
 	case TypeInterrupt:

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// Lines of a program and of a page that came between two inputs are taken when the next one begins, all of them.
+// Lines of a program and of a page that came between two inputs are taken when the next one begins,
+// all of them.
 func TestN2_LinesBetweenTwoInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(&attractor.Setup{}, nil, nil)

@@ -10,8 +10,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Do carries out a line that comes from elsewhere than the input of Run, and returns its reply. It waits until the session has begun, and as
-// long as the line takes, but not longer than ctx. It is safe for concurrent use.
+// Do carries out a line that comes from elsewhere than the input of Run, and returns its reply. It
+// waits until the session has begun, and as long as the line takes, but not longer than ctx. It is
+// safe for concurrent use.
 func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 	in, err := decode(line)
 	in.order = c.orders.Add(1)
@@ -47,7 +48,8 @@ func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 
 // Worker works on the inputs of a session.
 type Worker interface {
-	// Begin begins an input, which may be a command, with more parts. It returns an error if one runs already, or if none can begin now.
+	// Begin begins an input, which may be a command, with more parts. It returns an error if one
+	// runs already, or if none can begin now.
 	Begin(ctx context.Context, text string, more []llm.Part) error
 	// Running reports whether an input runs.
 	Running() bool
@@ -55,7 +57,8 @@ type Worker interface {
 	Interrupt()
 }
 
-// Desk carries out single lines for a session whose host works on the inputs itself. It is safe for concurrent use.
+// Desk carries out single lines for a session whose host works on the inputs itself. It is safe for
+// concurrent use.
 type Desk struct {
 	controls
 	worker Worker
@@ -66,7 +69,8 @@ func NewDesk(setup *attractor.Setup, session *agent.Session, asks *Asks, keep fu
 	return &Desk{controls: controls{setup: setup, asks: asks, keep: keep, session: session}, worker: worker}
 }
 
-// Do carries out a line and returns its reply. It waits as long as the line takes, but not longer than ctx.
+// Do carries out a line and returns its reply. It waits as long as the line takes, but not longer
+// than ctx.
 func (d *Desk) Do(ctx context.Context, line []byte) *Reply {
 	in, err := decode(line)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// docs/protocol.md has a row for every type of line and every kind of event, and each row names exactly the members that there are.
+// docs/protocol.md has a row for every type of line and every kind of event, and each row names
+// exactly the members that there are.
 func TestN2_ProtocolIsDocumented(t *testing.T) {
 	rows := documented(t)
 	want := map[string][]string{}

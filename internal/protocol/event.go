@@ -15,7 +15,8 @@ const (
 	KindModeChanged agent.Kind = "MODE_CHANGED"
 )
 
-// Reply says what became of a line. There is one for each line that was read, except for empty ones.
+// Reply says what became of a line. There is one for each line that was read, except for empty
+// ones.
 type Reply struct {
 	agent.EventHeader
 	Line    int64           `json:"line"`               // its number, from 1

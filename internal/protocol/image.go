@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// ReadImage reads an image file of the user's for a message: PNG, JPEG, GIF or WebP, of at most 32 MiB.
+// ReadImage reads an image file of the user's for a message: PNG, JPEG, GIF or WebP, of at most 32
+// MiB.
 func ReadImage(name string) (llm.Media, error) {
 	data, err := userfiles.Read(name, coding.MaxImage+1)
 	if err != nil {
@@ -22,7 +23,8 @@ func ReadImage(name string) (llm.Media, error) {
 	return imageOf(names.Shown(name), filepath.Base(name), data)
 }
 
-// DecodeImage returns an image that a client has sent in Base64. Its media type has to be that of the content; empty means any.
+// DecodeImage returns an image that a client has sent in Base64. Its media type has to be that of
+// the content; empty means any.
 func DecodeImage(mediaType, data string) (llm.Media, error) {
 	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
 		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image has more than %d MiB; send a smaller one", coding.MaxImage>>20)

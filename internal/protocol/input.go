@@ -108,7 +108,8 @@ type settings struct {
 // maxID limits a client's id, in bytes.
 const maxID = 256
 
-// decode returns the input of a line. If the error is about its members, the input has the type and the id, as far as they are known.
+// decode returns the input of a line. If the error is about its members, the input has the type and
+// the id, as far as they are known.
 func decode(line []byte) (in *input, err error) {
 	in = &input{size: len(line)}
 	if !utf8.Valid(line) { // the reply repeats the id as it is

@@ -24,7 +24,8 @@ func newLineReader(in io.Reader, most int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), max: most}
 }
 
-// next returns the next line without its end. The last line needs no end. A line that is too long is skipped whole and is an errTooLong.
+// next returns the next line without its end. The last line needs no end. A line that is too long
+// is skipped whole and is an errTooLong.
 func (r *lineReader) next() (line []byte, err error) {
 	r.n++
 	tooLong := false

@@ -64,7 +64,8 @@ func (p *Page) event(ev agent.Event) {
 	}
 }
 
-// works notes that an input runs. One that is continued has no event of its own, so the readers get that of one that begins. p.mu is held.
+// works notes that an input runs. One that is continued has no event of its own, so the readers get
+// that of one that begins. p.mu is held.
 func (p *Page) works() {
 	if !p.running {
 		p.running = true
@@ -72,7 +73,8 @@ func (p *Page) works() {
 	}
 }
 
-// mark takes an event that begins or ends something. It returns false for those that do not. p.mu is held.
+// mark takes an event that begins or ends something. It returns false for those that do not. p.mu
+// is held.
 func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 	mark.Kind = ev.Head().Kind
 	switch e := ev.(type) {

@@ -14,12 +14,14 @@ import (
 // KindLive is the kind of a [Live].
 const KindLive agent.Kind = "LIVE"
 
-// Live holds what is open in a session: what its journal does not have yet, and what waits for a person. It replaces all that a reader knows.
+// Live holds what is open in a session: what its journal does not have yet, and what waits for a
+// person. It replaces all that a reader knows.
 type Live struct {
 	Kind agent.Kind `json:"kind"`
 	// Running reports whether an input runs.
 	Running bool `json:"running"`
-	// Text and Thinking hold the end of what the model has written of an answer that is not finished.
+	// Text and Thinking hold the end of what the model has written of an answer that is not
+	// finished.
 	Text     string `json:"text,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
 	// Calls holds the tool calls that run.
@@ -46,7 +48,8 @@ type Choice struct {
 	Efforts  []string `json:"efforts,omitempty"`
 }
 
-// Page shows a session to a page beside its host and carries out what the page sends. It is safe for concurrent use.
+// Page shows a session to a page beside its host and carries out what the page sends. It is safe
+// for concurrent use.
 type Page struct {
 	setup *attractor.Setup
 	over  chan struct{} // closed at the end of the session
@@ -68,7 +71,8 @@ type pageReader struct {
 	wake   chan struct{}
 }
 
-// The bounds of what a page keeps: of each text, and of what waits for a reader, who gets a Live if there is more.
+// The bounds of what a page keeps: of each text, and of what waits for a reader, who gets a Live if
+// there is more.
 const (
 	maxLiveText   = 64 << 10
 	maxLiveOutput = 16 << 10
@@ -77,7 +81,8 @@ const (
 	maxUnreadN    = 4096
 )
 
-// NewPage prepares a page for a session that is about to start: it adds to the OnEvent, OnOwnEvent and OnMode of the Setup.
+// NewPage prepares a page for a session that is about to start: it adds to the OnEvent, OnOwnEvent
+// and OnMode of the Setup.
 func NewPage(setup *attractor.Setup) *Page {
 	p := &Page{setup: setup, over: make(chan struct{}), readers: map[*pageReader]bool{}}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
@@ -143,8 +148,8 @@ func (p *Page) Do(ctx context.Context, line []byte) json.RawMessage {
 	return text
 }
 
-// Live returns what is open, as a [Live], and the changes from then on, until ctx or the session ends. A reader that is slow misses changes
-// and gets another Live.
+// Live returns what is open, as a [Live], and the changes from then on, until ctx or the session
+// ends. A reader that is slow misses changes and gets another Live.
 func (p *Page) Live(ctx context.Context) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		r := &pageReader{behind: true, wake: make(chan struct{}, 1)}
@@ -227,7 +232,8 @@ func (p *Page) publish(ev any) {
 	p.send(ev)
 }
 
-// send gives the readers an event. A reader that has not got too much already loses it all, for a Live. p.mu is held.
+// send gives the readers an event. A reader that has not got too much already loses it all, for a
+// Live. p.mu is held.
 func (p *Page) send(ev any) {
 	var text json.RawMessage
 	for r := range p.readers {

@@ -146,8 +146,9 @@ func call(name string) fakellm.Turn {
 	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"x\n"}`)}}}
 }
 
-// A page that opens in the middle of a session gets what is open, and then the changes. It steers, approves, changes the mode and the
-// queue, and its second answers are refused. The session ends with the work, whatever the page does.
+// A page that opens in the middle of a session gets what is open, and then the changes. It steers,
+// approves, changes the mode and the queue, and its second answers are refused. The session ends
+// with the work, whatever the page does.
 func TestN5_PageSteers(t *testing.T) {
 	p := newPaged(t, true, call("a.txt"), fakellm.Turn{Text: "First."}, fakellm.Turn{Text: "Second."})
 	done := p.run("go")
@@ -236,7 +237,8 @@ func TestN5_PageSeesContinuedInput(t *testing.T) {
 	}
 }
 
-// A page that does not read holds up nothing. When it reads again, it gets what is open instead of all that it has missed.
+// A page that does not read holds up nothing. When it reads again, it gets what is open instead of
+// all that it has missed.
 func TestN5_SlowPage(t *testing.T) {
 	long := strings.Repeat("word ", 400_000)
 	p := newPaged(t, false, fakellm.Turn{Text: long, Calls: call("a.txt").Calls}, fakellm.Turn{Text: "Done."})

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// give gives the session the work of a line. queued says that it waits for the end of the input that runs.
+// give gives the session the work of a line. queued says that it waits for the end of the input
+// that runs.
 func (c *Conversation) give(ctx context.Context, in *input) (queued bool, err error) {
 	c.giving.Lock()
 	defer c.giving.Unlock()
@@ -32,8 +33,9 @@ func (c *Conversation) give(ctx context.Context, in *input) (queued bool, err er
 	}
 }
 
-// settle waits until the worker is at rest or works on the next input, if the program already knows that the input before has ended. Then
-// what the program sends does not depend on how fast it is. c.giving is held, but not while settle waits.
+// settle waits until the worker is at rest or works on the next input, if the program already knows
+// that the input before has ended. Then what the program sends does not depend on how fast it is.
+// c.giving is held, but not while settle waits.
 func (c *Conversation) settle(ctx context.Context) {
 	for c.running && ctx.Err() == nil {
 		next, ended := c.told.ended()

@@ -50,7 +50,8 @@ type placed struct {
 	free func()
 }
 
-// Write fails if the client does not read for the time of idle. The server sets the deadlines of reads.
+// Write fails if the client does not read for the time of idle. The server sets the deadlines of
+// reads.
 func (c *placed) Write(b []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
@@ -67,7 +68,8 @@ func (c *placed) Close() error {
 // CloseWrite tells the other side that nothing more will be sent.
 func (c *placed) CloseWrite() error { return closeWrite(c.Conn) }
 
-// lively is a connection to a server. It fails if neither side has sent anything for the time of idle.
+// lively is a connection to a server. It fails if neither side has sent anything for the time of
+// idle.
 type lively struct {
 	net.Conn
 	idle time.Duration

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// forwarder returns the handler of requests that are not encrypted. A request is read and written anew, so that the server sees the same
-// requests and the same host as the proxy.
+// forwarder returns the handler of requests that are not encrypted. A request is read and written
+// anew, so that the server sees the same requests and the same host as the proxy.
 func (p *Proxy) forwarder() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite:       asAsked,
@@ -44,7 +44,8 @@ func (p *Proxy) forwarder() http.Handler {
 	})
 }
 
-// asAsked makes the request to the server the one that the client has sent, with the host of its URL.
+// asAsked makes the request to the server the one that the client has sent, with the host of its
+// URL.
 func asAsked(r *httputil.ProxyRequest) {
 	r.Out.Host = r.Out.URL.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery // ReverseProxy leaves out what it cannot parse
@@ -57,8 +58,9 @@ type patient struct {
 	idle time.Duration
 }
 
-// Read reads what the client sends. The deadline stays, because the server reads the rest of a body that nobody wants, but not after the
-// end, because a client is silent while it waits for the answer.
+// Read reads what the client sends. The deadline stays, because the server reads the rest of a body
+// that nobody wants, but not after the end, because a client is silent while it waits for the
+// answer.
 func (b *patient) Read(into []byte) (n int, err error) {
 	if err := b.limit(); err != nil {
 		return 0, err

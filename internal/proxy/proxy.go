@@ -21,12 +21,13 @@ import (
 type Options struct {
 	// Hosts are the hosts that may be reached.
 	Hosts netguard.Hosts
-	// Dir is an existing directory for the socket, which only this user can enter. Empty means a new one, which Close removes.
+	// Dir is an existing directory for the socket, which only this user can enter. Empty means a
+	// new one, which Close removes.
 	Dir string
 	// Resolver resolves their names. Nil means the system's.
 	Resolver *net.Resolver
-	// Idle ends a connection on which nothing was sent for that long, or on which a client does not say what it wants. Zero means five
-	// minutes for the former and 30 seconds for the latter.
+	// Idle ends a connection on which nothing was sent for that long, or on which a client does not
+	// say what it wants. Zero means five minutes for the former and 30 seconds for the latter.
 	Idle time.Duration
 	// Connections limits the clients that are served at a time. Others wait. Zero means 512.
 	Connections int

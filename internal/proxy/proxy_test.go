@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a small internet on loopback: names, a plain server, a TLS server, and a server that must not be reached.
+// world is a small internet on loopback: names, a plain server, a TLS server, and a server that
+// must not be reached.
 type world struct {
 	dns                *loopdns.Server
 	plain, secure      *httptest.Server
@@ -134,7 +135,8 @@ func get(t *testing.T, c *http.Client, address string) (status int, body string)
 	return r.StatusCode, string(text)
 }
 
-// raw sends bytes to the proxy and returns everything that it answers until it closes the connection.
+// raw sends bytes to the proxy and returns everything that it answers until it closes the
+// connection.
 func raw(t *testing.T, p *Proxy, text string) string {
 	t.Helper()
 	c, err := net.Dial("unix", p.Socket())
@@ -454,7 +456,8 @@ func endless(c net.Conn) error {
 	return nil // a reset is an end
 }
 
-// answerInPieces answers with what was sent and then in pieces, for longer than the client may be silent in a request.
+// answerInPieces answers with what was sent and then in pieces, for longer than the client may be
+// silent in a request.
 func answerInPieces(t *testing.T, rw http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(rw, r.Body); err != nil {
 		t.Error(err)
@@ -466,7 +469,8 @@ func answerInPieces(t *testing.T, rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A client that stops in the middle of a request is cut off. One that waits for its answer longer than that is not.
+// A client that stops in the middle of a request is cut off. One that waits for its answer longer
+// than that is not.
 func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -549,7 +553,8 @@ func TestL4_ProxyIsFull(t *testing.T) {
 	}
 }
 
-// Clients that say nothing, or never read, cost a place for a while and no more. Others wait and are served.
+// Clients that say nothing, or never read, cost a place for a while and no more. Others wait and
+// are served.
 func TestL4_ProxyManyConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

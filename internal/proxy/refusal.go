@@ -61,7 +61,8 @@ func named(h netguard.Host, port uint16) string {
 	return h.String()
 }
 
-// unreached returns why a host could not be connected to. It is a Refusal if the proxy did not want to.
+// unreached returns why a host could not be connected to. It is a Refusal if the proxy did not want
+// to.
 func unreached(host netguard.Host, port uint16, err error) (status int, r Refusal) {
 	r = Refusal{Host: host.WithPort(port)}
 	var blocked *netguard.Error
@@ -88,7 +89,8 @@ func addressed(address string, port uint16) string {
 	return named(h, port)
 }
 
-// refuse records a refusal and returns an answer with it. The reason phrase has it too: some programs show that, and none shows the body.
+// refuse records a refusal and returns an answer with it. The reason phrase has it too: some
+// programs show that, and none shows the body.
 func (p *Proxy) refuse(status int, r Refusal) *http.Response {
 	if status == http.StatusForbidden {
 		p.record(r)

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/internal/netguard"
 )
 
-// tunnel answers CONNECT: it connects to the host, checks that the client begins TLS with that host, and passes on the bytes of both sides.
+// tunnel answers CONNECT: it connects to the host, checks that the client begins TLS with that
+// host, and passes on the bytes of both sides.
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -56,8 +57,8 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hello reads what a client sends first and returns it if it begins TLS with the host. Both results are nil if the client sent nothing
-// that could be judged.
+// hello reads what a client sends first and returns it if it begins TLS with the host. Both results
+// are nil if the client sent nothing that could be judged.
 func (p *Proxy) hello(client net.Conn, buffered *bufio.Reader, host netguard.Host, port uint16) ([]byte, *Refusal) {
 	if client.SetReadDeadline(time.Now().Add(p.patience)) != nil {
 		return nil, nil
@@ -88,7 +89,8 @@ func (p *Proxy) hello(client net.Conn, buffered *bufio.Reader, host netguard.Hos
 	return nil, &refused
 }
 
-// asciiLower returns a name with its ASCII letters in lower case. Other characters stay: some of them fold to ASCII letters.
+// asciiLower returns a name with its ASCII letters in lower case. Other characters stay: some of
+// them fold to ASCII letters.
 func asciiLower(name string) string {
 	return strings.Map(func(c rune) rune {
 		if 'A' <= c && c <= 'Z' {
@@ -122,7 +124,8 @@ func gone(err error) bool {
 		errors.Is(err, syscall.ECONNRESET)
 }
 
-// reading is a connection of which only the incoming bytes exist. Package tls limits how many it reads.
+// reading is a connection of which only the incoming bytes exist. Package tls limits how many it
+// reads.
 type reading struct{ io.Reader }
 
 func (reading) Write(p []byte) (int, error)      { return len(p), nil }
@@ -133,7 +136,8 @@ func (reading) SetDeadline(time.Time) error      { return nil }
 func (reading) SetReadDeadline(time.Time) error  { return nil }
 func (reading) SetWriteDeadline(time.Time) error { return nil }
 
-// pass copies the bytes of both sides until both have ended, one fails, or nothing was sent for a time.
+// pass copies the bytes of both sides until both have ended, one fails, or nothing was sent for a
+// time.
 func (p *Proxy) pass(client, server net.Conn, first []byte) {
 	if client.SetDeadline(time.Time{}) != nil {
 		return

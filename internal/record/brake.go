@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 )
 
-// brake is a file: while it is there, the sleep of the project's test does not end, so that what a person does while the test runs does not
-// depend on the speed of the machine. The empty one stops nothing.
+// brake is a file: while it is there, the sleep of the project's test does not end, so that what a
+// person does while the test runs does not depend on the speed of the machine. The empty one stops
+// nothing.
 type brake string
 
-// newBrake makes a sleep in a directory of PATH that waits, at most a minute, until the file beside it is gone.
+// newBrake makes a sleep in a directory of PATH that waits, at most a minute, until the file beside
+// it is gone.
 func newBrake(bin string) (brake, error) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {

@@ -84,7 +84,8 @@ type style struct {
 	bold, dim, italic, under, strike bool
 }
 
-// pieces splits a line with SGR sequences. Only what package internal/render uses is known; other sequences change nothing.
+// pieces splits a line with SGR sequences. Only what package internal/render uses is known; other
+// sequences change nothing.
 func pieces(line string) []piece {
 	var all []piece
 	var now style

@@ -15,7 +15,8 @@ import (
 // picture is the recording in the documents.
 const picture = "../../docs/demo.svg"
 
-// The recording shows what the command prints today: the scene, played again, ends with the same text.
+// The recording shows what the command prints today: the scene, played again, ends with the same
+// text.
 func TestQ1_RecordingIsTrue(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"tmux", "bash", "ps"} {
@@ -34,7 +35,8 @@ func TestQ1_RecordingIsTrue(t *testing.T) {
 	}
 }
 
-// The recording plays in an <img>: it has no script, loads nothing, and is small. Its last frame is the end of its text.
+// The recording plays in an <img>: it has no script, loads nothing, and is small. Its last frame is
+// the end of its text.
 func TestQ1_RecordingPlaysInAPage(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(picture)

@@ -22,7 +22,8 @@ import (
 //go:embed project
 var project embed.FS
 
-// pace says how fast a scene plays. The zero value, for tests, plays as fast as it can, and lets commands wait for the person.
+// pace says how fast a scene plays. The zero value, for tests, plays as fast as it can, and lets
+// commands wait for the person.
 type pace struct {
 	key   time.Duration // between two keys
 	word  time.Duration // between two pieces of the model's answers
@@ -72,7 +73,8 @@ func call(name string, args ...string) fakellm.Call {
 	return fakellm.Call{Name: name, Args: raw}
 }
 
-// model returns the scripted model. It applies the brake before the answers whose commands have to run until the person has done something.
+// model returns the scripted model. It applies the brake before the answers whose commands have to
+// run until the person has done something.
 func model(p pace, b brake) fakellm.Model {
 	return func(r *fakellm.Request) fakellm.Turn {
 		time.Sleep(p.think)

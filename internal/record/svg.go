@@ -18,7 +18,8 @@ const (
 	hold      = 5 * time.Second // how long the last frame stays
 )
 
-// look is the style sheet. The animation moves a strip with all frames side by side, so only one frame is in the window.
+// look is the style sheet. The animation moves a strip with all frames side by side, so only one
+// frame is in the window.
 const look = `
 svg{--fg:#24292f;--bg:#f6f8fa;--edge:#d0d7de;--c31:#b3261e;--c32:#116329;--c33:#7d4e00;--c34:#0550ae;--c35:#6639ba;--c36:#0a6070;--c37:#57606a}
 @media(prefers-color-scheme:dark){svg{--fg:#d6dde5;--bg:#0d1117;--edge:#30363d;--c31:#ff8b82;--c32:#6fd083;--c33:#e0b050;--c34:#79b8ff;--c35:#c9a0ff;--c36:#66cbdc;--c37:#9aa4af}}
@@ -85,7 +86,8 @@ func (t *lineTable) frame(f frame) string {
 	return b.String()
 }
 
-// block is how many lines are an element together. Most frames differ in few lines from the one before.
+// block is how many lines are an element together. Most frames differ in few lines from the one
+// before.
 const block = 5
 
 // block returns the id of lines that stand together, or "" if all are empty.

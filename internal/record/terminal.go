@@ -54,7 +54,8 @@ func (t *terminal) do(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// history returns what the terminal shows and what has scrolled by, with lines joined that it has wrapped.
+// history returns what the terminal shows and what has scrolled by, with lines joined that it has
+// wrapped.
 func (t *terminal) history() (string, error) {
 	text, err := t.do("capture-pane", "-p", "-J", "-S", "-")
 	return strings.TrimRight(text, "\n "), err
@@ -77,7 +78,8 @@ func (t *terminal) frame() (frame, error) {
 	return f, nil
 }
 
-// ownStyles makes each line begin with the style in which the one before has ended, because tmux writes only changes.
+// ownStyles makes each line begin with the style in which the one before has ended, because tmux
+// writes only changes.
 func ownStyles(lines []string) []string {
 	style := ""
 	for i, line := range lines {

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Commands returns a page about a command and its subcommands: what --help prints. The commands named in first come before the others. A flag that
-// several commands have is described with the first of them.
+// Commands returns a page about a command and its subcommands: what --help prints. The commands
+// named in first come before the others. A flag that several commands have is described with the
+// first of them.
 func Commands(title, intro string, root *cobra.Command, first ...string) string {
 	p := &commandsPage{described: map[string]string{}}
 	all := tree(root)
@@ -71,7 +72,8 @@ func (p *commandsPage) command(cmd *cobra.Command) {
 	p.flags(cmd)
 }
 
-// flags writes the flags of a command: a table of those that are described here for the first time, and the names of the others.
+// flags writes the flags of a command: a table of those that are described here for the first time,
+// and the names of the others.
 func (p *commandsPage) flags(cmd *cobra.Command) {
 	var table strings.Builder
 	var elsewhere []string // the commands that describe other flags, in order

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
-// docs/reference/environment.md has each variable that the code names, and no other one. Those of settings are in docs/configuration.md.
+// docs/reference/environment.md has each variable that the code names, and no other one. Those of
+// settings are in docs/configuration.md.
 func TestQ4_Environment(t *testing.T) {
 	var documented []string
 	for row := range strings.Lines(read(t, "docs/reference/environment.md")) {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Errors returns a page with the errors that the public packages export: values for errors.Is, and types for errors.As.
+// Errors returns a page with the errors that the public packages export: values for errors.Is, and
+// types for errors.As.
 func (s *Source) Errors(title, intro string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n", title, intro)

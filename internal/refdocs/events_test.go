@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Events returns a page with the events of package agent: their kinds, members and types, and the codes of warnings.
+// Events returns a page with the events of package agent: their kinds, members and types, and the
+// codes of warnings.
 func (s *Source) Events(title, intro string) string {
 	p := s.newKindsPage(title, intro)
 	p.WriteString("\n## Every event\n\n" + table(s.members(s.lookup(p.agent, "EventHeader"))))
@@ -116,7 +117,8 @@ func (p *kindsPage) typ(d *declared) {
 	}
 }
 
-// text returns a doc comment as a paragraph: on one line, without the brackets of links and what Markdown would read in it.
+// text returns a doc comment as a paragraph: on one line, without the brackets of links and what
+// Markdown would read in it.
 func text(doc string) string {
 	return strings.NewReplacer("[", "", "]", "", "<", "&lt;", ">", "&gt;", "*", `\*`).Replace(strings.Join(strings.Fields(doc), " "))
 }

@@ -24,8 +24,8 @@ func (s *Source) Messages(title, intro string) string {
 	return b.String()
 }
 
-// formats returns the names of the functions that make a message of a format, with the place of the format among their arguments: those with a
-// parameter of that name, and fmt.Errorf.
+// formats returns the names of the functions that make a message of a format, with the place of the
+// format among their arguments: those with a parameter of that name, and fmt.Errorf.
 func (s *Source) formats() map[string]int {
 	found := map[string]int{"Errorf": 0}
 	for _, pkg := range s.Packages {
@@ -81,7 +81,8 @@ func (p *Package) messages(formats map[string]int) []string {
 	return slices.Compact(all)
 }
 
-// message returns the place of a message among the arguments of a call, and whether it is a format. The place is -1 if the call makes no message.
+// message returns the place of a message among the arguments of a call, and whether it is a format.
+// The place is -1 if the call makes no message.
 func (p *Package) message(call *ast.CallExpr, formats map[string]int) (at int, isFormat bool) {
 	name, of := callee(call)
 	switch {
@@ -106,7 +107,8 @@ func (p *Package) message(call *ast.CallExpr, formats map[string]int) (at int, i
 	return -1, false
 }
 
-// callee returns the name of the function that a call calls, and that of the package or value before it.
+// callee returns the name of the function that a call calls, and that of the package or value
+// before it.
 func callee(call *ast.CallExpr) (name, of string) {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

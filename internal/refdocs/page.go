@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Page compares a page with the file that has it, or writes the file if update is true. Again is the command that makes the file again.
+// Page compares a page with the file that has it, or writes the file if update is true. Again is
+// the command that makes the file again.
 func Page(t testing.TB, file, again, page string, update bool) {
 	t.Helper()
 	page = "<!-- Generated from the code. To make it again, run: " + again + " -->\n\n" + strings.TrimRight(page, "\n") + "\n"
@@ -36,7 +37,8 @@ func at(lines []string, i int) string {
 	return "(the end)"
 }
 
-// cell returns a text for a cell of a table: on one line, without what Markdown or HTML would read in it.
+// cell returns a text for a cell of a table: on one line, without what Markdown or HTML would read
+// in it.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "[", `\[`).Replace(strings.Join(strings.Fields(text), " "))
 }

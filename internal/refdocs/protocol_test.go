@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// docs/env-protocol.md names every message, operation, member and kind of error. (The test of docs/protocol.md is in internal/protocol.)
+// docs/env-protocol.md names every message, operation, member and kind of error. (The test of
+// docs/protocol.md is in internal/protocol.)
 func TestQ4_EnvProtocol(t *testing.T) {
 	wire := source(t).find("env/remote/internal/wire")
 	words := map[string]bool{}

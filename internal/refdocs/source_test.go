@@ -15,7 +15,8 @@ import (
 	"sync"
 )
 
-// A Source is the code of the repository: its packages without their tests, those of the modules fleet and otel too.
+// A Source is the code of the repository: its packages without their tests, those of the modules
+// fleet and otel too.
 type Source struct {
 	Packages []*Package // by directory
 }
@@ -28,7 +29,8 @@ type Package struct {
 	consts map[string]ast.Expr
 }
 
-// forTests matches directories whose code no user runs: programs that measure, examples, and helpers of tests.
+// forTests matches directories whose code no user runs: programs that measure, examples, and
+// helpers of tests.
 var forTests = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|/)(testdata|\.[^/]+|bench|house|examples|oracle|webtest|fakellm|[a-z]+test)$|^internal/(peer|soak|orphans|parallel|loopdns|authserver|longsession|endless|refdocs|record)$|^fleet/internal/faults$`)
 })
@@ -107,7 +109,8 @@ func (p *Package) public() bool {
 // path returns the import path.
 func (p *Package) path() string { return path.Join("github.com/attractor-go/attractor", p.Dir) }
 
-// text returns the text of an expression that is a string, with ... for each part that is not constant. It returns false for other expressions.
+// text returns the text of an expression that is a string, with ... for each part that is not
+// constant. It returns false for other expressions.
 func (p *Package) text(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

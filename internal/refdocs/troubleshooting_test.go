@@ -50,8 +50,9 @@ func textsOf(src *Source) *texts {
 	return t
 }
 
-// missing returns a part of a message that the code does not make, or "". The parts are between the dots. What the program says about a failed request
-// is composed of short words, which are between brackets and commas.
+// missing returns a part of a message that the code does not make, or "". The parts are between the
+// dots. What the program says about a failed request is composed of short words, which are between
+// brackets and commas.
 func (t *texts) missing(message string) string {
 	composed := regexp.MustCompile(`[()]|, |[0-9]+`)
 	for _, part := range strings.Split(message, "...") {
@@ -68,7 +69,8 @@ func (t *texts) missing(message string) string {
 	return ""
 }
 
-// make reports whether a text can be put together from pieces of the code: whole ones, or the beginning of one if that is long.
+// make reports whether a text can be put together from pieces of the code: whole ones, or the
+// beginning of one if that is long.
 func (t *texts) make(text string) bool {
 	const long = 16 // shorter beginnings are in some text by chance
 	n := sort.Search(len(text), func(n int) bool { return !strings.Contains(t.all, text[:n+1]) })

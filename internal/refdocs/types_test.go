@@ -47,7 +47,8 @@ func (p *Package) types(f func(*declared)) {
 	}
 }
 
-// lookup returns the declaration of a type of the repository, as it is named in a package: Name or pkg.Name. It returns nil for other types.
+// lookup returns the declaration of a type of the repository, as it is named in a package: Name or
+// pkg.Name. It returns nil for other types.
 func (s *Source) lookup(pkg *Package, name string) (found *declared) {
 	if of, short, ok := strings.Cut(name, "."); ok {
 		name = short

@@ -16,8 +16,9 @@ var known = sync.OnceValue(func() *regexp.Regexp {
 // variable matches what can be the name of a variable of the environment.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`) })
 
-// Variables returns the names of the variables of the environment that the code names, sorted: in calls of functions such as os.Getenv, in the functions
-// that call one with a name from a list, in constants whose names end in Var, and those with the prefix of a program.
+// Variables returns the names of the variables of the environment that the code names, sorted: in
+// calls of functions such as os.Getenv, in the functions that call one with a name from a list, in
+// constants whose names end in Var, and those with the prefix of a program.
 func (s *Source) Variables() (names []string) {
 	for _, pkg := range s.Packages {
 		for name, value := range pkg.consts {

@@ -14,8 +14,8 @@ func unimportant(name string) bool {
 	return false
 }
 
-// callArguments returns the arguments of a call, each on a line of its own, and texts of several lines as they are. For a command it returns
-// what else matters.
+// callArguments returns the arguments of a call, each on a line of its own, and texts of several
+// lines as they are. For a command it returns what else matters.
 func callArguments(args, command string) string {
 	dec := json.NewDecoder(strings.NewReader(args))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -48,7 +48,8 @@ func callArguments(args, command string) string {
 	return plain + old + now
 }
 
-// callArgument returns an argument as text. A text gets the prefix, if there is one, instead of its name.
+// callArgument returns an argument as text. A text gets the prefix, if there is one, instead of its
+// name.
 func callArgument(name string, value json.RawMessage, prefix string) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

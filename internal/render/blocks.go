@@ -101,7 +101,8 @@ func (m *Markdown) blocks(parent ast.Node, source []byte) {
 	}
 }
 
-// items shows the items of a list. One that follows a list with the same number or a higher one is the next of that.
+// items shows the items of a list. One that follows a list with the same number or a higher one is
+// the next of that.
 func (m *Markdown) items(list *ast.List, source []byte) {
 	number := list.Start
 	if len(m.stack) == 0 {
@@ -161,7 +162,8 @@ func (m *Markdown) inside(c container, n ast.Node, source []byte) {
 	m.stack = m.stack[:len(m.stack)-1]
 }
 
-// prefix returns what begins a line in the open containers. The first line of an item has its marker.
+// prefix returns what begins a line in the open containers. The first line of an item has its
+// marker.
 func (m *Markdown) prefix(show bool) string {
 	var b strings.Builder
 	for i := range m.stack {

@@ -45,7 +45,8 @@ func (s *Session) call(e *agent.ToolCallEnd) {
 	}
 }
 
-// forwarded returns the tool and the arguments that a call of tool_call stands for, and those of any other call as they are.
+// forwarded returns the tool and the arguments that a call of tool_call stands for, and those of
+// any other call as they are.
 func forwarded(name string, args json.RawMessage) (string, json.RawMessage) {
 	var to tool.Forwarded
 	if name != mcp.CallTool || json.Unmarshal(args, &to) != nil || to.Name == "" {
@@ -73,7 +74,8 @@ func (s *Session) changed(changes []tool.Change) string {
 	return strings.Join(files, ", ")
 }
 
-// relative returns the name of a file relative to the session's directory if it is in there, else the name as it is.
+// relative returns the name of a file relative to the session's directory if it is in there, else
+// the name as it is.
 func (s *Session) relative(name string) string {
 	if below, err := filepath.Rel(s.dir, name); err == nil && filepath.IsLocal(below) {
 		return below
@@ -81,7 +83,8 @@ func (s *Session) relative(name string) string {
 	return name
 }
 
-// realName returns a directory's name without symbolic links. A directory that is not on this machine keeps its name.
+// realName returns a directory's name without symbolic links. A directory that is not on this
+// machine keeps its name.
 func realName(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -114,7 +117,8 @@ func commandOutcome(r *tool.Ran) string {
 	return ""
 }
 
-// Subject returns the most important argument of a call, such as the command, the file, the pattern or the page; else all arguments.
+// Subject returns the most important argument of a call, such as the command, the file, the pattern
+// or the page; else all arguments.
 func Subject(arguments json.RawMessage) string {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) == nil {

@@ -19,9 +19,11 @@ type Person interface {
 	Take(ctx context.Context) (release func(), err error)
 	// Say shows a text of whole lines.
 	Say(text string)
-	// Discard discards what was typed so far. The rest of a text that was pasted is no answer either.
+	// Discard discards what was typed so far. The rest of a text that was pasted is no answer
+	// either.
 	Discard()
-	// ReadLine returns the next line without the white space around it, or an error when the context ends first.
+	// ReadLine returns the next line without the white space around it, or an error when the
+	// context ends first.
 	ReadLine(ctx context.Context, label string) (string, error)
 }
 
@@ -40,9 +42,11 @@ const (
 )
 
 const (
-	// WithdrawnFor is how long a person takes to see that a question is gone, or that another one is asked. What they type until then was meant for it.
+	// WithdrawnFor is how long a person takes to see that a question is gone, or that another one
+	// is asked. What they type until then was meant for it.
 	WithdrawnFor = 700 * time.Millisecond
-	// ForgottenAfter is how long after a question was withdrawn nobody is about to answer it any more.
+	// ForgottenAfter is how long after a question was withdrawn nobody is about to answer it any
+	// more.
 	ForgottenAfter = 5 * time.Second
 )
 
@@ -101,8 +105,8 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 	return permit.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
 }
 
-// withdrawn tells the person if a question, about a call unless its name is empty, ends because it needs no answer any more. It returns the
-// error of the question.
+// withdrawn tells the person if a question, about a call unless its name is empty, ends because it
+// needs no answer any more. It returns the error of the question.
 func withdrawn(p Person, err error, call string) error {
 	var e *permit.Elsewhere
 	switch {
@@ -152,7 +156,8 @@ func edit(ctx context.Context, p Editor, q permit.Question) (permit.Answer, bool
 	return permit.Answer{Verdict: tool.Allow, Args: string(all)}, err == nil, err
 }
 
-// editable returns what a person changes of a call: its command with the name of that argument, else all arguments as JSON.
+// editable returns what a person changes of a call: its command with the name of that argument,
+// else all arguments as JSON.
 func editable(q permit.Question) (name, text string) {
 	var args map[string]any
 	if q.Plan != "" {
@@ -168,7 +173,8 @@ func editable(q permit.Question) (name, text string) {
 	return "", q.Call.Args
 }
 
-// Reply puts a question of the model, or of the source that it names, to a person and returns the answer.
+// Reply puts a question of the model, or of the source that it names, to a person and returns the
+// answer.
 func Reply(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) {
 	release, err := p.Take(ctx)
 	if err != nil {
@@ -196,7 +202,8 @@ func Reply(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) 
 // decline is the input with which a person declines to fill in a form.
 const decline = "/decline"
 
-// fillForm asks for the fields of a form, the required ones first. The session converts the lines to the types of the fields.
+// fillForm asks for the fields of a form, the required ones first. The session converts the lines
+// to the types of the fields.
 func fillForm(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) {
 	var form Form
 	if err := json.Unmarshal(q.Form, &form); err != nil {

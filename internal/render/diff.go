@@ -15,15 +15,17 @@ const (
 	maxDiffBytes = 2000
 )
 
-// diffLine holds a line of a unified diff with its number, in the old file if it was removed, else in the new one.
+// diffLine holds a line of a unified diff with its number, in the old file if it was removed, else
+// in the new one.
 type diffLine struct {
 	number int
 	sign   byte // +, -, space, or @ between two hunks
 	text   string
 }
 
-// Diff returns a change as lines with numbers, in colour: the lines that are new or gone, and those around them. A long one is folded to so many
-// lines; 0 means all of them. It returns nothing if the change has no diff.
+// Diff returns a change as lines with numbers, in colour: the lines that are new or gone, and those
+// around them. A long one is folded to so many lines; 0 means all of them. It returns nothing if
+// the change has no diff.
 func Diff(style Style, c tool.Change, most int) []string {
 	all := diffLines(c.Diff)
 	shown := all
@@ -70,7 +72,8 @@ func (l diffLine) render(style Style, digits int) string {
 	return strings.TrimRight(style.paint(dim, number)+"  "+text, " ")
 }
 
-// diffLines returns the lines of a unified diff of one file. It skips lines that do not fit the format.
+// diffLines returns the lines of a unified diff of one file. It skips lines that do not fit the
+// format.
 func diffLines(diff string) (list []diffLine) {
 	var before, after int
 	inHunk := false

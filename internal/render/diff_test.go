@@ -11,7 +11,8 @@ import (
 
 const someDiff = "--- a/f.go\n+++ b/f.go\n@@ -8,4 +8,4 @@\n func f() {\n-\told\x1b[2J\n+\tnew\n }\n \n@@ -100,2 +100,2 @@\n-- a\n-c\n+- b\n+漢字\n\\ No newline at end of file\n"
 
-// A change is shown with the numbers of its lines, those that are gone in the old file and all others in the new one.
+// A change is shown with the numbers of its lines, those that are gone in the old file and all
+// others in the new one.
 func TestN3_Diff(t *testing.T) {
 	want := []string{"    8   func f() {", `    9 -     old\u{1b}[2J`, "    9 +     new", "   10   }", "   11", "    ⋮", "  100 - - a", "  101 - c", "  100 + - b", "  101 + 漢字"}
 	if got := Diff(Style{}, tool.Change{Diff: someDiff}, 0); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -34,7 +35,8 @@ func TestN3_Diff(t *testing.T) {
 	}
 }
 
-// On a screen, the line of a call is followed by diffs; several files have their names. Elsewhere there are none.
+// On a screen, the line of a call is followed by diffs; several files have their names. Elsewhere
+// there are none.
 func TestN4_DiffsFollowCalls(t *testing.T) {
 	end := &agent.ToolCallEnd{Name: "edit_file", Changes: []tool.Change{{Kind: tool.Modified, Path: "/d/f.go", Diff: "@@ -1 +1 @@\n-a\n+b\n"}}}
 	s := NewSession(Style{Rich: true})

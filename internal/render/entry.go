@@ -2,15 +2,17 @@ package render
 
 import "strings"
 
-// The columns of a list: of the names, of the space in front of each line, and the least that texts get beside the names.
+// The columns of a list: of the names, of the space in front of each line, and the least that texts
+// get beside the names.
 const (
 	entryName   = 28
 	entryIndent = 2
 	entryText   = 30
 )
 
-// Entry returns an entry of a list as lines: a name and a text about it, both clean. The text is wrapped at words in a column beside the name, or below the
-// name where the style's width leaves too little room. Without a name it has all columns, and its further lines are indented.
+// Entry returns an entry of a list as lines: a name and a text about it, both clean. The text is
+// wrapped at words in a column beside the name, or below the name where the style's width leaves
+// too little room. Without a name it has all columns, and its further lines are indented.
 func (s Style) Entry(name, text string) string {
 	indent, first := entryIndent+entryName+1, strings.Repeat(" ", entryIndent)+name
 	switch {
@@ -41,7 +43,8 @@ func (s Style) note(mark, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// marked returns the lines of a text with a mark in front of the first. The others stand below its text, and what is indented stays so.
+// marked returns the lines of a text with a mark in front of the first. The others stand below its
+// text, and what is indented stays so.
 func (s Style) marked(mark, text string) []string {
 	if s.Width <= 0 {
 		return strings.Split(mark+" "+text, "\n")

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ModelQuestion returns what a person is told about a question of the model, or of the source that it names.
+// ModelQuestion returns what a person is told about a question of the model, or of the source that
+// it names.
 func ModelQuestion(q tool.Question) string {
 	who := "The agent"
 	if q.Source != "" {

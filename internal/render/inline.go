@@ -29,7 +29,8 @@ type piece struct {
 	look look
 }
 
-// inline returns the pieces of a text, as the nodes in it look besides its own look. HTML stays as it is written.
+// inline returns the pieces of a text, as the nodes in it look besides its own look. HTML stays as
+// it is written.
 func inline(parent ast.Node, own look, source []byte) (list []piece) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
@@ -80,7 +81,8 @@ func linked(n ast.Node, destination []byte, own look, source []byte) []piece {
 	return list
 }
 
-// unescaped returns a text without backslashes before punctuation, and with the characters that references stand for. These are text, whatever they are.
+// unescaped returns a text without backslashes before punctuation, and with the characters that
+// references stand for. These are text, whatever they are.
 func unescaped(text string) string {
 	if !strings.ContainsAny(text, `\&`) {
 		return text

@@ -15,7 +15,8 @@ func OneLine(text string) string {
 	return strings.ReplaceAll(text, "\t", `\u{9}`)
 }
 
-// Shorten returns a text as one line of at most limit characters, with … after them if something is missing.
+// Shorten returns a text as one line of at most limit characters, with … after them if something is
+// missing.
 func Shorten(text string, limit int) string {
 	text = sanitize.Text(strings.Join(strings.Fields(beginning(text, limit)), " "))
 	n := 0
@@ -28,8 +29,8 @@ func Shorten(text string, limit int) string {
 	return text
 }
 
-// beginning returns the text up to the character with which it has become longer than the limit, whatever is done to its white space and
-// to invalid UTF-8.
+// beginning returns the text up to the character with which it has become longer than the limit,
+// whatever is done to its white space and to invalid UTF-8.
 func beginning(text string, limit int) string {
 	for i, r := range text {
 		if r == utf8.RuneError || unicode.IsSpace(r) {
@@ -54,8 +55,8 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// Error returns an error's text as a person should see it: cleaned, even in a pipe, and without the names of this module's packages,
-// because the program's name precedes it.
+// Error returns an error's text as a person should see it: cleaned, even in a pipe, and without the
+// names of this module's packages, because the program's name precedes it.
 func Error(text string) string {
 	lines := strings.Split(sanitize.Text(text), "\n")
 	for i, line := range lines {

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Live holds what a session is doing at the moment, for one line at the bottom of a screen. It is not safe for concurrent use.
+// Live holds what a session is doing at the moment, for one line at the bottom of a screen. It is
+// not safe for concurrent use.
 type Live struct {
 	busy   bool
 	began  time.Time // the input
@@ -139,8 +140,9 @@ func (l *Live) working() (n int) {
 // minLive is how many columns of a line are for what runs, before tokens and money.
 const minLive = 24
 
-// Line returns the line at a moment: what runs and for how long, tokens and money of the input so far. It is empty if nothing works. It fits into the
-// style's width. The frame counts how often the line has been drawn; it moves the sign in front.
+// Line returns the line at a moment: what runs and for how long, tokens and money of the input so
+// far. It is empty if nothing works. It fits into the style's width. The frame counts how often the
+// line has been drawn; it moves the sign in front.
 func (l *Live) Line(style Style, now time.Time, frame int) string {
 	if !l.Busy() {
 		return ""

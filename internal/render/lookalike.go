@@ -11,8 +11,9 @@ import (
 // maxLookalikes limits the words that a question names.
 const maxLookalikes = 5
 
-// lookalikes returns the words of a text that look like other words, with escapes for the characters that are not what they seem to be:
-// letters of other alphabets among Latin ones, spaces that do not divide words in a shell, and wide or other forms of ASCII characters.
+// lookalikes returns the words of a text that look like other words, with escapes for the
+// characters that are not what they seem to be: letters of other alphabets among Latin ones, spaces
+// that do not divide words in a shell, and wide or other forms of ASCII characters.
 func lookalikes(text string) (words []string) {
 	for word := range strings.FieldsFuncSeq(sanitize.Text(text), func(r rune) bool { return r <= ' ' }) {
 		if shown := unmasked(word); shown != word {

@@ -10,10 +10,11 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Markdown turns the Markdown of a model into lines for a terminal, while it arrives: what cannot change any more is shown, such as a line of
-// code, a paragraph that has ended, and an item of a list that is followed by the next one. What it returns does not depend on the pieces in
-// which the text came. It takes bounded memory. HTML and references stay as they are written, and so does the text of code, which has an
-// indent and nothing else around it.
+// Markdown turns the Markdown of a model into lines for a terminal, while it arrives: what cannot
+// change any more is shown, such as a line of code, a paragraph that has ended, and an item of a
+// list that is followed by the next one. What it returns does not depend on the pieces in which the
+// text came. It takes bounded memory. HTML and references stay as they are written, and so does the
+// text of code, which has an indent and nothing else around it.
 type Markdown struct {
 	style Style
 	out   strings.Builder
@@ -98,7 +99,8 @@ func (m *Markdown) Rest() string {
 	return strings.Join(lines[from:], "\n")
 }
 
-// maxRest limits the bytes of the lines that Rest returns, of which a screen shows a few rows many times a second.
+// maxRest limits the bytes of the lines that Rest returns, of which a screen shows a few rows many
+// times a second.
 const maxRest = 16 << 10
 
 // End returns what is not finished as lines. What is added afterwards is a new text.
@@ -151,7 +153,8 @@ var nested = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){%d}`, maxNesting))
 })
 
-// flat returns a line in which the marks of too many quotes and items are text. It would take long to parse them.
+// flat returns a line in which the marks of too many quotes and items are text. It would take long
+// to parse them.
 func flat(line string) string {
 	marks := nested().FindString(line)
 	if marks == "" || strings.Trim(line, "- ") == "" || strings.Trim(line, "* ") == "" { // a rule

@@ -72,7 +72,8 @@ func markdownText(rt *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(units), 0, 60).Draw(rt, "text"), "")
 }
 
-// The output does not depend on the pieces in which the text comes, and at each moment it is a beginning of the whole.
+// The output does not depend on the pieces in which the text comes, and at each moment it is a
+// beginning of the whole.
 func TestN3_MarkdownInPieces(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		text := markdownText(rt)
@@ -120,7 +121,8 @@ func TestN3_MarkdownLongLine(t *testing.T) {
 	}
 }
 
-// FuzzN3_Markdown renders arbitrary texts. Nothing of them acts on a terminal, no text is lost, and lines fit if their words do.
+// FuzzN3_Markdown renders arbitrary texts. Nothing of them acts on a terminal, no text is lost, and
+// lines fit if their words do.
 func FuzzN3_Markdown(f *testing.F) {
 	if text, err := os.ReadFile(filepath.Join("testdata", "sample.md")); err == nil {
 		f.Add(string(text), 80)
@@ -194,8 +196,8 @@ func TestN3_MarkdownIsCommonMark(t *testing.T) {
 	}
 }
 
-// BenchmarkN3_Markdown renders a megabyte of Markdown, and of texts that slow parsers down. It reports the ratio to cleaning the same text,
-// which is what a plain answer costs.
+// BenchmarkN3_Markdown renders a megabyte of Markdown, and of texts that slow parsers down. It
+// reports the ratio to cleaning the same text, which is what a plain answer costs.
 func BenchmarkN3_Markdown(b *testing.B) {
 	sample, err := os.ReadFile(filepath.Join("testdata", "sample.md"))
 	if err != nil {

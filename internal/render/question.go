@@ -37,8 +37,8 @@ func plan(q permit.Question) string {
 	return text
 }
 
-// Question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen or look blank are
-// escapes.
+// Question returns what a person is told about a call. Nothing is left out, and characters that
+// cannot be seen or look blank are escapes.
 func Question(q permit.Question) string {
 	if q.Plan != "" {
 		return sanitize.Blanks(plan(q))
@@ -92,7 +92,8 @@ func aboutCall(q permit.Question) string {
 	return b.String()
 }
 
-// judged returns the text that decides what a call does: its command, or what names its files and hosts.
+// judged returns the text that decides what a call does: its command, or what names its files and
+// hosts.
 func judged(q permit.Question) string {
 	if q.Access.Command != "" || len(q.Access.Hosts) == 0 {
 		return strings.Join(append([]string{q.Access.Command}, q.Access.Paths...), "\n")

@@ -10,8 +10,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// FuzzQuestion shows questions about arbitrary calls. Nothing in them acts on a terminal, every line of the call's own text is indented, so
-// that it cannot pass for the program's, and the command is complete.
+// FuzzQuestion shows questions about arbitrary calls. Nothing in them acts on a terminal, every
+// line of the call's own text is indented, so that it cannot pass for the program's, and the
+// command is complete.
 func FuzzQuestion(f *testing.F) {
 	f.Add("shell", "ls\nAsked because it is safe.", `{"command":"ls","x":["\u202e"]}`, "/w/a\nb", "Bash(x)\n  y  yes")
 	f.Add("edit_file", "", `{"old_string":"a\nb","new_string":"\u001b[2J","file_path":"f"}`, "", "")

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The question shows who asks, where a command runs, where links lead, which files need an approval, and what a call does.
+// The question shows who asks, where a command runs, where links lead, which files need an
+// approval, and what a call does.
 func TestL11_QuestionsSayWhat(t *testing.T) {
 	for want, q := range map[string]permit.Question{
 		"The subagent agent-2 wants to run:\n  make\n  run_in_background: true\nIn the directory /w/sub.\nAsked because make is unknown.\n": {CommandDir: "/w/sub", Reason: "make is unknown.",
@@ -29,7 +30,8 @@ func TestL11_QuestionsSayWhat(t *testing.T) {
 	}
 }
 
-// The question about a call shows control characters, so that the call cannot hide a part of itself.
+// The question about a call shows control characters, so that the call cannot hide a part of
+// itself.
 func TestA15_QuestionHidesNothing(t *testing.T) {
 	for _, req := range []tool.Request{
 		{Access: tool.Access{Command: "rm x\r  ls\x1b[K"}},

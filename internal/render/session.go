@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Session turns the events of a session into text: the model's answer as it arrives, a line for each tool call, a closing line. It is not safe
-// for concurrent use.
+// Session turns the events of a session into text: the model's answer as it arrives, a line for
+// each tool call, a closing line. It is not safe for concurrent use.
 type Session struct {
 	style   Style
 	out     strings.Builder // what the current event adds
@@ -41,7 +41,8 @@ func (s *Session) Resize(width int) {
 	}
 }
 
-// Rest returns the text of an answer that is not finished, as plain text. Event has returned nothing of it yet.
+// Rest returns the text of an answer that is not finished, as plain text. Event has returned
+// nothing of it yet.
 func (s *Session) Rest() string {
 	if s.answer == nil {
 		return ""
@@ -49,8 +50,9 @@ func (s *Session) Rest() string {
 	return s.answer.Rest()
 }
 
-// Event returns the text that an event adds to the screen, often none. With [Style].Rich it is whole lines. Without, the text of an answer
-// may end in the middle of a line; the text of the next event then begins with the end of that line.
+// Event returns the text that an event adds to the screen, often none. With [Style].Rich it is
+// whole lines. Without, the text of an answer may end in the middle of a line; the text of the next
+// event then begins with the end of that line.
 func (s *Session) Event(ev agent.Event) string {
 	s.out.Reset()
 	s.add(ev)
@@ -128,7 +130,8 @@ func modelChange(e *agent.ModelChanged) string {
 	return fmt.Sprintf("⇄ %s failed (%s); going on with %s", e.From, Shorten(e.Text, 500), e.To)
 }
 
-// HasShown reports whether the text of the last response was this one, but for the white space around it.
+// HasShown reports whether the text of the last response was this one, but for the white space
+// around it.
 func (s *Session) HasShown(text string) bool {
 	return strings.TrimSpace(s.shown.String()) == strings.TrimSpace(text)
 }

@@ -24,7 +24,8 @@ func TestM4_ForwardedCallsInProgress(t *testing.T) {
 	}
 }
 
-// An answer in Markdown comes in whole lines. What is not finished is told apart, and ends before the next line.
+// An answer in Markdown comes in whole lines. What is not finished is told apart, and ends before
+// the next line.
 func TestN3_SessionShowsMarkdown(t *testing.T) {
 	s := NewSession(Style{Rich: true, Width: 20})
 	add := func(ev agent.Event, want, rest string) {

@@ -6,8 +6,8 @@ type Style struct {
 	Colour bool
 	// Width is how many columns a line may have; 0 means any number.
 	Width int
-	// Rich says that the text is for a screen: answers are rendered as Markdown, and what calls change is shown as diffs. Without it answers are
-	// shown as they are.
+	// Rich says that the text is for a screen: answers are rendered as Markdown, and what calls
+	// change is shown as diffs. Without it answers are shown as they are.
 	Rich bool
 }
 

@@ -6,8 +6,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// UnifiedDiff returns a unified diff in git's form with colours, and without what a terminal would act on. If the style has no colour, it returns the
-// text unchanged, so that a program can apply it; whoever writes it to a terminal cleans it.
+// UnifiedDiff returns a unified diff in git's form with colours, and without what a terminal would
+// act on. If the style has no colour, it returns the text unchanged, so that a program can apply
+// it; whoever writes it to a terminal cleans it.
 func UnifiedDiff(style Style, text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

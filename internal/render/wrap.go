@@ -47,8 +47,9 @@ type wrapper struct {
 	space     []piece // between the line and the word
 }
 
-// wrap returns the lines of a text of at most width columns, without line ends; a width of 0 means no limit. A longer word stays whole, so
-// that it can be copied. Every line switches off what it has switched on.
+// wrap returns the lines of a text of at most width columns, without line ends; a width of 0 means
+// no limit. A longer word stays whole, so that it can be copied. Every line switches off what it
+// has switched on.
 func (s Style) wrap(text []piece, width int) []string {
 	w := &wrapper{colour: s.Colour, width: width}
 	if width <= 0 {
@@ -98,7 +99,8 @@ func (w *wrapper) add(p piece) {
 	}
 }
 
-// letters takes a text without space. Between wide characters, as those of Chinese, a line may break.
+// letters takes a text without space. Between wide characters, as those of Chinese, a line may
+// break.
 func (w *wrapper) letters(p piece) {
 	from, at := 0, 0
 	for g := displaywidth.StringGraphemes(p.text); g.Next(); {

@@ -79,7 +79,8 @@ func TestM7_Fill(t *testing.T) {
 	}
 }
 
-// places holds scripts that print the value of $1 and nothing else, with the shells that can run them.
+// places holds scripts that print the value of $1 and nothing else, with the shells that can run
+// them.
 var places = []string{
 	`printf %s $1`, `printf %s "$1"`, `printf %s ${1}`, `printf %s "${1}"`, `printf %s '$ARGUMENTS'`, `printf %s "$(printf %s "$1")x" | sed '$s/x$//'`,
 	`x=$1; printf %s "$x"`, `set -- $1; printf %s "$1"`, "cat <<E; printf %s $1\nE", `for x in $1; do printf %s "$x"; done`,

@@ -59,7 +59,8 @@ func isPositive(text string) error {
 	return nil
 }
 
-// CheckURL returns an error unless a text can be a base URL. The error does not quote the text, which may have a password.
+// CheckURL returns an error unless a text can be a base URL. The error does not quote the text,
+// which may have a password.
 func CheckURL(text string) error {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("must be an http or https URL")

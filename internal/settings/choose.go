@@ -10,8 +10,8 @@ import (
 // Values holds the values of all places and knows which of them count.
 type Values struct{ values []Value }
 
-// Choose decides which values count: of a setting, those of the highest place. The values of flags are among them. Resumes says that
-// the session is an earlier one or a fork.
+// Choose decides which values count: of a setting, those of the highest place. The values of flags
+// are among them. Resumes says that the session is an earlier one or a fork.
 func Choose(values []Value, resumes bool) *Values {
 	s := &Values{slices.Clone(values)}
 	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
@@ -30,7 +30,8 @@ func Choose(values []Value, resumes bool) *Values {
 	return s
 }
 
-// Get returns the value of a setting that counts, or the first of several. It returns nil for the default.
+// Get returns the value of a setting that counts, or the first of several. It returns nil for the
+// default.
 func (s *Values) Get(key string) *Value {
 	if s == nil {
 		return nil
@@ -95,8 +96,9 @@ func (s *Values) add(v Value) {
 	s.values = slices.Insert(s.values, i, v)
 }
 
-// dropOfOtherProviders drops models, profiles, URLs and windows that stand in a lower place than the provider, unless the provider there is the same:
-// they belong to another one, whose requests must not go there.
+// dropOfOtherProviders drops models, profiles, URLs and windows that stand in a lower place than
+// the provider, unless the provider there is the same: they belong to another one, whose requests
+// must not go there.
 func (s *Values) dropOfOtherProviders() {
 	s.dropBelow("provider", func(beside *Value, chosen Value) string {
 		if beside == nil || beside.One() != chosen.One() {
@@ -106,8 +108,8 @@ func (s *Values) dropOfOtherProviders() {
 	}, "model", "profile", "base_url", "context_window")
 }
 
-// dropOfOtherModels drops windows that stand in a lower place than the model, beside another model. Without a model beside it, a window is that of every
-// model of the server.
+// dropOfOtherModels drops windows that stand in a lower place than the model, beside another model.
+// Without a model beside it, a window is that of every model of the server.
 func (s *Values) dropOfOtherModels() {
 	s.dropBelow("model", func(beside *Value, chosen Value) string {
 		if beside != nil && beside.One() != chosen.One() {
@@ -117,8 +119,9 @@ func (s *Values) dropOfOtherModels() {
 	}, "context_window")
 }
 
-// dropBelow drops values of the dependent settings that stand in a lower place than the value that counts for a key, where because returns a reason for
-// what stands beside them for that key. That is nil if there is nothing.
+// dropBelow drops values of the dependent settings that stand in a lower place than the value that
+// counts for a key, where because returns a reason for what stands beside them for that key. That
+// is nil if there is nothing.
 func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value) string, dependent ...string) {
 	chosen := s.Get(key)
 	if chosen == nil {
@@ -139,7 +142,8 @@ func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value)
 	}
 }
 
-// dropContradicted drops what files and variables choose where it cannot be used together with what counts. A flag is kept: its user is told.
+// dropContradicted drops what files and variables choose where it cannot be used together with what
+// counts. A flag is kept: its user is told.
 func (s *Values) dropContradicted(resumes bool) {
 	drop := func(why string, keys ...string) {
 		for i := range s.values {

@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// ParseLimits reads limits of commands, separated by commas, such as "processes=500,memory=2g", into l. A size has k, m, g or t for 1024
-// bytes, 1024 k and so on. The value none means no limit.
+// ParseLimits reads limits of commands, separated by commas, such as "processes=500,memory=2g",
+// into l. A size has k, m, g or t for 1024 bytes, 1024 k and so on. The value none means no limit.
 func ParseLimits(l *env.Limits, text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
@@ -37,7 +37,8 @@ func ParseLimits(l *env.Limits, text string) error {
 	return nil
 }
 
-// FormatLimits returns limits as ParseLimits reads them. Those that have their default are left out.
+// FormatLimits returns limits as ParseLimits reads them. Those that have their default are left
+// out.
 func FormatLimits(l env.Limits) string {
 	var parts []string
 	for _, part := range []struct {

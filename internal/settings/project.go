@@ -20,12 +20,14 @@ const OfProject = ".attractor/config.json"
 type ProjectFile struct {
 	Name string
 	Data []byte // nil if there is none
-	// Unused says why nothing of it counts, such as that nobody trusts the project. Empty, it counts.
+	// Unused says why nothing of it counts, such as that nobody trusts the project. Empty, it
+	// counts.
 	Unused string
 }
 
-// UseProject adds the settings of a project to those of the user. What a project cannot choose has no effect, and neither has anything of a
-// file that does not count. The problems say what the user should know.
+// UseProject adds the settings of a project to those of the user. What a project cannot choose has
+// no effect, and neither has anything of a file that does not count. The problems say what the user
+// should know.
 func (s *Values) UseProject(f ProjectFile) (problems []error) {
 	if f.Data == nil {
 		return nil
@@ -68,7 +70,8 @@ func (s *Values) Without(why string) (keys []string) {
 	return keys
 }
 
-// looser returns why a project's value permits more than the user's, or "" if it does not. Without a value of the user the default counts.
+// looser returns why a project's value permits more than the user's, or "" if it does not. Without
+// a value of the user the default counts.
 func (s *Values) looser(key, text string) string {
 	was, origin := defaultText(key), "the default is"
 	if users := s.Get(key); users != nil {
@@ -93,7 +96,8 @@ func (s *Values) looser(key, text string) string {
 	return origin + " " + was
 }
 
-// joined returns the values of a setting that count as one text, in which later ones take precedence.
+// joined returns the values of a setting that count as one text, in which later ones take
+// precedence.
 func (s *Values) joined(key string) string {
 	var texts []string
 	for _, v := range slices.Backward(s.Counting(key)) {

@@ -24,13 +24,15 @@ const (
 	maxMistakes     = 20    // that are told
 )
 
-// File returns the file of the user's settings: $XDG_CONFIG_HOME/attractor/config.json, else ~/.config/attractor/config.json.
+// File returns the file of the user's settings: $XDG_CONFIG_HOME/attractor/config.json, else
+// ~/.config/attractor/config.json.
 func File(getenv func(string) string) (string, error) {
 	dir, err := userfiles.ConfigDir(getenv)
 	return filepath.Join(dir, "config.json"), err
 }
 
-// Users returns the values in the user's file and in variables of the environment. The error names every mistake.
+// Users returns the values in the user's file and in variables of the environment. The error names
+// every mistake.
 func Users(getenv func(string) string) ([]Value, error) {
 	home := userfiles.HomeDir(getenv)
 	var values []Value
@@ -64,7 +66,8 @@ func Users(getenv func(string) string) ([]Value, error) {
 	return values, nil
 }
 
-// parse returns the values in a file. Each mistake names the file and the line; a value with a mistake is left out.
+// parse returns the values in a file. Each mistake names the file and the line; a value with a
+// mistake is left out.
 func parse(name string, data []byte, place Place, home string) (values []Value, mistakes []error) {
 	wrong := func(line int, err error) {
 		if len(mistakes) < maxMistakes {
@@ -148,7 +151,8 @@ func (s *Setting) fromNode(n *jsonlines.Node) (list []string, err error) {
 	return list, err
 }
 
-// fromVariable returns a value of a variable. A list has commas between its items, or is a JSON array.
+// fromVariable returns a value of a variable. A list has commas between its items, or is a JSON
+// array.
 func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 	v = Value{Key: s.Key, Text: []string{text}, Origin: Origin{Place: PlaceEnvironment, Name: s.Variable()}}
 	if s.Kind == KindList || s.Kind == KindFiles {
@@ -166,8 +170,8 @@ func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 	return v, s.resolve(v.Text, "", home)
 }
 
-// New returns a value of the setting with this key that somebody gives, or an error that says what it has to be. An empty text stands for
-// the default of a setting that is a text.
+// New returns a value of the setting with this key that somebody gives, or an error that says what
+// it has to be. An empty text stands for the default of a setting that is a text.
 func New(key string, texts []string, origin Origin) (Value, error) {
 	v := Value{Key: key, Text: slices.Clone(texts), Origin: origin}
 	s, err := find(key)
@@ -190,7 +194,8 @@ func New(key string, texts []string, origin Origin) (Value, error) {
 	return v, nil
 }
 
-// normalize writes switches as true and false, and numbers in decimal digits, so that nobody has to know their other forms.
+// normalize writes switches as true and false, and numbers in decimal digits, so that nobody has to
+// know their other forms.
 func (s *Setting) normalize(texts []string) {
 	for i, text := range texts {
 		switch s.Kind {
@@ -246,8 +251,9 @@ func (s *Setting) checkOne(text string) error {
 	return nil
 }
 
-// resolve makes names of files absolute, from a directory or, where they begin with ~/, from the home directory. Without a directory they have to be
-// absolute: those in a variable would otherwise be files of whichever project a session works in.
+// resolve makes names of files absolute, from a directory or, where they begin with ~/, from the
+// home directory. Without a directory they have to be absolute: those in a variable would otherwise
+// be files of whichever project a session works in.
 func (s *Setting) resolve(list []string, dir, home string) error {
 	for i, text := range list {
 		name, isFile := text, s.Kind == KindFiles
@@ -272,7 +278,8 @@ func (s *Setting) resolve(list []string, dir, home string) error {
 	return nil
 }
 
-// lonelyURL returns an error for each place that has a base URL and no provider, because the key of any provider could be sent there.
+// lonelyURL returns an error for each place that has a base URL and no provider, because the key of
+// any provider could be sent there.
 func lonelyURL(values []Value) (mistakes []error) {
 	var urls, names [PlaceFlag + 1]string
 	for _, v := range values {
@@ -291,7 +298,8 @@ func lonelyURL(values []Value) (mistakes []error) {
 	return mistakes
 }
 
-// StrayVariables returns a line for each variable whose name resembles that of a setting, or of a flag that is none.
+// StrayVariables returns a line for each variable whose name resembles that of a setting, or of a
+// flag that is none.
 func StrayVariables(environ []string) (lines []string) {
 	var known []string
 	for _, s := range All() {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Setting describes what a flag chooses and what files of configuration and a variable of the environment can choose, too.
+// Setting describes what a flag chooses and what files of configuration and a variable of the
+// environment can choose, too.
 type Setting struct {
 	// Key is the name in files. The flag has hyphens instead of underscores.
 	Key string
@@ -14,8 +15,8 @@ type Setting struct {
 	// Project says what a file of the project can do. Why says why, if it can do nothing.
 	Project Right
 	Why     string
-	// Joins reports that the values of all places count together: items of lists, and limits, of which the highest place has each. Otherwise
-	// only the value of the highest place counts.
+	// Joins reports that the values of all places count together: items of lists, and limits, of
+	// which the highest place has each. Otherwise only the value of the highest place counts.
 	Joins bool
 
 	check func(text string) error // of a value, or of each item of a list; nil allows everything
@@ -49,7 +50,8 @@ type Right string
 const (
 	RightNone Right = ""
 	RightAny  Right = "yes"
-	// RightStricter allows values that permit less or end the session earlier than those of the user.
+	// RightStricter allows values that permit less or end the session earlier than those of the
+	// user.
 	RightStricter Right = "only stricter"
 )
 

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzN8_Settings reads arbitrary files. Each value is one that a flag takes, and every mistake names the file.
+// FuzzN8_Settings reads arbitrary files. Each value is one that a flag takes, and every mistake
+// names the file.
 func FuzzN8_Settings(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"model": "m", "max_rounds": 5}`, `{"rules": ["a", 1]}`, `[1]`, `{"limit": "memory=2g", "limit": "x"}`, "\xef\xbb\xbf{\"web\": true}", `{"instructions": "@~/x"}`,
 		`{"budget_usd": 1e400}`, `{"max_turns": 0.5, "idle_timeout": "-1s"}`, `{"a` + "\n", `{"mcp": ["../x"], "$schema": 5}`, strings.Repeat(`{"a":`, 100)} {
@@ -38,8 +39,9 @@ func project(text string) ProjectFile {
 	return ProjectFile{Name: "/project/.attractor/config.json", Data: []byte(text)}
 }
 
-// A trusted project chooses nothing that sends requests elsewhere, permits more, costs more or concerns the user's own files, whatever stands
-// in its file. Every setting is in this list or in that of the settings which a project can choose.
+// A trusted project chooses nothing that sends requests elsewhere, permits more, costs more or
+// concerns the user's own files, whatever stands in its file. Every setting is in this list or in
+// that of the settings which a project can choose.
 func TestN8_ConfigProjectCannot(t *testing.T) {
 	cannot := map[string][]string{ // with values to which the settings would have to be set
 		"provider": {`"openai"`}, "model": {`"m"`}, "fallback": {`["openai/m"]`, `[]`}, "base_url": {`"http://127.0.0.1:1"`}, "idle_timeout": {`"1s"`}, "context_window": {"1"}, "profile": {`"openai"`},
@@ -155,7 +157,8 @@ func TestN8_ConfigChooses(t *testing.T) {
 	}
 }
 
-// Variables that choose nothing, because they are misspelled or stand for a flag that is no setting, are told.
+// Variables that choose nothing, because they are misspelled or stand for a flag that is no
+// setting, are told.
 func TestN8_ConfigStrayVariables(t *testing.T) {
 	got := StrayVariables([]string{"ATTRACTOR_MODEE=full", "ATTRACTOR_YES=1", "ATTRACTOR_MODE=full", "ATTRACTOR_ACCESSIBLE=1", "MODE=full", "ATTRACTOR_"})
 	if len(got) != 2 || !strings.Contains(got[0], "ATTRACTOR_MODEE chooses nothing; do you mean") || !strings.Contains(got[0], "ATTRACTOR_MODE or") && !strings.Contains(got[0], "ATTRACTOR_MODE?") ||
@@ -164,7 +167,8 @@ func TestN8_ConfigStrayVariables(t *testing.T) {
 	}
 }
 
-// Switches and numbers of variables, of programs and of files are written in one way, whatever they were.
+// Switches and numbers of variables, of programs and of files are written in one way, whatever they
+// were.
 func TestN8_ConfigIsNormal(t *testing.T) {
 	vars := map[string]string{"ATTRACTOR_NO_HOOKS": "1", "ATTRACTOR_WEB": "F", "ATTRACTOR_MAX_TURNS": "0x10"}
 	users, err := Users(func(name string) string { return vars[name] })

@@ -16,7 +16,8 @@ import (
 // errFault is an error that the soak makes.
 var errFault = errors.New("a fault of the soak")
 
-// gremlin decides where the code of a host fails in one life of a trial. Its methods are for concurrent use.
+// gremlin decides where the code of a host fails in one life of a trial. Its methods are for
+// concurrent use.
 type gremlin struct {
 	wild    bool
 	made    *atomic.Int64 // faults of journals and hooks

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// ofSystem counts what /proc and the cgroup file system show. Of mounts it counts those that sessions could make: of /proc, of cgroups and
-// in the directories.
+// ofSystem counts what /proc and the cgroup file system show. Of mounts it counts those that
+// sessions could make: of /proc, of cgroups and in the directories.
 func (f *Figures) ofSystem(dirs []string) {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(status)) {
@@ -39,7 +39,8 @@ func (f *Figures) ofSystem(dirs []string) {
 	f.Cgroups = abandonedCgroups()
 }
 
-// abandonedCgroups counts the cgroups of commands whose host has ended. A living host holds a lock on each of its cgroups.
+// abandonedCgroups counts the cgroups of commands whose host has ended. A living host holds a lock
+// on each of its cgroups.
 func abandonedCgroups() (n int) {
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -94,8 +95,8 @@ func descendants() map[int]bool {
 	return below
 }
 
-// killOne kills a process below this one that works in a directory or, if that is empty, in any, except some. It reports whether there was
-// one.
+// killOne kills a process below this one that works in a directory or, if that is empty, in any,
+// except some. It reports whether there was one.
 func killOne(dice *rand.Rand, dir string, except map[int]bool) bool {
 	all := slices.DeleteFunc(slices.Sorted(maps.Keys(descendants())), func(pid int) bool {
 		cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
@@ -112,7 +113,8 @@ func killOne(dice *rand.Rand, dir string, except map[int]bool) bool {
 	return descendants()[p.Pid] && p.Kill() == nil
 }
 
-// reap waits for processes that have ended and whose parent was killed. Nothing else may wait for processes.
+// reap waits for processes that have ended and whose parent was killed. Nothing else may wait for
+// processes.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// models serves one scripted model for each trial, in two ways: /wild/NAME with faults, /calm/NAME without.
+// models serves one scripted model for each trial, in two ways: /wild/NAME with faults, /calm/NAME
+// without.
 type models struct {
 	seed   uint64
 	calls  []Call
@@ -114,7 +115,8 @@ const subtask = "Subtask"
 // agentID finds the id of a subagent in a result.
 var agentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"agent_id":"([^"]+)"`) })
 
-// turn returns an answer: calls, and at the end of each few turns a text. Subagents look once and are done.
+// turn returns an answer: calls, and at the end of each few turns a text. Subagents look once and
+// are done.
 func (m *models) turn(name string, r *fakellm.Request) fakellm.Turn {
 	if len(m.secret) > 0 && bytes.Contains(r.Body, m.secret) {
 		m.leaks.Add(1)
@@ -174,8 +176,9 @@ func encode(args any) json.RawMessage {
 	return data
 }
 
-// Calls returns calls of the tools that all sessions have: ordinary ones, wrong ones, and floods of output, processes and bytes on the disk.
-// With group, commands run in process groups alone, and none both leaves its group and clears its environment: nothing would find it.
+// Calls returns calls of the tools that all sessions have: ordinary ones, wrong ones, and floods of
+// output, processes and bytes on the disk. With group, commands run in process groups alone, and
+// none both leaves its group and clears its environment: nothing would find it.
 func Calls(group bool) []Call {
 	hidden := "env -i "
 	if group {

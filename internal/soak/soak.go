@@ -24,9 +24,11 @@ type Config struct {
 	Open Open
 	// Calls lists the tools that the models call.
 	Calls []Call
-	// KillAny kills processes of all trials, also those that hold the others together. Otherwise a trial kills only what runs in its directory.
+	// KillAny kills processes of all trials, also those that hold the others together. Otherwise a
+	// trial kills only what runs in its directory.
 	KillAny bool
-	// Secret, if set, must not be in any request. Check, if set, looks at the directory of a trial at its end, with its journals.
+	// Secret, if set, must not be in any request. Check, if set, looks at the directory of a trial
+	// at its end, with its journals.
 	Secret string
 	Check  func(dir string) error
 }
@@ -44,8 +46,9 @@ const (
 	childVar       = "ATTRACTOR_SOAK_CHILD"
 )
 
-// Run runs trials until the time is over, and fails the test if one ended in a way that is not allowed or if anything is left. Each process of
-// tests that calls Run must call Child at the beginning of TestMain.
+// Run runs trials until the time is over, and fails the test if one ended in a way that is not
+// allowed or if anything is left. Each process of tests that calls Run must call Child at the
+// beginning of TestMain.
 func Run(t *testing.T, c Config) {
 	if end, ok := t.Deadline(); ok && time.Until(end) < c.For+hang {
 		t.Fatalf("the soak needs more time: pass -timeout %v", (c.For + 2*hang).Round(time.Minute))
@@ -103,7 +106,8 @@ type run struct {
 	starting sync.Mutex   // held while a process starts, and while one is killed
 }
 
-// until runs trials until the time, several at once, and in any case leastTrials and leastProcesses, so that runs without a time are the same.
+// until runs trials until the time, several at once, and in any case leastTrials and
+// leastProcesses, so that runs without a time are the same.
 func (r *run) until(end time.Time) {
 	var all sync.WaitGroup
 	var begun atomic.Int64
@@ -227,7 +231,8 @@ func (r *run) children() (except map[int]bool, release func()) {
 	return all, r.starting.Unlock
 }
 
-// Child runs trials for ever if this process was started by Run to be killed. Otherwise it returns at once.
+// Child runs trials for ever if this process was started by Run to be killed. Otherwise it returns
+// at once.
 func Child(open Open) {
 	args := strings.Split(os.Getenv(childVar), "\t")
 	if len(args) != 4 {

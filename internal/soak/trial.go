@@ -33,7 +33,8 @@ type Life struct {
 	Change func(*agent.Options)
 }
 
-// Open starts or resumes the session of a life. The function that it returns closes everything but the session.
+// Open starts or resumes the session of a life. The function that it returns closes everything but
+// the session.
 type Open func(ctx context.Context, l *Life) (s *agent.Session, done func() error, err error)
 
 // trial is one session with everything that happens to it.
@@ -95,7 +96,8 @@ func (t *trial) life(ctx context.Context, g *gremlin, n int, way string) (*Life,
 	return l, nil
 }
 
-// found makes a life resume a session of the store, unless that is a subagent's or was killed before its first record.
+// found makes a life resume a session of the store, unless that is a subagent's or was killed
+// before its first record.
 func (t *trial) found(ctx context.Context, dir *journal.Dir, id string, l *Life) (err error) {
 	r, err := dir.Read(ctx, id)
 	if err != nil {
@@ -152,8 +154,9 @@ func (t *trial) wild(ctx context.Context, n int) error {
 
 var errHang = errors.New("the session hangs")
 
-// allowed returns nil for an error with which a life with faults may go on or end: any but that of a session that hangs. What is wrong with
-// the session shows in the next life, which has to start, and in the last one. Starting may fail only for the faults of the soak.
+// allowed returns nil for an error with which a life with faults may go on or end: any but that of
+// a session that hangs. What is wrong with the session shows in the next life, which has to start,
+// and in the last one. Starting may fail only for the faults of the soak.
 func (t *trial) allowed(what string, err error) error {
 	var broken *agent.HostError
 	started := what != "starting" || errors.Is(err, errFault) || errors.As(err, &broken)
@@ -163,8 +166,9 @@ func (t *trial) allowed(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// finish lives the last life, without faults, checks its end and its journals, and removes the trial. A model call that had failed for good
-// when the session was killed is reported by the next life, once. Then one more life is the last.
+// finish lives the last life, without faults, checks its end and its journals, and removes the
+// trial. A model call that had failed for good when the session was killed is reported by the next
+// life, once. Then one more life is the last.
 func (t *trial) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hang, errHang)
 	defer cancel()

@@ -1,2 +1,3 @@
-// Package stdioproc runs a server as a process to which one speaks by its standard input and output.
+// Package stdioproc runs a server as a process to which one speaks by its standard input and
+// output.
 package stdioproc

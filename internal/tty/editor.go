@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Editor holds a text that a person edits. A long paste is shown folded, as if it were one character. The zero value is empty.
+// Editor holds a text that a person edits. A long paste is shown folded, as if it were one
+// character. The zero value is empty.
 type Editor struct {
 	cells []cell
 	at    int    // the cursor is in front of this cell
@@ -100,7 +101,8 @@ func cellsOf(text string) (cells []cell) {
 	return cells
 }
 
-// Key changes the text or moves the cursor, as a key says. It returns false if the key is not for an editor, or has no effect.
+// Key changes the text or moves the cursor, as a key says. It returns false if the key is not for
+// an editor, or has no effect.
 func (e *Editor) Key(k Key) bool {
 	switch k.Code {
 	case KeyText:
@@ -206,12 +208,14 @@ func (c cell) inWord() bool {
 	return c.shown != "" || strings.ContainsFunc(c.text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' })
 }
 
-// EndsWith reports whether the text in front of the cursor ends with a character, and the cursor is at the end.
+// EndsWith reports whether the text in front of the cursor ends with a character, and the cursor is
+// at the end.
 func (e *Editor) EndsWith(text string) bool {
 	return e.at == len(e.cells) && e.at > 0 && e.cells[e.at-1].text == text
 }
 
-// Word returns the text between the last white space in front of the cursor and the cursor, and whether it begins the whole text.
+// Word returns the text between the last white space in front of the cursor and the cursor, and
+// whether it begins the whole text.
 func (e *Editor) Word() (word string, first bool) {
 	start := e.wordStart()
 	var b strings.Builder
@@ -265,8 +269,9 @@ func (e *Editor) Down() bool {
 	return true
 }
 
-// Rows returns the text in rows of at most width columns, the first one behind a prompt and the others indented like it, and the place of the cursor. It
-// returns at most limit rows: those around the cursor.
+// Rows returns the text in rows of at most width columns, the first one behind a prompt and the
+// others indented like it, and the place of the cursor. It returns at most limit rows: those around
+// the cursor.
 func (e *Editor) Rows(prompt string, width, limit int) (rows []string, row, column int) {
 	indent := displaywidth.String(prompt)
 	if indent > width/2 { // a prompt that leaves no room has a row of its own

@@ -62,7 +62,8 @@ func TestN3_Editing(t *testing.T) {
 	}
 }
 
-// The word that is replaced is the one that was returned, even if its characters were typed apart and would be one together.
+// The word that is replaced is the one that was returned, even if its characters were typed apart
+// and would be one together.
 func TestN3_ReplaceWord(t *testing.T) {
 	var e Editor
 	e.Insert("say\n\u0301")
@@ -93,7 +94,8 @@ func TestN3_FoldedPaste(t *testing.T) {
 	}
 }
 
-// Rows wrap by columns, wide characters do not stand in half, and the rows around the cursor are shown.
+// Rows wrap by columns, wide characters do not stand in half, and the rows around the cursor are
+// shown.
 func TestN3_Rows(t *testing.T) {
 	var e Editor
 	e.Insert("abcdefg世界h")

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A live area of several rows is drawn over itself. One that is forgotten stays, and what other programs have written above it, too.
+// A live area of several rows is drawn over itself. One that is forgotten stays, and what other
+// programs have written above it, too.
 func TestN4_ForgottenLiveArea(t *testing.T) {
 	var out strings.Builder
 	s := NewScreen(&out, 80, 24)

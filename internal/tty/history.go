@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// History holds what a person has entered, the newest last. With a file it lasts longer than the process.
+// History holds what a person has entered, the newest last. With a file it lasts longer than the
+// process.
 type History struct {
 	file    string
 	entries []string
@@ -27,7 +28,8 @@ const (
 	trimFileFrom = 2 << 20
 )
 
-// OpenHistory reads a history from a file, which need not exist. An empty name keeps it in memory only.
+// OpenHistory reads a history from a file, which need not exist. An empty name keeps it in memory
+// only.
 func OpenHistory(file string) (*History, error) {
 	h := &History{file: file}
 	if file == "" {
@@ -72,7 +74,8 @@ func (h *History) Add(entry string) error {
 	return h.write(entry)
 }
 
-// write appends an entry to the file. A file that has become long is written anew, with the newer half of what this process knows.
+// write appends an entry to the file. A file that has become long is written anew, with the newer
+// half of what this process knows.
 func (h *History) write(entry string) error {
 	if info, err := os.Stat(h.file); err == nil && info.Size() > trimFileFrom {
 		return h.rewrite()
@@ -117,7 +120,8 @@ func lineOf(entry string) []byte {
 	return append(line, '\n')
 }
 
-// Older returns the entry before the one that is shown, and keeps the text that is new. It returns false at the oldest.
+// Older returns the entry before the one that is shown, and keeps the text that is new. It returns
+// false at the oldest.
 func (h *History) Older(shown string) (string, bool) {
 	if h.at == 0 {
 		return "", false
@@ -129,7 +133,8 @@ func (h *History) Older(shown string) (string, bool) {
 	return h.entries[h.at], true
 }
 
-// Newer returns the entry after the one that is shown, or at last the text that was new. It returns false after that.
+// Newer returns the entry after the one that is shown, or at last the text that was new. It returns
+// false after that.
 func (h *History) Newer() (string, bool) {
 	if h.at >= len(h.entries) {
 		return "", false

@@ -107,7 +107,8 @@ func join(keys []Key, key Key) []Key {
 	return append(keys, key)
 }
 
-// Waiting reports whether the beginning of a sequence is pending. A person who pressed Escape sends no more than that.
+// Waiting reports whether the beginning of a sequence is pending. A person who pressed Escape sends
+// no more than that.
 func (d *Decoder) Waiting() bool { return len(d.rest) > 0 && !d.pasting }
 
 // Flush returns the key for a pending beginning of a sequence, after a moment without input.
@@ -171,7 +172,8 @@ func (d *Decoder) add(piece []byte) {
 
 const esc = 0x1b
 
-// decode returns the first key of the input and its length, which is 0 if more input is needed. A key without code and text is to be ignored.
+// decode returns the first key of the input and its length, which is 0 if more input is needed. A
+// key without code and text is to be ignored.
 func decode(in []byte) (Key, int) {
 	switch c := in[0]; {
 	case c == esc:
@@ -282,7 +284,8 @@ func csi(in []byte) (Key, int) {
 	return Key{Code: code}, end + 1
 }
 
-// kitty returns the key of a sequence that has its character as a number, as some terminals send for Shift-Enter.
+// kitty returns the key of a sequence that has its character as a number, as some terminals send
+// for Shift-Enter.
 func kitty(r, modifier int) Key {
 	const ctrl = 4
 	switch {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reopen opens a terminal again, so that reads from it can be ended. The file that was passed to the process cannot become
-// non-blocking, because other processes share it.
+// Reopen opens a terminal again, so that reads from it can be ended. The file that was passed to
+// the process cannot become non-blocking, because other processes share it.
 func Reopen(f *os.File) (*os.File, error) {
 	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_RDWR|unix.O_NOCTTY, 0)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Screen draws a live area below text that scrolls by. All of it passes a [sanitize.Writer], so that nothing in the text acts on the terminal. Lines that
-// scroll by belong to the terminal, which can wrap them anew, select and search them.
+// Screen draws a live area below text that scrolls by. All of it passes a [sanitize.Writer], so
+// that nothing in the text acts on the terminal. Lines that scroll by belong to the terminal, which
+// can wrap them anew, select and search them.
 type Screen struct {
 	out           io.Writer
 	buf           bytes.Buffer
@@ -52,8 +53,9 @@ func reflowed(rows []string, row, column, width int) (int, int) {
 	return above + column/width, column % width
 }
 
-// Draw writes lines above the live area and draws that with other rows, and the cursor in one of them. Rows that are too long are cut, and so are the first
-// rows of a live area that is higher than the terminal. above is empty or ends with a line end.
+// Draw writes lines above the live area and draws that with other rows, and the cursor in one of
+// them. Rows that are too long are cut, and so are the first rows of a live area that is higher
+// than the terminal. above is empty or ends with a line end.
 func (s *Screen) Draw(above string, live []string, row, column int) error {
 	if most := max(1, s.height-1); len(live) > most {
 		row -= len(live) - most
@@ -96,7 +98,8 @@ func (s *Screen) Clear() error {
 	return s.flush()
 }
 
-// Forget leaves the live area where it is. The next one is drawn at the cursor, which is at the beginning of a line.
+// Forget leaves the live area where it is. The next one is drawn at the cursor, which is at the
+// beginning of a line.
 func (s *Screen) Forget() { s.live, s.row, s.column = nil, 0, 0 }
 
 // Home erases the whole screen, for a live area at its top.
@@ -130,7 +133,8 @@ func (s *Screen) toTop() {
 	if up := min(s.row, s.height-1); up > 0 {
 		fmt.Fprintf(&s.buf, "\x1b[%dA", up)
 	}
-	// Erasing all from the first row would make some terminals keep what is erased, as if it had scrolled by.
+	// Erasing all from the first row would make some terminals keep what is erased, as if it had
+	// scrolled by.
 	s.buf.WriteString("\x1b[2K\x1b7\x1b[B\x1b[J\x1b8")
 }
 

@@ -24,7 +24,8 @@ type Terminal struct {
 	done     chan struct{}
 }
 
-// The modes of a terminal that are on while it is in use: a paste is marked as one. Shells turn that on and off by themselves.
+// The modes of a terminal that are on while it is in use: a paste is marked as one. Shells turn
+// that on and off by themselves.
 const (
 	begin = "\x1b[?2004h"
 	end   = "\x1b[?2004l"
@@ -69,7 +70,8 @@ func (t *Terminal) Restore() error {
 	return err
 }
 
-// withDescriptor calls do with a file's descriptor. [os.File.Fd] would make reads of the file block for good.
+// withDescriptor calls do with a file's descriptor. [os.File.Fd] would make reads of the file block
+// for good.
 func withDescriptor(f *os.File, do func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -117,7 +119,8 @@ func (t *Terminal) read() {
 	}
 }
 
-// Discard returns how many bytes were typed and not read yet. The caller has to discard them. Where that is not known, it discards them itself.
+// Discard returns how many bytes were typed and not read yet. The caller has to discard them. Where
+// that is not known, it discards them itself.
 func (t *Terminal) Discard() (unread int) {
 	n, err := Unread(t.in)
 	if err != nil {

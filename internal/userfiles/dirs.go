@@ -8,18 +8,21 @@ import (
 	"strings"
 )
 
-// StateDir returns the user's directory for the state of programs: $XDG_STATE_HOME, else ~/.local/state.
+// StateDir returns the user's directory for the state of programs: $XDG_STATE_HOME, else
+// ~/.local/state.
 func StateDir(getenv func(string) string) (string, error) {
 	return xdgDir(getenv, "XDG_STATE_HOME", ".local", "state")
 }
 
-// ConfigDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else ~/.config/attractor.
+// ConfigDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else
+// ~/.config/attractor.
 func ConfigDir(getenv func(string) string) (string, error) {
 	dir, err := xdgDir(getenv, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(dir, "attractor"), err
 }
 
-// xdgDir returns the directory that a variable of the XDG specification names, else one in the home directory.
+// xdgDir returns the directory that a variable of the XDG specification names, else one in the home
+// directory.
 func xdgDir(getenv func(string) string, variable string, below ...string) (string, error) {
 	if dir := getenv(variable); filepath.IsAbs(dir) { // the specification requires an absolute path
 		return dir, nil
@@ -34,12 +37,14 @@ func xdgDir(getenv func(string) string, variable string, below ...string) (strin
 // HomeDir returns the user's home directory, or "" if no variable names it.
 func HomeDir(getenv func(string) string) string { return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) }
 
-// ClaudeDir returns the user's directory for Claude Code: $CLAUDE_CONFIG_DIR, else ~/.claude. It returns "" without a home directory.
+// ClaudeDir returns the user's directory for Claude Code: $CLAUDE_CONFIG_DIR, else ~/.claude. It
+// returns "" without a home directory.
 func ClaudeDir(getenv func(string) string) string {
 	return vendorDir(getenv, "CLAUDE_CONFIG_DIR", ".claude")
 }
 
-// ClaudeSettings returns the file of the user's settings for Claude Code, or "" without a home directory.
+// ClaudeSettings returns the file of the user's settings for Claude Code, or "" without a home
+// directory.
 func ClaudeSettings(getenv func(string) string) string {
 	if dir := ClaudeDir(getenv); dir != "" {
 		return filepath.Join(dir, "settings.json")
@@ -47,11 +52,13 @@ func ClaudeSettings(getenv func(string) string) string {
 	return ""
 }
 
-// CodexDir returns the user's directory for codex: $CODEX_HOME, else ~/.codex. It returns "" without a home directory.
+// CodexDir returns the user's directory for codex: $CODEX_HOME, else ~/.codex. It returns ""
+// without a home directory.
 func CodexDir(getenv func(string) string) string { return vendorDir(getenv, "CODEX_HOME", ".codex") }
 
-// vendorDir returns the absolute path that a variable names, else a directory in the home directory, or "". A relative path does not count, because
-// it would make files of a project the user's.
+// vendorDir returns the absolute path that a variable names, else a directory in the home
+// directory, or "". A relative path does not count, because it would make files of a project the
+// user's.
 func vendorDir(getenv func(string) string, variable, below string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {
 		return dir

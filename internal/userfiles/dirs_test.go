@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
-// The store of sessions is in the home directory that the program names, not in that of the process.
+// The store of sessions is in the home directory that the program names, not in that of the
+// process.
 func TestN8_StateOfTheNamedHome(t *testing.T) {
 	home := t.TempDir()
 	if state, err := userfiles.StateDir(func(name string) string { return map[string]string{"HOME": home}[name] }); err != nil || state != filepath.Join(home, ".local", "state") {

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// Read reads at most limit bytes of a file of the user's. What is no regular file, such as a pipe, is an error, so that nobody waits.
+// Read reads at most limit bytes of a file of the user's. What is no regular file, such as a pipe,
+// is an error, so that nobody waits.
 func Read(name string, limit int64) (data []byte, err error) {
 	info, err := os.Stat(name)
 	if err != nil {

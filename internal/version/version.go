@@ -19,8 +19,8 @@ func Program() string {
 	return info.Main.Version
 }
 
-// Install returns the command that installs a program in the version of the running one, for a text.
-// The directory is the program's in the repository, such as fleet/cmd/attractor-fleet.
+// Install returns the command that installs a program in the version of the running one, for a
+// text. The directory is the program's in the repository, such as fleet/cmd/attractor-fleet.
 func Install(dir string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

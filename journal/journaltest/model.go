@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// model runs random sequences of calls on a log and on a [journal.Memory], and compares the results.
+// model runs random sequences of calls on a log and on a [journal.Memory], and compares the
+// results.
 func model(t *testing.T, fresh func() Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{open: fresh(), want: new(journal.Memory)}

@@ -15,8 +15,9 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// StoreSuite checks that a store keeps the contract of journal.Store, and its logs the contract of journal.Log. Fresh returns an empty store and
-// is called often. The store may refuse a second writer or fence the first.
+// StoreSuite checks that a store keeps the contract of journal.Store, and its logs the contract of
+// journal.Log. Fresh returns an empty store and is called often. The store may refuse a second
+// writer or fence the first.
 func StoreSuite(t *testing.T, fresh func(t *testing.T) journal.Store) {
 	for name, test := range map[string]func(t *testing.T, s journal.Store){
 		"makes, opens, reads and removes":  lifecycle,

@@ -20,11 +20,12 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Open opens a log. It is empty the first time; after it was closed, it has what was appended to it.
+// Open opens a log. It is empty the first time; after it was closed, it has what was appended to
+// it.
 type Open func() (journal.Log, error)
 
-// Suite checks that a log keeps the contract of journal.Log. Fresh returns the Open of a new log and is called often. The suite closes
-// every log that it opens. It does not test crashes.
+// Suite checks that a log keeps the contract of journal.Log. Fresh returns the Open of a new log
+// and is called often. The suite closes every log that it opens. It does not test crashes.
 func Suite(t *testing.T, fresh func() Open) {
 	for name, test := range map[string]func(t *testing.T, open Open){
 		"appends in order":               appends,

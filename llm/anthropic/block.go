@@ -130,8 +130,9 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	return nil
 }
 
-// otherDelta handles a delta of an unknown type. In a text block it is a citation, which is dropped. In an opaque block its
-// strings are collected, so that a compaction block is complete when it is sent back.
+// otherDelta handles a delta of an unknown type. In a text block it is a citation, which is
+// dropped. In an opaque block its strings are collected, so that a compaction block is complete
+// when it is sent back.
 func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	b, err := d.find(ev.Index)
 	if err != nil {
@@ -183,7 +184,8 @@ func (d *decoder) blockStop(index int) error {
 	return nil
 }
 
-// merge adds the content of deltas to an opaque block: a server tool's input, and strings that it appends to the strings of the start.
+// merge adds the content of deltas to an opaque block: a server tool's input, and strings that it
+// appends to the strings of the start.
 func (b *block) merge() error {
 	if b.text.Len() == 0 && len(b.more) == 0 {
 		return nil // stays verbatim

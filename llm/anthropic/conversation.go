@@ -11,22 +11,25 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request
+// used never change.
 type conversation struct {
 	provider string
 	system   []byte // the blocks of the leading system messages
 	tools    *toolset
 
-	// references holds the tools to which results refer, and whether the references were sent: the tool was among the deferred ones.
+	// references holds the tools to which results refer, and whether the references were sent: the
+	// tool was among the deferred ones.
 	references map[string]bool
 
-	// messages holds the wire messages without the end of the last one: if the next message has the same role, its blocks join
-	// it. role is the last one's role, empty before the first.
+	// messages holds the wire messages without the end of the last one: if the next message has the
+	// same role, its blocks join it. role is the last one's role, empty before the first.
 	messages []byte
 	role     string
 
-	// last and previous are the positions for cache marks: the closing brace of the last block that can have one, and of the last
-	// one before the last assistant message, where the previous request ended. 0 means none.
+	// last and previous are the positions for cache marks: the closing brace of the last block that
+	// can have one, and of the last one before the last assistant message, where the previous
+	// request ended. 0 means none.
 	last, previous int
 }
 
@@ -80,7 +83,8 @@ func (c *conversation) block(role string) {
 	c.messages = append(append(append(c.messages, `{"role":"`...), role...), `","content":[`...)
 }
 
-// markable marks the block just written as able to carry a cache mark. Thinking cannot, and opaque blocks must not change.
+// markable marks the block just written as able to carry a cache mark. Thinking cannot, and opaque
+// blocks must not change.
 func (c *conversation) markable() { c.last = len(c.messages) - 1 }
 
 func (c *conversation) addAssistant(m llm.Message) error {
@@ -150,7 +154,8 @@ func (c *conversation) addUserPart(part llm.Part) error {
 	return nil
 }
 
-// addText skips blank texts, because the API refuses them: "text content blocks must contain non-whitespace text".
+// addText skips blank texts, because the API refuses them: "text content blocks must contain
+// non-whitespace text".
 func (c *conversation) addText(role string, t llm.Text) {
 	if blank(t.Text) {
 		return
@@ -188,8 +193,8 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	return nil
 }
 
-// appendResult writes a result's content. References to deferred tools replace everything else: "Tool definitions/code execution functions
-// cannot be mixed with other content".
+// appendResult writes a result's content. References to deferred tools replace everything else:
+// "Tool definitions/code execution functions cannot be mixed with other content".
 func (c *conversation) appendResult(b []byte, content llm.Parts) ([]byte, error) {
 	separator := `,"content":[`
 	for _, name := range content.ToolReferences() {

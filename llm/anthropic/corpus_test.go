@@ -38,7 +38,8 @@ func TestErrorCorpus(t *testing.T) {
 	}
 }
 
-// TestStreamCorpus decodes recordings of the real API, and some of others: the contract holds for all of them.
+// TestStreamCorpus decodes recordings of the real API, and some of others: the contract holds for
+// all of them.
 func TestStreamCorpus(t *testing.T) {
 	ran, answers := map[string]int{}, 0
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "anthropic") {

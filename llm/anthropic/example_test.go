@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A conversation of two requests. The second one begins with the bytes of the first, so the vendor reads that part from its cache.
+// A conversation of two requests. The second one begins with the bytes of the first, so the vendor
+// reads that part from its cache.
 func ExampleNew() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Bern."}, fakellm.Turn{Text: "Ottawa."}), fakellm.Options{}))
 	defer server.Close() // it stands in for api.anthropic.com
@@ -37,7 +38,8 @@ func ExampleNew() {
 	// Ottawa. true
 }
 
-// Parameters that package llm has no field for are sent as they are, and beta features are switched on by their names.
+// Parameters that package llm has no field for are sent as they are, and beta features are switched
+// on by their names.
 func ExampleProvider() {
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{})
 	listener := httptest.NewServer(server)

@@ -36,7 +36,8 @@ func parseOptions(raw json.RawMessage) (options, error) {
 // params collects a request's parameters.
 type params struct{ api.Params }
 
-// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it.
+// encodeParams writes all of a request that may differ between requests, each parameter with a
+// comma before it.
 func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	p := params{api.Params{Own: o.own}}
 	t, err := think(req)

@@ -22,31 +22,34 @@ const (
 
 // Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
 type Options struct {
-	// Name is the name by which requests are routed and signed content is recognized; empty means anthropic. Other servers that
-	// speak this format need another name.
+	// Name is the name by which requests are routed and signed content is recognized; empty means
+	// anthropic. Other servers that speak this format need another name.
 	Name   string
 	APIKey string
-	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty means https://api.anthropic.com. Its
-	// query is kept.
+	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty
+	// means https://api.anthropic.com. Its query is kept.
 	BaseURL string
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a data event while a response
-	// comes in (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value
-	// means no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
+	// data event while a response comes in (default 300 s), and FirstByteTimeout the time to the
+	// response's headers (default IdleTimeout). A negative value means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 }
 
-// Provider implements [llm.Provider] for the Messages API. It is safe for concurrent use; create one with [New].
+// Provider implements [llm.Provider] for the Messages API. It is safe for concurrent use; create
+// one with [New].
 //
-// Request.Options may have a JSON object for it under the provider's name. The member beta_headers lists beta features to enable.
-// Every other member is sent as a parameter of the request and replaces the provider's own parameter of that name. The members
-// model, system, tools, messages and stream are an [llm.ErrConfiguration], because the request sets them.
+// Request.Options may have a JSON object for it under the provider's name. The member beta_headers
+// lists beta features to enable. Every other member is sent as a parameter of the request and
+// replaces the provider's own parameter of that name. The members model, system, tools, messages
+// and stream are an [llm.ErrConfiguration], because the request sets them.
 //
-// Temperature is not sent while the model thinks, and top_p only from 0.95 on, because the API refuses others.
+// Temperature is not sent while the model thinks, and top_p only from 0.95 on, because the API
+// refuses others.
 type Provider struct{ call api.Call }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
@@ -84,6 +87,6 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	return x.Stream(ctx)
 }
 
-// FixesEffort implements [llm.EffortFixer]: the API does not allow a change of thinking while the results of its calls are being
-// sent.
+// FixesEffort implements [llm.EffortFixer]: the API does not allow a change of thinking while the
+// results of its calls are being sent.
 func (p *Provider) FixesEffort(facts *llm.Model) bool { return facts == nil || facts.Reasoning }

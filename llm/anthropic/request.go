@@ -7,9 +7,10 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode returns the body of a request, in pieces: the head, the messages, and what may differ between requests, in this order,
-// so that a conversation's requests begin with the same bytes. The messages belong to the memo and are not copied. Cache marks
-// stand between pieces, never inside them.
+// encode returns the body of a request, in pieces: the head, the messages, and what may differ
+// between requests, in this order, so that a conversation's requests begin with the same bytes. The
+// messages belong to the memo and are not copied. Cache marks stand between pieces, never inside
+// them.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	o, err := parseOptions(req.Options[p.Name()])
 	if err != nil {
@@ -116,8 +117,8 @@ type toolset struct {
 	deferred map[string]bool // the deferred tools, by name
 }
 
-// continues reports whether a conversation that was encoded with other tools is encoded alike with these. The API refuses references to
-// tools that a request does not have, also in old messages.
+// continues reports whether a conversation that was encoded with other tools is encoded alike with
+// these. The API refuses references to tools that a request does not have, also in old messages.
 func (t *toolset) continues(c *conversation) bool {
 	for name, sent := range c.references {
 		if t.deferred[name] != sent {

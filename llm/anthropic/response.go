@@ -117,7 +117,8 @@ func (d *decoder) start(m *wireMessage) error {
 	return nil
 }
 
-// stopped reports whether the reason to stop has come. Later content does not belong to the response.
+// stopped reports whether the reason to stop has come. Later content does not belong to the
+// response.
 func (d *decoder) stopped() bool { return d.resp.Finish.Reason != "" }
 
 // afterStop ends a block that is still open and ignores everything else.

@@ -17,9 +17,9 @@ type thinking struct {
 	budget    int    // tokens, for models without adaptive thinking
 }
 
-// think converts an effort. Models with effort levels think adaptively. Others get a budget; it counts against max_tokens, which
-// is raised to fit both as far as the model's limit allows. Nothing is sent for an empty effort, and for models that are known
-// not to reason.
+// think converts an effort. Models with effort levels think adaptively. Others get a budget; it
+// counts against max_tokens, which is raised to fit both as far as the model's limit allows.
+// Nothing is sent for an empty effort, and for models that are known not to reason.
 func think(req *llm.Request) (thinking, error) {
 	limit := 0
 	var levels []string

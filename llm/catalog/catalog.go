@@ -12,16 +12,19 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// builtin holds the facts that come with this version of the library, collected on 2026-11-20 from the published model lists of
-// the vendors' SDKs and of other open-source clients. Prices are the vendors' list prices in US dollars per million tokens.
+// builtin holds the facts that come with this version of the library, collected on 2026-11-20 from
+// the published model lists of the vendors' SDKs and of other open-source clients. Prices are the
+// vendors' list prices in US dollars per million tokens.
 //
 //go:embed models.json
 var builtin string
 
-// Catalog holds a list of models. It never changes, so it is safe for concurrent use. The zero value is empty.
+// Catalog holds a list of models. It never changes, so it is safe for concurrent use. The zero
+// value is empty.
 type Catalog struct{ entries []*entry }
 
-// entry holds a model of a catalog. The library's own models are decoded when somebody asks for them: most programs use one or two.
+// entry holds a model of a catalog. The library's own models are decoded when somebody asks for
+// them: most programs use one or two.
 type entry struct {
 	provider, id string
 	text         string // the JSON of a model that is not decoded yet, without escape sequences
@@ -48,7 +51,8 @@ func (e *entry) called(alias string) bool {
 	return slices.Contains(e.get().Aliases, alias)
 }
 
-// New returns the catalog that comes with the library. Its text has a model in each line, which begins with the id and the provider.
+// New returns the catalog that comes with the library. Its text has a model in each line, which
+// begins with the id and the provider.
 func New() *Catalog {
 	c := new(Catalog)
 	for line := range strings.SplitSeq(builtin, "\n") {
@@ -79,8 +83,8 @@ func (c *Catalog) Read(r io.Reader) (*Catalog, error) {
 	return c.With(models...), nil
 }
 
-// With returns the catalog with models added. A model that it already has, by provider and id, is replaced as a whole and keeps
-// its place. Others come first, as the newest.
+// With returns the catalog with models added. A model that it already has, by provider and id, is
+// replaced as a whole and keeps its place. Others come first, as the newest.
 func (c *Catalog) With(models ...llm.Model) *Catalog {
 	merged := slices.Clone(c.entries)
 	var added []*entry
@@ -118,7 +122,8 @@ func (c *Catalog) List(provider string) []llm.Model {
 	return models
 }
 
-// Latest returns a provider's newest model with all of the capabilities: reasoning, or an input modality such as image.
+// Latest returns a provider's newest model with all of the capabilities: reasoning, or an input
+// modality such as image.
 func (c *Catalog) Latest(provider string, capabilities ...string) (llm.Model, bool) {
 	for _, m := range c.List(provider) {
 		if !slices.ContainsFunc(capabilities, func(need string) bool { return !has(&m, need) }) {

@@ -16,7 +16,8 @@ func ExampleNew() {
 	// Output: true 200000 true 0.0159
 }
 
-// A model of your own, and the prices that you really pay. A client with the catalog passes the facts to its providers.
+// A model of your own, and the prices that you really pay. A client with the catalog passes the
+// facts to its providers.
 func ExampleCatalog_With() {
 	models := catalog.New().With(
 		llm.Model{ID: "qwen3-coder", Provider: "ollama", Window: 32_768, MaxOutput: 8_192},

@@ -12,7 +12,8 @@ import (
 // anthropic implements the Messages API.
 type anthropic struct{ words int }
 
-// anthropicRequest is the body of POST /v1/messages. Members that are only checked for being known are raw.
+// anthropicRequest is the body of POST /v1/messages. Members that are only checked for being known
+// are raw.
 type anthropicRequest struct {
 	Model         string             `json:"model"`
 	System        anthropicContent   `json:"system"`

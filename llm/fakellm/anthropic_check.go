@@ -46,7 +46,8 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 	return c.why
 }
 
-// checkDeferred refuses deferred tools that are marked or alone, and references to tools that the request does not have.
+// checkDeferred refuses deferred tools that are marked or alone, and references to tools that the
+// request does not have.
 func (w *anthropicRequest) checkDeferred(c *checker) {
 	names := map[string]bool{}
 	deferred := 0
@@ -97,7 +98,8 @@ func (w *anthropicRequest) checkThinking(c *checker) {
 	c.refuse(forced, "Thinking may not be enabled when tool_choice forces tool use.")
 }
 
-// checkMessages pairs calls with results: each call's result must be in the next message, before anything else in it.
+// checkMessages pairs calls with results: each call's result must be in the next message, before
+// anything else in it.
 func (w *anthropicRequest) checkMessages(c *checker) {
 	var open []string // calls of the previous message
 	for i, m := range w.Messages {

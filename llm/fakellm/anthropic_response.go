@@ -54,7 +54,8 @@ func unmarked(raw json.RawMessage) []byte {
 	return raw // written in another way, so it never equals its unmarked form: the cache misses, and tests notice
 }
 
-// anthropicUsage returns usage in the API's form, where input_tokens does not include the cached input.
+// anthropicUsage returns usage in the API's form, where input_tokens does not include the cached
+// input.
 func anthropicUsage(u llm.Usage, output int) map[string]any {
 	return map[string]any{"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output,
@@ -187,8 +188,8 @@ func (anthropic) garbage() frame {
 // ping implements format.
 func (anthropic) ping() frame { return frame{event: "ping", data: `{"type":"ping"}`} }
 
-// encode returns the JSON of a value made by this package. Only a script's arguments could be invalid JSON, and they are checked
-// before.
+// encode returns the JSON of a value made by this package. Only a script's arguments could be
+// invalid JSON, and they are checked before.
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

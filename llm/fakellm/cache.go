@@ -10,11 +10,12 @@ import (
 // bytesPerToken is used to estimate all token counts that a script does not give.
 const bytesPerToken = 4
 
-// lookback is the number of blocks before a breakpoint that are searched for an earlier request's breakpoint. It is Anthropic's
-// rule.
+// lookback is the number of blocks before a breakpoint that are searched for an earlier request's
+// breakpoint. It is Anthropic's rule.
 const lookback = 20
 
-// prefix is the beginning of a request up to the end of a block: its hash, its size in bytes, and whether it has a breakpoint.
+// prefix is the beginning of a request up to the end of a block: its hash, its size in bytes, and
+// whether it has a breakpoint.
 type prefix struct {
 	sum    [sha256.Size]byte
 	size   int
@@ -77,7 +78,8 @@ func (c cache) usage(r *Request, a *response) llm.Usage {
 	return within(u, r.MaxTokens)
 }
 
-// within cuts the output of a usage to the tokens that a request allows, as no API reports more. With 0 there is no limit.
+// within cuts the output of a usage to the tokens that a request allows, as no API reports more.
+// With 0 there is no limit.
 func within(u llm.Usage, maxTokens int) llm.Usage {
 	if maxTokens > 0 {
 		u.Output = min(u.Output, maxTokens)

@@ -8,13 +8,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// chat implements Chat Completions as strictly as any of vLLM, Groq, Mistral and OpenAI: it refuses what one of them refuses.
+// chat implements Chat Completions as strictly as any of vLLM, Groq, Mistral and OpenAI: it refuses
+// what one of them refuses.
 type chat struct {
 	words int
 	usage bool // the stream must report usage
 }
 
-// chatRequest is the body of POST /v1/chat/completions. Members that are only checked for being known are raw.
+// chatRequest is the body of POST /v1/chat/completions. Members that are only checked for being
+// known are raw.
 type chatRequest struct {
 	Model               string             `json:"model"`
 	Messages            []chatMessage      `json:"messages"`
@@ -121,7 +123,8 @@ type chatFile struct {
 
 // decode implements format.
 func (f *chat) decode(r *Request) *refusal {
-	// Local servers need no key, so a missing one is accepted. An empty one is a mistake everywhere.
+	// Local servers need no key, so a missing one is accepted. An empty one is a mistake
+	// everywhere.
 	if auth, ok := r.Header["Authorization"]; ok && strings.TrimSpace(strings.TrimPrefix(auth[0], "Bearer")) == "" {
 		return &refusal{401, "invalid_api_key", "You didn't provide an API key."}
 	}

@@ -138,7 +138,8 @@ func TestChatKey(t *testing.T) {
 	}
 }
 
-// The cache is the server's own: what a request has in common with an earlier one was cached, up to the first difference.
+// The cache is the server's own: what a request has in common with an earlier one was cached, up to
+// the first difference.
 func TestChatCache(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	long := strings.Repeat("x", 400)

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// provider returns the real provider for Anthropic's API, with a server of ours in place of the vendor's.
+// provider returns the real provider for Anthropic's API, with a server of ours in place of the
+// vendor's.
 func provider(server *httptest.Server) llm.Provider {
 	p, err := wire.New(wire.Options{APIKey: "a-key", BaseURL: server.URL})
 	if err != nil {
@@ -74,7 +75,8 @@ func ExampleModel() {
 	// Output: Request 1 has 1 messages for claude-sonnet-5-5.
 }
 
-// The first request ends in the middle of the answer, the second is told to wait, the third is answered.
+// The first request ends in the middle of the answer, the second is told to wait, the third is
+// answered.
 func ExampleFault() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Small waves wear down the cliff."}), fakellm.Options{
 		Faults: map[int]fakellm.Fault{

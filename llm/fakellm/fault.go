@@ -5,13 +5,15 @@ import "time"
 // FaultKind names a kind of [Fault].
 type FaultKind string
 
-// The kinds of faults. All but the first three occur in the middle of a response, after Fault.After of its deltas.
+// The kinds of faults. All but the first three occur in the middle of a response, after Fault.After
+// of its deltas.
 const (
 	// FaultStatus responds with Status, Header and Body instead of calling the model.
 	FaultStatus FaultKind = "status"
 	// FaultReset closes the connection without a response.
 	FaultReset FaultKind = "reset"
-	// FaultSilence reads the request and sends nothing, not even headers, until the client disconnects.
+	// FaultSilence reads the request and sends nothing, not even headers, until the client
+	// disconnects.
 	FaultSilence FaultKind = "silence"
 	// FaultCut closes the connection.
 	FaultCut FaultKind = "cut"
@@ -32,7 +34,8 @@ type Fault struct {
 	Kind FaultKind `json:"kind"`
 	// After is the number of deltas of text, thinking and arguments to send before the fault.
 	After int `json:"after,omitempty"`
-	// Status, Header and Body are the response of FaultStatus. An empty body means the vendor's own error for the status.
+	// Status, Header and Body are the response of FaultStatus. An empty body means the vendor's own
+	// error for the status.
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body,omitempty"`

@@ -2,7 +2,8 @@ package fakellm
 
 import "strings"
 
-// formatOf returns the API that a path belongs to. The response to an unknown path has Anthropic's format.
+// formatOf returns the API that a path belongs to. The response to an unknown path has Anthropic's
+// format.
 func formatOf(path string, words int) (f format, known bool) {
 	switch {
 	case strings.HasSuffix(path, "/v1/messages"):

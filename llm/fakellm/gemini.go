@@ -16,7 +16,8 @@ type gemini struct {
 	model, action string
 }
 
-// geminiOf parses a path: .../v1beta/models/{model}:{action}, or another collection of models in place of models.
+// geminiOf parses a path: .../v1beta/models/{model}:{action}, or another collection of models in
+// place of models.
 func geminiOf(path string, words int) (f gemini, known bool) {
 	_, rest, _ := strings.Cut(path, "/v1beta/")
 	model, action, _ := strings.Cut(strings.TrimPrefix(rest, "models/"), ":")

@@ -184,8 +184,8 @@ func (c *geminiChecker) unequal(fault bool) {
 			"function call turn.")
 }
 
-// checkSignatures requires a signature on the first call of each content of the current turn. The turn begins with the last user
-// content that has more than responses.
+// checkSignatures requires a signature on the first call of each content of the current turn. The
+// turn begins with the last user content that has more than responses.
 func (w *geminiRequest) checkSignatures(c *geminiChecker) {
 	begin := 0
 	for i, content := range w.Contents {

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// implicitMinimum is the shortest prefix that is cached, in tokens: Google's figure for its Flash models.
+// implicitMinimum is the shortest prefix that is cached, in tokens: Google's figure for its Flash
+// models.
 const implicitMinimum = 1024
 
 // prefixes returns the cacheable beginnings. Caching is implicit: every part ends one that a later
@@ -60,8 +61,9 @@ type geminiPieces struct {
 	reason, message       string
 }
 
-// geminiParts splits a response into parts of so many words each; 0 means whole parts. As in the real models' responses, the
-// signature is on the first call or, without calls, at the end of the text.
+// geminiParts splits a response into parts of so many words each; 0 means whole parts. As in the
+// real models' responses, the signature is on the first call or, without calls, at the end of the
+// text.
 func (f gemini) geminiParts(a *response, each int) geminiPieces {
 	cut := func(text string) []string {
 		if each == 0 && text != "" {
@@ -134,8 +136,8 @@ func (a *response) geminiChunk(parts, reason, message, usage string) string {
 	return b.String()
 }
 
-// geminiUsage returns usage in the API's form, where candidatesTokenCount does not include the thoughts, and the prompt includes
-// the cached input.
+// geminiUsage returns usage in the API's form, where candidatesTokenCount does not include the
+// thoughts, and the prompt includes the cached input.
 func geminiUsage(u llm.Usage) string {
 	text := fmt.Sprintf(`{"promptTokenCount": %d,"candidatesTokenCount": %d,"totalTokenCount": %d`, u.Input, u.Output-u.Reasoning, u.Total())
 	if u.CacheRead > 0 {
@@ -184,7 +186,8 @@ func (f gemini) stream(a *response) []frame {
 	return append(frames, frame{data: a.geminiChunk(p.closing, p.reason, p.message, geminiUsage(a.usage)), closing: true})
 }
 
-// geminiStatus maps HTTP statuses to the API's status words. Other statuses come from a proxy and have none.
+// geminiStatus maps HTTP statuses to the API's status words. Other statuses come from a proxy and
+// have none.
 var geminiStatus = map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
 	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
 

@@ -15,8 +15,8 @@ type openai struct {
 	asked openaiRequest // the request; the response repeats parts of it
 }
 
-// openaiRequest is the body of POST /v1/responses. Members that are only checked for being known, or only repeated in the
-// response, are raw.
+// openaiRequest is the body of POST /v1/responses. Members that are only checked for being known,
+// or only repeated in the response, are raw.
 type openaiRequest struct {
 	Model           string           `json:"model"`
 	Instructions    string           `json:"instructions"`
@@ -135,7 +135,8 @@ type openaiSearch struct {
 	Tools     []openaiTool               `json:"tools"`
 }
 
-// searchName is the name by which scripts call the tool that finds others, because the API gives it none.
+// searchName is the name by which scripts call the tool that finds others, because the API gives it
+// none.
 const searchName = "tool_search"
 
 // UnmarshalJSON implements json.Unmarshaler. It is strict about known items and ignores others.

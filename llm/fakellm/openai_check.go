@@ -205,7 +205,8 @@ func (f *openai) checkContent(at string, raw json.RawMessage, kinds ...string) {
 	}
 }
 
-// encrypt returns stand-in data for reasoning that only the server can read. It detects a changed item.
+// encrypt returns stand-in data for reasoning that only the server can read. It detects a changed
+// item.
 func encrypt(id, summary string) string { return "gAAAA" + sign(id+"\n"+summary) }
 
 // checkOrder pairs calls with outputs, and checks that reasoning is followed by its item.

@@ -17,7 +17,8 @@ func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	return m
 }
 
-// The API's prompt cache keeps prompts of 1,024 tokens and more automatically, in steps of 128 tokens.
+// The API's prompt cache keeps prompts of 1,024 tokens and more automatically, in steps of 128
+// tokens.
 const (
 	openaiCacheFrom = 1024 * bytesPerToken
 	openaiCacheStep = 128 * bytesPerToken
@@ -60,7 +61,8 @@ func (a *response) openaiStatus() (status, reason string) {
 	return "completed", ""
 }
 
-// response returns the response as an object. Without a status it is the object with which a stream begins.
+// response returns the response as an object. Without a status it is the object with which a stream
+// begins.
 func (f *openai) response(a *response, status string, output []map[string]any) map[string]any {
 	raw := func(m json.RawMessage, otherwise string) json.RawMessage {
 		if m == nil {

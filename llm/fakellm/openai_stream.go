@@ -65,7 +65,8 @@ func (s *openaiStream) item(item map[string]any, begin map[string]any, inside fu
 	s.add("response.output_item.done", map[string]any{"output_index": s.index, "item": item})
 }
 
-// deltas writes the pieces of a text. The real API pads them to hide their length from eavesdroppers.
+// deltas writes the pieces of a text. The real API pads them to hide their length from
+// eavesdroppers.
 func (s *openaiStream) deltas(event string, item map[string]any, pieces []string, more map[string]any) {
 	for _, p := range pieces {
 		m := maps.Clone(more)

@@ -54,8 +54,8 @@ func (a *response) size() int {
 	return n
 }
 
-// sign returns the signature of a thinking block. It depends only on the text, so that every server can detect a changed block,
-// whichever server signed it.
+// sign returns the signature of a thinking block. It depends only on the text, so that every server
+// can detect a changed block, whichever server signed it.
 func sign(thinking string) string {
 	sum := sha256.Sum256([]byte("fakellm:" + thinking))
 	return hex.EncodeToString(sum[:12])
@@ -79,7 +79,8 @@ func words(text string, n int) []string {
 	return pieces
 }
 
-// argBytes returns the size of an arguments delta for servers whose text deltas have this many words.
+// argBytes returns the size of an arguments delta for servers whose text deltas have this many
+// words.
 func argBytes(words int) int { return 16 * max(words/3, 1) }
 
 // bytewise splits a text into pieces of about n bytes, never within a character.

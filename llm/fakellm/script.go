@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Model returns the response to a request. It is called once for each request that is well-formed and has no fault before its
-// response, by several goroutines at the same time.
+// Model returns the response to a request. It is called once for each request that is well-formed
+// and has no fault before its response, by several goroutines at the same time.
 type Model func(r *Request) Turn
 
 // Request holds a request as the server decoded it.
@@ -26,7 +26,8 @@ type Request struct {
 
 	Model  string
 	System string
-	// Messages is the conversation without the system prompt. A wire message with results and text becomes two messages here.
+	// Messages is the conversation without the system prompt. A wire message with results and text
+	// becomes two messages here.
 	Messages []llm.Message
 	// Tools holds the names of the tools that the model is offered.
 	Tools     []string
@@ -40,7 +41,8 @@ type Request struct {
 	prefixes []prefix // those that can be cached
 }
 
-// Turn returns the number of the model's responses in the conversation, which is the index of the response to return.
+// Turn returns the number of the model's responses in the conversation, which is the index of the
+// response to return.
 func (r *Request) Turn() int {
 	n := 0
 	for i, m := range r.Messages {
@@ -71,20 +73,22 @@ func split(m llm.Message) (list []llm.Message) {
 	return list
 }
 
-// Turn holds one response: thinking, then text, then calls. Empty ones are omitted. It can be decoded from JSON.
+// Turn holds one response: thinking, then text, then calls. Empty ones are omitted. It can be
+// decoded from JSON.
 type Turn struct {
 	Thinking string `json:"thinking,omitempty"`
 	Text     string `json:"text,omitempty"`
 	Calls    []Call `json:"calls,omitempty"`
 	// Finish is the finish reason; empty means tool_calls with calls, and stop without.
 	Finish llm.FinishReason `json:"finish,omitempty"`
-	// Stop is the finish reason in the vendor's words, and takes the place of Finish. For OpenAI's Responses API it is the reason
-	// why the response is incomplete.
+	// Stop is the finish reason in the vendor's words, and takes the place of Finish. For OpenAI's
+	// Responses API it is the reason why the response is incomplete.
 	Stop string `json:"stop,omitempty"`
-	// Usage is the reported usage; nil means an estimate from the sizes and the contents of the prompt cache. Output above the request's limit
-	// of tokens is not reported.
+	// Usage is the reported usage; nil means an estimate from the sizes and the contents of the
+	// prompt cache. Output above the request's limit of tokens is not reported.
 	Usage *llm.Usage `json:"usage,omitempty"`
-	// ID is the response's id; empty means msg_ (or the vendor's own prefix) and the request's number.
+	// ID is the response's id; empty means msg_ (or the vendor's own prefix) and the request's
+	// number.
 	ID string `json:"id,omitempty"`
 }
 
@@ -106,9 +110,10 @@ func (c Call) args() string {
 	return string(c.Args)
 }
 
-// Script returns a model that responds with the turn whose index is the number of the model's responses in the conversation. It
-// keeps no state. So a retry gets the same turn again, a resumed session continues where it was, and any number of sessions may
-// run at the same time. After the last turn its response says that the script has ended.
+// Script returns a model that responds with the turn whose index is the number of the model's
+// responses in the conversation. It keeps no state. So a retry gets the same turn again, a resumed
+// session continues where it was, and any number of sessions may run at the same time. After the
+// last turn its response says that the script has ended.
 func Script(turns ...Turn) Model {
 	return func(r *Request) Turn {
 		if i := r.Turn(); i < len(turns) {

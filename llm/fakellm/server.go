@@ -16,14 +16,16 @@ const maxBody = 32 << 20
 type Options struct {
 	// Faults maps the numbers of requests, counted from 1, to faults.
 	Faults map[int]Fault
-	// Words is the number of words in a text delta; 0 means 3. Arguments deltas grow with it, from 16 bytes.
+	// Words is the number of words in a text delta; 0 means 3. Arguments deltas grow with it, from
+	// 16 bytes.
 	Words int
 	// Delay is the time between two events; 0 means none.
 	Delay time.Duration
 }
 
-// Server is the scripted model. It selects the API by a request's path: POST /v1/messages is Anthropic's, /v1/responses and
-// /v1/chat/completions are OpenAI's, /v1beta/models/... is Gemini's. It is safe for concurrent use.
+// Server is the scripted model. It selects the API by a request's path: POST /v1/messages is
+// Anthropic's, /v1/responses and /v1/chat/completions are OpenAI's, /v1beta/models/... is Gemini's.
+// It is safe for concurrent use.
 type Server struct {
 	model Model
 	o     Options
@@ -41,8 +43,8 @@ func New(model Model, o Options) *Server {
 	return &Server{model: model, o: o, cache: cache{}}
 }
 
-// Requests returns all requests so far, in order, including refused ones. The server keeps all of them, with their bodies,
-// because it is made for tests and demonstrations.
+// Requests returns all requests so far, in order, including refused ones. The server keeps all of
+// them, with their bodies, because it is made for tests and demonstrations.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +58,8 @@ type format interface {
 	// whole returns the response as one JSON value, stream returns it as events.
 	whole(a *response) []byte
 	stream(a *response) []frame
-	// failure returns the error body of a refusal, inBand the event of an error in the middle of a stream.
+	// failure returns the error body of a refusal, inBand the event of an error in the middle of a
+	// stream.
 	failure(f *refusal) []byte
 	inBand(code string) frame
 	garbage() frame
@@ -83,7 +86,8 @@ func (c *checker) refuse(fault bool, format string, args ...any) {
 	}
 }
 
-// pattern returns a regular expression that is compiled at its first use: most programs that link this package use few of them, if any.
+// pattern returns a regular expression that is compiled at its first use: most programs that link
+// this package use few of them, if any.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
@@ -176,7 +180,8 @@ func (s *Server) respond(w http.ResponseWriter, hr *http.Request, r *Request, f 
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	// The fault is in the middle of a response, even before its first event. The flush fails if the client has disconnected.
+	// The fault is in the middle of a response, even before its first event. The flush fails if the
+	// client has disconnected.
 	_ = http.NewResponseController(w).Flush()
 	out := &streamer{w: w, ctx: hr.Context(), delay: s.o.Delay, f: f, fault: fault}
 	out.run(f.stream(a))

@@ -156,8 +156,8 @@ func client(t *testing.T, srv *httptest.Server) llm.Provider {
 	return p
 }
 
-// Many sessions use one script at the same time: each gets its turns in order, and a session that starts over gets the first
-// turn.
+// Many sessions use one script at the same time: each gets its turns in order, and a session that
+// starts over gets the first turn.
 func TestScriptIsStateless(t *testing.T) {
 	turns := make([]fakellm.Turn, 5)
 	for i := range turns {

@@ -28,7 +28,8 @@ func (s *streamer) run(frames []frame) {
 	}
 }
 
-// due reports whether the fault comes before this frame: its content was sent, or no more is to come.
+// due reports whether the fault comes before this frame: its content was sent, or no more is to
+// come.
 func (s *streamer) due(f frame) bool {
 	if s.fault.Kind == "" {
 		return false

@@ -57,8 +57,9 @@ func (d *decoder) unknown(w *wirePart, raw json.RawMessage) error {
 	return nil
 }
 
-// text appends text or thinking to its block, which continues until something else comes. A signature ends the block, because a
-// part with a signature must not be merged with one that has none. An empty text without a signature begins no block.
+// text appends text or thinking to its block, which continues until something else comes. A
+// signature ends the block, because a part with a signature must not be merged with one that has
+// none. An empty text without a signature begins no block.
 func (d *decoder) text(text string, thought bool, signature string) error {
 	d.content = true
 	start, kind := llm.EventTextStart, textBlock

@@ -22,7 +22,8 @@ var chunks = []string{
 	`{"responseId": "x","usageMetadata": {"serviceTier": "standard","toolUsePromptTokenCount": 3},"candidates": [{"content": {"parts": [{"text": "a"}]}}]}`,
 }
 
-// FuzzAnswer decodes arbitrary input, one chunk a line: nothing panics, and the stream contract holds.
+// FuzzAnswer decodes arbitrary input, one chunk a line: nothing panics, and the stream contract
+// holds.
 func FuzzAnswer(f *testing.F) {
 	const stop = `{"candidates": [{"content": {"parts": [{"text": ""}]},"finishReason": "STOP"}]}`
 	for _, s := range append(chunks, `{"candidates": [{"content": {"parts": [{"functionCall": {"name": "a","args": {"b": 1}},"thoughtSignature": "s"}]}}]}`,

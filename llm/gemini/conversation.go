@@ -8,15 +8,16 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request
+// used never change.
 type conversation struct {
 	provider string
 	model    family // of the models that it is encoded for
 	system   []byte // the parts of the leading system messages
 
-	// contents holds the wire's contents without the end of the last one: if the next message has the same role, its parts join
-	// it. role is the last one's role, empty before the first. calls counts its calls, and responses reports whether it has
-	// function responses.
+	// contents holds the wire's contents without the end of the last one: if the next message has
+	// the same role, its parts join it. role is the last one's role, empty before the first. calls
+	// counts its calls, and responses reports whether it has function responses.
 	contents  []byte
 	role      string
 	calls     int
@@ -25,8 +26,9 @@ type conversation struct {
 	names *callNames
 }
 
-// callNames maps the ids of a conversation's calls to their functions, because a response must repeat the name, and because the ids
-// that we make up must be new. The memo adds to it while decoders of earlier requests read it.
+// callNames maps the ids of a conversation's calls to their functions, because a response must
+// repeat the name, and because the ids that we make up must be new. The memo adds to it while
+// decoders of earlier requests read it.
 type callNames struct {
 	mu   sync.Mutex
 	byID map[string]string
@@ -51,9 +53,9 @@ const (
 	wireModel = "model"
 )
 
-// noSignature is the dummy that Google documents for calls that no Gemini model made. Models from Gemini 3 on require a signature
-// on the first call of a step ("Function call is missing a thought_signature in functionCall parts"). Earlier models do not know
-// the dummy and get none.
+// noSignature is the dummy that Google documents for calls that no Gemini model made. Models from
+// Gemini 3 on require a signature on the first call of a step ("Function call is missing a
+// thought_signature in functionCall parts"). Earlier models do not know the dummy and get none.
 const noSignature = "skip_thought_signature_validator"
 
 // add encodes more messages. All between two responses become one user content with the function
@@ -100,8 +102,8 @@ func (c *conversation) content(role string) {
 	c.contents = append(append(append(c.contents, `{"role":"`...), role...), `","parts":[`...)
 }
 
-// addModel encodes a response. What this provider signed goes back on its part. Signatures of other providers are removed, and so
-// are those of our models that the present model does not understand.
+// addModel encodes a response. What this provider signed goes back on its part. Signatures of other
+// providers are removed, and so are those of our models that the present model does not understand.
 func (c *conversation) addModel(m llm.Message) error {
 	own := m.Provider == c.provider
 	signed := own && mayShare(familyOf(m.Model), c.model)
@@ -168,7 +170,8 @@ func (c *conversation) addCall(call llm.ToolCall, signature string) {
 	c.contents = c.end(append(api.AppendArgs(b, call.Args), '}'), signature)
 }
 
-// callName returns the name of a call as the API takes it: it "must start with a letter or an underscore".
+// callName returns the name of a call as the API takes it: it "must start with a letter or an
+// underscore".
 func callName(name string) string {
 	name = api.CallName(name)
 	if first := name[0]; first == '-' || first >= '0' && first <= '9' {
@@ -203,7 +206,8 @@ func appendText(b []byte, text string) []byte {
 	return api.AppendString(append(b, `{"text":`...), text)
 }
 
-// appendID writes the id that pairs a call with its response. Older models send no ids, but accept ours.
+// appendID writes the id that pairs a call with its response. Older models send no ids, but accept
+// ours.
 func appendID(b []byte, id string) []byte {
 	if id == "" {
 		return b

@@ -14,7 +14,8 @@ const corpora = "../../../shared/corpora/"
 
 // TestG5_ErrorCorpus runs this provider's cases of the corpus.
 func TestG5_ErrorCorpus(t *testing.T) {
-	// No capacity is no quota: the server says when to try again, and a provider has no second model to fall back to.
+	// No capacity is no quota: the server says when to try again, and a provider has no second
+	// model to fall back to.
 	decided := map[string]error{"g_capacity_503": llm.ErrOverloaded}
 	ran := 0
 	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
@@ -29,7 +30,8 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	}
 }
 
-// TestStreamCorpus decodes recordings of the real API, and some of others: the contract holds for all of them.
+// TestStreamCorpus decodes recordings of the real API, and some of others: the contract holds for
+// all of them.
 func TestStreamCorpus(t *testing.T) {
 	files, ran, answers := map[string]bool{}, map[string]int{}, 0
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "gemini") {

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// maxWait is the longest delay of a rate limit. A longer delay means that a quota is used up: Google's own client draws the same
-// line.
+// maxWait is the longest delay of a rate limit. A longer delay means that a quota is used up:
+// Google's own client draws the same line.
 const maxWait = 5 * time.Minute
 
 // wireError is Google's error model, the same for bodies and for chunks:
@@ -27,7 +27,8 @@ type wireError struct {
 	} `json:"error"`
 }
 
-// wireDetail is any of the details that matter. Its other members count only for the types that have them.
+// wireDetail is any of the details that matter. Its other members count only for the types that
+// have them.
 type wireDetail struct {
 	Reason   string `json:"reason"` // google.rpc.ErrorInfo
 	Metadata struct {
@@ -40,8 +41,8 @@ type wireDetail struct {
 	} `json:"violations"`
 }
 
-// decodeError decodes an error body, an array with one, or an error chunk. The status word decides the kind; where it is too
-// coarse, the details do.
+// decodeError decodes an error body, an array with one, or an error chunk. The status word decides
+// the kind; where it is too coarse, the details do.
 func decodeError(body []byte) api.Failure {
 	w, ok := parseError(body)
 	if !ok {
@@ -98,7 +99,8 @@ func quotaPeriod(id string) time.Duration {
 	return 0
 }
 
-// parseError decodes the error. Gateways put a whole error body as text into another error's message; the innermost one counts.
+// parseError decodes the error. Gateways put a whole error body as text into another error's
+// message; the innermost one counts.
 func parseError(body []byte) (w wireError, ok bool) {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' {
@@ -119,7 +121,8 @@ func parseError(body []byte) (w wireError, ok bool) {
 	return w, true
 }
 
-// errorKind returns the kind of a google.rpc.Code. For unknown words it returns nil, and the HTTP status decides.
+// errorKind returns the kind of a google.rpc.Code. For unknown words it returns nil, and the HTTP
+// status decides.
 func errorKind(status string) error {
 	switch status {
 	case "INVALID_ARGUMENT", "OUT_OF_RANGE":
@@ -144,7 +147,8 @@ func errorKind(status string) error {
 	return nil
 }
 
-// reasonKind returns the kind of a reason that is more precise than the status: a wrong key is reported as an invalid argument.
+// reasonKind returns the kind of a reason that is more precise than the status: a wrong key is
+// reported as an invalid argument.
 func reasonKind(reason string) error {
 	switch reason {
 	case "API_KEY_INVALID":

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Where an error has no delay, the quota's id tells how long to wait and whether waiting makes sense.
+// Where an error has no delay, the quota's id tells how long to wait and whether waiting makes
+// sense.
 func TestI17_QuotasByTheirIDs(t *testing.T) {
 	const minute, day = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
 	violated := func(ids ...string) (d string) {

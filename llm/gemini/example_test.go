@@ -32,7 +32,8 @@ func ExampleNew() {
 	// Output: A red dot.
 }
 
-// Parameters that package llm has no field for are sent as they are. Members of generationConfig replace single members.
+// Parameters that package llm has no field for are sent as they are. Members of generationConfig
+// replace single members.
 func ExampleProvider() {
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{})
 	listener := httptest.NewServer(server)

@@ -59,7 +59,8 @@ func TestMemoStartsAfresh(t *testing.T) {
 	}
 }
 
-// The server finds everything that it was sent before in its implicit cache, including the model's own responses, signed or not.
+// The server finds everything that it was sent before in its implicit cache, including the model's
+// own responses, signed or not.
 func TestG7_ImplicitCacheIsHit(t *testing.T) {
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3-flash"} {
 		turns := make([]fakellm.Turn, 12)

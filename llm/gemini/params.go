@@ -31,8 +31,8 @@ func parseOptions(raw json.RawMessage) (options, error) {
 	return o, nil
 }
 
-// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it. It ignores
-// Sequential, because the API has no such option.
+// encodeParams writes all of a request that may differ between requests, each parameter with a
+// comma before it. It ignores Sequential, because the API has no such option.
 func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	p := api.Params{Own: o.own}
 	if choice := toolChoice(req); choice != "" && !o.cached {

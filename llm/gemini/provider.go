@@ -21,38 +21,42 @@ const (
 
 // Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
 type Options struct {
-	// Name is the name by which requests are routed and signed content is recognized; empty means gemini. Other servers that
-	// speak this format need another name.
+	// Name is the name by which requests are routed and signed content is recognized; empty means
+	// gemini. Other servers that speak this format need another name.
 	Name string
 	// APIKey is sent in the header x-goog-api-key, never in a URL.
 	APIKey string
-	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse.
-	// Empty means https://generativelanguage.googleapis.com.
+	// BaseURL is the API's URL without the version: requests go to
+	// {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse. Empty means
+	// https://generativelanguage.googleapis.com.
 	BaseURL string
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a chunk while a response comes in
-	// (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value means no
-	// limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
+	// chunk while a response comes in (default 300 s), and FirstByteTimeout the time to the
+	// response's headers (default IdleTimeout). A negative value means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 }
 
-// Provider implements [llm.Provider] for generateContent. It is safe for concurrent use; create one with [New].
+// Provider implements [llm.Provider] for generateContent. It is safe for concurrent use; create one
+// with [New].
 //
-// Request.Options may have a JSON object for it under the provider's name. Its members (safetySettings, labels, ...) are sent as
-// parameters of the request and replace the provider's own parameters of these names. The members of generationConfig replace
-// single members of ours. With cachedContent, the system prompt, the tools and the tool choice are those of the cached content
-// and are not sent. The members model, contents, systemInstruction and tools are an [llm.ErrConfiguration], because the request
-// sets them.
+// Request.Options may have a JSON object for it under the provider's name. Its members
+// (safetySettings, labels, ...) are sent as parameters of the request and replace the provider's
+// own parameters of these names. The members of generationConfig replace single members of ours.
+// With cachedContent, the system prompt, the tools and the tool choice are those of the cached
+// content and are not sent. The members model, contents, systemInstruction and tools are an
+// [llm.ErrConfiguration], because the request sets them.
 //
-// Request.Sequential has no effect, because the API has no such option. Parallel calls may come all the same.
+// Request.Sequential has no effect, because the API has no such option. Parallel calls may come all
+// the same.
 //
-// A call without an id gets one derived from the response's id. Signatures of other authors are not sent. Models from Gemini 3 on
-// refuse calls without a signature, so for them the first call of another author's response gets the dummy that Google documents
-// for this.
+// A call without an id gets one derived from the response's id. Signatures of other authors are not
+// sent. Models from Gemini 3 on refuse calls without a signature, so for them the first call of
+// another author's response gets the dummy that Google documents for this.
 type Provider struct{ call api.Call }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
@@ -92,8 +96,8 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	return x.Stream(ctx)
 }
 
-// endpoint returns the URL of a model's requests. An id with a slash names its collection itself, such as
-// tunedModels/x.
+// endpoint returns the URL of a model's requests. An id with a slash names its collection itself,
+// such as tunedModels/x.
 func (p *Provider) endpoint(model string) string {
 	if !strings.Contains(model, "/") {
 		model = "models/" + model
@@ -101,5 +105,6 @@ func (p *Provider) endpoint(model string) string {
 	return p.call.URL + (&url.URL{Path: model}).EscapedPath() + ":streamGenerateContent?alt=sse"
 }
 
-// FormatsWithTools implements [llm.Formatter]: models up to 2.5 refuse a response schema together with tools.
+// FormatsWithTools implements [llm.Formatter]: models up to 2.5 refuse a response schema together
+// with tools.
 func (p *Provider) FormatsWithTools(model string) bool { return familyOf(model) == gemini3 }

@@ -81,7 +81,8 @@ func answered(messages []llm.Message, resp *llm.Response, content ...llm.Part) [
 	return messages
 }
 
-// A session over a real connection: a call, its result, a second response, and a fault in between. The key is only in the header.
+// A session over a real connection: a call, its result, a second response, and a fault in between.
+// The key is only in the header.
 func TestG12_OverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at": "<a>"}`)}, {Name: "look"}}},
@@ -130,7 +131,8 @@ func TestG12_OverLoopback(t *testing.T) {
 	}
 }
 
-// Calls of models that send no ids get ours: the same for the same response, and unique in a conversation.
+// Calls of models that send no ids get ours: the same for the same response, and unique in a
+// conversation.
 func TestG3_SyntheticCallIDs(t *testing.T) {
 	two := fakellm.Turn{Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	p := connect(t, fakellm.New(fakellm.Script(two, two, two), fakellm.Options{}))
@@ -199,7 +201,8 @@ func TestG11_OtherProvidersHistory(t *testing.T) {
 	}
 }
 
-// Images of results go into the response for models from Gemini 3 on, and after all responses for others.
+// Images of results go into the response for models from Gemini 3 on, and after all responses for
+// others.
 func TestG3_ImagesOfResults(t *testing.T) {
 	two := fakellm.Turn{Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	server := fakellm.New(fakellm.Script(two, fakellm.Turn{Text: "Seen."}), fakellm.Options{})
@@ -235,7 +238,8 @@ func TestG3_ImagesOfResults(t *testing.T) {
 	}
 }
 
-// Arguments that are no object cannot be sent in this API. It breaks off the response, which is worth another attempt.
+// Arguments that are no object cannot be sent in this API. It breaks off the response, which is
+// worth another attempt.
 func TestMalformedCall(t *testing.T) {
 	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}}}), fakellm.Options{}))
 	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))

@@ -7,9 +7,10 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode returns the body of a request, in pieces: the head, the contents, and what may differ between requests, in this order,
-// so that a conversation's requests begin with the same bytes. The contents belong to the memo and are not copied. It also returns the
-// names of the conversation's calls.
+// encode returns the body of a request, in pieces: the head, the contents, and what may differ
+// between requests, in this order, so that a conversation's requests begin with the same bytes. The
+// contents belong to the memo and are not copied. It also returns the names of the conversation's
+// calls.
 func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	o, err := parseOptions(req.Options[p.Name()])
 	if err != nil {
@@ -43,8 +44,9 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	return c.body(tools, params, o.cached), c.names, nil
 }
 
-// body returns the pieces of a request's body. It omits the system prompt and the tools if the caller refers to cached content:
-// "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config".
+// body returns the pieces of a request's body. It omits the system prompt and the tools if the
+// caller refers to cached content: "CachedContent can not be used with GenerateContent request
+// setting system_instruction, tools or tool_config".
 func (c *conversation) body(tools, params []byte, cached bool) [][]byte {
 	var list [][]byte
 	add := func(b []byte) {

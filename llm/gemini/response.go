@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// decoder implements [api.Decoder]. A response ends with its body, because the chunk with the finish reason need not be the last.
+// decoder implements [api.Decoder]. A response ends with its body, because the chunk with the
+// finish reason need not be the last.
 type decoder struct {
 	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
@@ -39,7 +40,8 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return api.Moving, d.chunk(data)
 }
 
-// Whole implements [api.Decoder]. A body is one chunk or an array of chunks, which is how the API streams without alt=sse.
+// Whole implements [api.Decoder]. A body is one chunk or an array of chunks, which is how the API
+// streams without alt=sse.
 func (d *decoder) Whole(body []byte) error {
 	chunks := []json.RawMessage{body}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
@@ -172,8 +174,9 @@ func (d *decoder) Finish() llm.StreamEvent {
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }
 
-// callID returns an id for a call that came without one, derived from the response's id or, without that, from its place in the
-// conversation. The same response always gets the same ids, and they are unique in the conversation.
+// callID returns an id for a call that came without one, derived from the response's id or, without
+// that, from its place in the conversation. The same response always gets the same ids, and they
+// are unique in the conversation.
 func (d *decoder) callID() string {
 	from := d.resp.ID
 	if from == "" {

@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// The thinking budgets of the 2.5 models, in tokens, from Google's page on thinking: the most that all of them accept, the most
-// and the least that pro accepts (it cannot be disabled), and what we leave for the rest of the response.
+// The thinking budgets of the 2.5 models, in tokens, from Google's page on thinking: the most that
+// all of them accept, the most and the least that pro accepts (it cannot be disabled), and what we
+// leave for the rest of the response.
 const (
 	maxBudget    = 24576
 	maxProBudget = 32768
@@ -27,8 +28,8 @@ type thinking struct {
 	maxTokens int    // of output, thoughts included; 0 means the API's default, the model's limit
 }
 
-// think converts an effort: to a level for models with levels, to a budget for the 2.5 generation. Nothing is sent for an empty
-// effort, and for models that are known not to reason.
+// think converts an effort: to a level for models with levels, to a budget for the 2.5 generation.
+// Nothing is sent for an empty effort, and for models that are known not to reason.
 func think(req *llm.Request) (thinking, error) {
 	t := thinking{maxTokens: max(req.MaxTokens, 0)}
 	effort := strings.ToLower(req.Effort)
@@ -60,8 +61,9 @@ func think(req *llm.Request) (thinking, error) {
 	return t, nil
 }
 
-// levelConfig sets the level or, if the model does not have it, the next lower one that it has: thinking cannot be disabled, and
-// high is the highest. Unknown efforts are sent as they are, for the API to judge.
+// levelConfig sets the level or, if the model does not have it, the next lower one that it has:
+// thinking cannot be disabled, and high is the highest. Unknown efforts are sent as they are, for
+// the API to judge.
 func levelConfig(effort string, levels []string) string {
 	level, rank := effort, slices.Index(efforts, effort)
 	if rank >= 0 && !slices.Contains(levels, effort) {
@@ -79,7 +81,8 @@ func levelConfig(effort string, levels []string) string {
 	return config + `"thinkingLevel":` + api.Quote(strings.ToUpper(level)) + `}`
 }
 
-// effortBudget returns the thinking budget of an effort, in tokens, as Google's OpenAI-compatible endpoint translates it.
+// effortBudget returns the thinking budget of an effort, in tokens, as Google's OpenAI-compatible
+// endpoint translates it.
 func effortBudget(effort string, pro bool) (int, error) {
 	switch {
 	case effort == "none" && pro:
@@ -98,8 +101,8 @@ func effortBudget(effort string, pro bool) (int, error) {
 	return 0, llm.Errorf(llm.ErrInvalidRequest, "unknown effort %q; this model supports %s", effort, strings.Join(efforts, ", "))
 }
 
-// budgetConfig returns the configuration for a budget. The API counts thoughts as output, so the caller's limit is raised to fit
-// both, as far as the model's own limit allows.
+// budgetConfig returns the configuration for a budget. The API counts thoughts as output, so the
+// caller's limit is raised to fit both, as far as the model's own limit allows.
 func budgetConfig(effort string, budget, maxTokens, limit int) (config string, tokens int) {
 	if maxTokens > 0 && budget > 0 && maxTokens <= budget {
 		maxTokens += budget

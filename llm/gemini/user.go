@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// addUser encodes the messages between two responses: the function responses, the media that do not fit into them, and then
-// everything else.
+// addUser encodes the messages between two responses: the function responses, the media that do not
+// fit into them, and then everything else.
 func (c *conversation) addUser(messages []llm.Message) error {
 	var media []llm.Media
 	for _, m := range messages {
@@ -54,8 +54,8 @@ func (c *conversation) addUserPart(part llm.Part) error {
 	return llm.Errorf(llm.ErrInvalidRequest, "a user message cannot hold a part of type %T", part)
 }
 
-// addResponse encodes a result. Models from Gemini 3 on accept its media within the function response, earlier models only
-// outside. It returns the media that go outside.
+// addResponse encodes a result. Models from Gemini 3 on accept its media within the function
+// response, earlier models only outside. It returns the media that go outside.
 func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err error) {
 	var nested []llm.Media
 	for _, part := range r.Content {
@@ -99,13 +99,15 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 	return rest, nil
 }
 
-// nestable reports whether media may stand in a function response: it needs bytes of a type that Google lists for this.
+// nestable reports whether media may stand in a function response: it needs bytes of a type that
+// Google lists for this.
 func nestable(m llm.Media) bool {
 	return m.URL == "" && slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}, m.MIME)
 }
 
-// addMedia refuses types that the API does not accept, before anything is sent. The API refuses media next to function responses
-// ("Request contains an invalid argument"), and older models sometimes do, so there they begin a content of their own.
+// addMedia refuses types that the API does not accept, before anything is sent. The API refuses
+// media next to function responses ("Request contains an invalid argument"), and older models
+// sometimes do, so there they begin a content of their own.
 func (c *conversation) addMedia(m llm.Media) error {
 	kind, _, _ := strings.Cut(m.MIME, "/")
 	known := kind == "audio" || kind == "video" || kind == "text" || m.MIME == "application/pdf" ||

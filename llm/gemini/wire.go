@@ -94,8 +94,8 @@ func (u *wireUsage) total() llm.Usage {
 		Output: api.Tokens(u.Candidates) + thoughts, Reasoning: thoughts}
 }
 
-// finishReason converts a reason to stop. calls reports whether the response has calls, for which the API has no reason of its
-// own.
+// finishReason converts a reason to stop. calls reports whether the response has calls, for which
+// the API has no reason of its own.
 func finishReason(reason string, calls bool) llm.FinishReason {
 	switch reason {
 	case "STOP":
@@ -112,8 +112,9 @@ func finishReason(reason string, calls bool) llm.FinishReason {
 	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and reasons added later
 }
 
-// failedReason returns the kind of error that a finish reason stands for, or nil. A malformed call, a call of an unknown tool,
-// and a malformed response are accidents: another attempt usually succeeds.
+// failedReason returns the kind of error that a finish reason stands for, or nil. A malformed call,
+// a call of an unknown tool, and a malformed response are accidents: another attempt usually
+// succeeds.
 func failedReason(reason string) error {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":

@@ -23,8 +23,9 @@ func (p *PanicError) Error() string {
 	return fmt.Sprintf("the tool is broken and stopped: %v", p.Value)
 }
 
-// execute runs a response's calls at the same time and waits for all of them. It skips the calls of tools without Execute.
-// Unknown and invalid calls get error results. Results and errors are in the order of the calls.
+// execute runs a response's calls at the same time and waits for all of them. It skips the calls of
+// tools without Execute. Unknown and invalid calls get error results. Results and errors are in the
+// order of the calls.
 func (r *run) execute(ctx context.Context, calls []llm.ToolCall) ([]llm.ToolResult, []error) {
 	all := make([]llm.ToolResult, len(calls))
 	errs := make([]error, len(calls))

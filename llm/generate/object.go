@@ -30,13 +30,13 @@ const (
 	maxRaw             = 64 << 10 // the most bytes of a response in an error; see llm.Error
 )
 
-// Object generates a value of type T. Its schema comes from Options.Format or else from T, as [Func]'s schema comes from its
-// arguments. A T that is neither a struct nor a map is wrapped in an object. Tools run as in [Generate], but none of their calls
-// may stay open.
+// Object generates a value of type T. Its schema comes from Options.Format or else from T, as
+// [Func]'s schema comes from its arguments. A T that is neither a struct nor a map is wrapped in an
+// object. Tools run as in [Generate], but none of their calls may stay open.
 //
-// The response is checked against the schema. A response that does not fit is not requested again: it is an [llm.ErrNoObject]
-// that says what is wrong and has the response's text in Raw; the result has the response too. A T without a schema is an
-// [llm.ErrConfiguration].
+// The response is checked against the schema. A response that does not fit is not requested again:
+// it is an [llm.ErrNoObject] that says what is wrong and has the response's text in Raw; the result
+// has the response too. A T without a schema is an [llm.ErrConfiguration].
 func Object[T any](ctx context.Context, client *llm.Client, o Options) (T, *Result, error) {
 	var zero T
 	obj, err := newObject[T](client, o)
@@ -60,7 +60,8 @@ type object struct {
 	schema   json.RawMessage
 	resolved *jsonschema.Resolved
 	viaTool  bool
-	// wrapped reports that the value is the member "value" of an object, because APIs accept only schemas of objects.
+	// wrapped reports that the value is the member "value" of an object, because APIs accept only
+	// schemas of objects.
 	wrapped bool
 }
 
@@ -116,7 +117,8 @@ func (obj *object) ask(req *llm.Request) {
 	}
 }
 
-// text returns the object's text in a response. A model that did not call the tool may have written it as text.
+// text returns the object's text in a response. A model that did not call the tool may have written
+// it as text.
 func (obj *object) text(resp *llm.Response) string {
 	if obj.viaTool {
 		for _, c := range resp.ToolCalls() {

@@ -170,7 +170,8 @@ func TestG9_ObjectConfiguration(t *testing.T) {
 	}
 }
 
-// With tools, some call is required until the object comes, and the object itself once the rounds are used up.
+// With tools, some call is required until the object comes, and the object itself once the rounds
+// are used up.
 func TestG9_ObjectWithTools(t *testing.T) {
 	look := llmtest.Calls(llmtest.Call("weather", cityArgs{City: "Oslo"}))
 	client, p := scripted(look, look, llmtest.Calls(llmtest.Call("answer", alice)))

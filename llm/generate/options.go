@@ -10,25 +10,27 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Options configure a generation. Model and either Prompt or Messages are required. Fields that [llm.Request] also has mean the
-// same there.
+// Options configure a generation. Model and either Prompt or Messages are required. Fields that
+// [llm.Request] also has mean the same there.
 type Options struct {
 	Provider, Model string
-	// Prompt is the user's text, Messages a whole conversation. Setting both or neither is an [llm.ErrInvalidRequest].
+	// Prompt is the user's text, Messages a whole conversation. Setting both or neither is an
+	// [llm.ErrInvalidRequest].
 	Prompt   string
 	Messages []llm.Message
 	// System becomes the first message.
 	System string
 
 	Tools []Tool
-	// ToolChoice, if required or named, holds for the first step only, because the model could otherwise never finish.
+	// ToolChoice, if required or named, holds for the first step only, because the model could
+	// otherwise never finish.
 	ToolChoice llm.ToolChoice
 	Sequential bool
-	// MaxToolRounds limits how often calls are run and their results sent to the model: nil means once, 0 never. There is at most
-	// one model call more. See [Rounds].
+	// MaxToolRounds limits how often calls are run and their results sent to the model: nil means
+	// once, 0 never. There is at most one model call more. See [Rounds].
 	MaxToolRounds *int
-	// StopWhen, if set, is called after each round with all steps so far. If it returns true, the loop ends without another model
-	// call.
+	// StopWhen, if set, is called after each round with all steps so far. If it returns true, the
+	// loop ends without another model call.
 	StopWhen func(steps []Step) bool
 
 	Effort            string
@@ -45,12 +47,12 @@ type Options struct {
 	NoCache         bool
 	ProviderOptions map[string]json.RawMessage // see Options of llm.Request
 
-	// Retry sets how often and when a failed model call is tried again, for each step separately. OnRetry, if set, is called
-	// before each retry; see [llm.Retry].
+	// Retry sets how often and when a failed model call is tried again, for each step separately.
+	// OnRetry, if set, is called before each retry; see [llm.Retry].
 	Retry   llm.RetryPolicy
 	OnRetry func(attempt int, err error, delay time.Duration)
-	// Timeout limits the whole generation, StepTimeout the model call of a step with its retries. 0 means no limit. Exceeding one
-	// is an [llm.ErrTimeout].
+	// Timeout limits the whole generation, StepTimeout the model call of a step with its retries. 0
+	// means no limit. Exceeding one is an [llm.ErrTimeout].
 	Timeout, StepTimeout time.Duration
 }
 

@@ -62,7 +62,8 @@ func TestG9_OverEveryProvider(t *testing.T) {
 	}
 }
 
-// A conversation passes through all providers, repaired for each. Every server accepts what the others' models said.
+// A conversation passes through all providers, repaired for each. Every server accepts what the
+// others' models said.
 func TestG11_SwitchingProviders(t *testing.T) {
 	turn := fakellm.Turn{Thinking: "Let me think.", Text: "I look.", Calls: []fakellm.Call{call("Oslo"), call("Rome")}}
 	server := fakellm.New(func(*fakellm.Request) fakellm.Turn { return turn }, fakellm.Options{})

@@ -8,8 +8,8 @@ type Result struct {
 	Steps []Step
 	// Usage is the sum over all steps. Failed attempts report none.
 	Usage llm.Usage
-	// Messages is the whole conversation: the given messages, the system message included, and the new ones. To continue, add to
-	// it and pass it as Options.Messages.
+	// Messages is the whole conversation: the given messages, the system message included, and the
+	// new ones. To continue, add to it and pass it as Options.Messages.
 	Messages []llm.Message
 }
 
@@ -18,7 +18,8 @@ type Step struct {
 	Response *llm.Response
 	// Results has the results of the calls that ran, in the order of the calls.
 	Results []llm.ToolResult
-	// Errors has the tool's error for each of the Results, nil where it succeeded. For a tool that panicked it is a [*PanicError].
+	// Errors has the tool's error for each of the Results, nil where it succeeded. For a tool that
+	// panicked it is a [*PanicError].
 	Errors []error
 }
 
@@ -46,8 +47,9 @@ func (r *Result) Reasoning() string {
 	return ""
 }
 
-// OpenCalls returns the last response's calls without a result: calls of tools without Execute, and all calls after the last
-// round. To continue, append an [llm.ToolResults] message with their results to Messages.
+// OpenCalls returns the last response's calls without a result: calls of tools without Execute, and
+// all calls after the last round. To continue, append an [llm.ToolResults] message with their
+// results to Messages.
 func (r *Result) OpenCalls() []llm.ToolCall {
 	if len(r.Steps) == 0 {
 		return nil

@@ -44,8 +44,8 @@ func newRun(handler llm.Handler, o Options, obj *object) (*run, error) {
 // errLeft is the error of a stream whose listener left.
 var errLeft = errors.New("the stream was not read to its end")
 
-// loop calls the model and runs tools until it reaches a final response, a limit or an error. Emit passes events on and reports
-// whether to continue.
+// loop calls the model and runs tools until it reaches a final response, a limit or an error. Emit
+// passes events on and reports whether to continue.
 func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 	if r.o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -79,7 +79,8 @@ func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 	}
 }
 
-// whole reports whether a response is complete. The calls of an incomplete one may not be what the model meant.
+// whole reports whether a response is complete. The calls of an incomplete one may not be what the
+// model meant.
 func whole(resp *llm.Response) bool {
 	switch resp.Finish.Reason {
 	case llm.FinishLength, llm.FinishContextLength, llm.FinishContentFilter, llm.FinishError:
@@ -115,8 +116,9 @@ func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bo
 	return resp, nil
 }
 
-// choice returns the tool choice of a round. A forced choice holds for the first round only, because the model could otherwise
-// never finish. The value of an Object is itself a call, so with tools some call is required until it comes.
+// choice returns the tool choice of a round. A forced choice holds for the first round only,
+// because the model could otherwise never finish. The value of an Object is itself a call, so with
+// tools some call is required until it comes.
 func (r *run) choice(round int) llm.ToolChoice {
 	first := r.request.ToolChoice
 	switch {
@@ -130,8 +132,8 @@ func (r *run) choice(round int) llm.ToolChoice {
 	return first
 }
 
-// silently returns a handler that delivers a response only once it is whole. So a Retry around it can retry a response that broke
-// off.
+// silently returns a handler that delivers a response only once it is whole. So a Retry around it
+// can retry a response that broke off.
 func silently(next llm.Handler) llm.Handler {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {

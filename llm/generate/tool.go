@@ -15,18 +15,20 @@ import (
 // Tool defines a tool that the model can call.
 type Tool struct {
 	llm.ToolDefinition
-	// Execute does the work. It gets the arguments' text, which is a JSON object that fits Parameters, or free text for a tool
-	// with a Grammar, and returns text and media for the model. An error makes an error result of them, or of its own text if
-	// there are none; the text should say what to do next. The calls of one response run at the same time. Execute must end
-	// soon after its context. Nil means that the caller runs the calls: see [Result.OpenCalls].
+	// Execute does the work. It gets the arguments' text, which is a JSON object that fits
+	// Parameters, or free text for a tool with a Grammar, and returns text and media for the model.
+	// An error makes an error result of them, or of its own text if there are none; the text should
+	// say what to do next. The calls of one response run at the same time. Execute must end soon
+	// after its context. Nil means that the caller runs the calls: see [Result.OpenCalls].
 	Execute func(ctx context.Context, args string) (llm.Parts, error)
 
 	err error // the error of Func
 }
 
-// Func returns a tool that calls a Go function. The parameters' schema comes from the struct Args: names and optionality from its
-// json tags, descriptions from its jsonschema tags. A result of type string becomes text, [llm.Parts] are sent as they are, and
-// any other type is sent as JSON. An invalid Args is reported by [Generate].
+// Func returns a tool that calls a Go function. The parameters' schema comes from the struct Args:
+// names and optionality from its json tags, descriptions from its jsonschema tags. A result of type
+// string becomes text, [llm.Parts] are sent as they are, and any other type is sent as JSON. An
+// invalid Args is reported by [Generate].
 func Func[Args, Out any](name, description string, run func(ctx context.Context, args Args) (Out, error)) Tool {
 	t := Tool{ToolDefinition: llm.ToolDefinition{Name: name, Description: description}}
 	schema, err := jsonschema.For[Args](nil)

@@ -38,7 +38,8 @@ func ExampleNewProvider() {
 	// 2 requests, 0 steps left
 }
 
-// Cancel a request while the model is thinking. Gate says when the request has arrived, so the test needs no sleep.
+// Cancel a request while the model is thinking. Gate says when the request has arrived, so the test
+// needs no sleep.
 func ExampleGate() {
 	started := make(chan struct{})
 	provider := llmtest.NewProvider("test", llmtest.Gate(started, nil, llmtest.Text("never sent")))
@@ -99,7 +100,8 @@ func ExampleRecorder() {
 	// false
 }
 
-// A conversation that is only appended to is read from the vendor's cache. The meter finds the request that changed an older message.
+// A conversation that is only appended to is read from the vendor's cache. The meter finds the
+// request that changed an older message.
 func ExampleMeter() {
 	meter := llmtest.NewMeter(fakellm.New(fakellm.Script(fakellm.Turn{Text: "One."}, fakellm.Turn{Text: "Two."}), fakellm.Options{}))
 	server := httptest.NewServer(meter)

@@ -10,9 +10,10 @@ import (
 	"sync"
 )
 
-// Meter checks that what was sent to a model does not change from request to request: the system prompt and the tools stay the
-// same byte for byte, and the messages of a request are a prefix of the next one's. It stands before a model server and reads the
-// bodies that arrive, in any of the formats of package fakellm. Cache marks and the parameters around the messages may change. A
+// Meter checks that what was sent to a model does not change from request to request: the system
+// prompt and the tools stay the same byte for byte, and the messages of a request are a prefix of
+// the next one's. It stands before a model server and reads the bodies that arrive, in any of the
+// formats of package fakellm. Cache marks and the parameters around the messages may change. A
 // Meter is for one conversation at a time and is safe for concurrent use.
 type Meter struct {
 	next http.Handler
@@ -33,8 +34,8 @@ func (m *Meter) Requests() int {
 	return m.count
 }
 
-// Breaks describes every request that did not continue the one before. Each begins a new epoch, which is expected after a
-// compaction or a change of model or tools, and otherwise a defect.
+// Breaks describes every request that did not continue the one before. Each begins a new epoch,
+// which is expected after a compaction or a change of model or tools, and otherwise a defect.
 func (m *Meter) Breaks() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

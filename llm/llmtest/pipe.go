@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// PipeClient returns an HTTP client whose connections lead to the handler through memory, whatever the URL's host. Client and
-// server can run in a testing/synctest bubble, where waiting takes no time. Both end with the test.
+// PipeClient returns an HTTP client whose connections lead to the handler through memory, whatever
+// the URL's host. Client and server can run in a testing/synctest bubble, where waiting takes no
+// time. Both end with the test.
 func PipeClient(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Provider is a model that follows a script: every call of Stream takes the next step. It is safe for concurrent use.
+// Provider is a model that follows a script: every call of Stream takes the next step. It is safe
+// for concurrent use.
 type Provider struct {
 	name string
 
@@ -24,8 +25,8 @@ type Provider struct {
 // Step responds to one call of Stream. It must keep the stream contract of package llm.
 type Step func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error]
 
-// NewProvider returns a provider with this name. After its last step, every call fails with an [llm.ErrConfiguration] that says
-// so, because the test makes more calls than expected.
+// NewProvider returns a provider with this name. After its last step, every call fails with an
+// [llm.ErrConfiguration] that says so, because the test makes more calls than expected.
 func NewProvider(name string, steps ...Step) *Provider {
 	return &Provider{name: name, steps: steps}
 }
@@ -90,7 +91,8 @@ func (p *Provider) Then(steps ...Step) {
 	p.steps = append(p.steps, steps...)
 }
 
-// Requests returns the requests so far, in order. They are shallow copies: messages and tools are as they were when sent.
+// Requests returns the requests so far, in order. They are shallow copies: messages and tools are
+// as they were when sent.
 func (p *Provider) Requests() []*llm.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +106,9 @@ func (p *Provider) Left() int {
 	return len(p.steps)
 }
 
-// Call returns a tool call for [Calls], which sets its id. Args is marshaled, unless it is nil, which means {}, or a string,
-// which is the arguments' exact text and need not be JSON. Call panics if args cannot be marshaled.
+// Call returns a tool call for [Calls], which sets its id. Args is marshaled, unless it is nil,
+// which means {}, or a string, which is the arguments' exact text and need not be JSON. Call panics
+// if args cannot be marshaled.
 func Call(name string, args any) llm.ToolCall {
 	switch args := args.(type) {
 	case nil:

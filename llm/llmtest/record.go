@@ -12,13 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// Recorder is an [http.RoundTripper] that records the traffic through it, for a [Replayer] to replay without a network. The file
-// is a sequence of JSON values, one for each exchange, written when its response has been read or abandoned. A Recorder is safe
-// for concurrent use.
+// Recorder is an [http.RoundTripper] that records the traffic through it, for a [Replayer] to
+// replay without a network. The file is a sequence of JSON values, one for each exchange, written
+// when its response has been read or abandoned. A Recorder is safe for concurrent use.
 //
-// No secret is written to disk. Only headers that tell nothing about an account are recorded. The values of headers and query
-// parameters with keys, cookies or organizations, and everything that looks like a vendor's key or organization id, are replaced
-// by REDACTED wherever they occur, also in bodies. Values of less than 6 bytes are replaced only where they stand alone.
+// No secret is written to disk. Only headers that tell nothing about an account are recorded. The
+// values of headers and query parameters with keys, cookies or organizations, and everything that
+// looks like a vendor's key or organization id, are replaced by REDACTED wherever they occur, also
+// in bodies. Values of less than 6 bytes are replaced only where they stand alone.
 type Recorder struct {
 	next http.RoundTripper
 
@@ -28,7 +29,8 @@ type Recorder struct {
 	err   error
 }
 
-// NewRecorder returns a recorder that creates or truncates the file. Next makes the requests; nil means http.DefaultTransport.
+// NewRecorder returns a recorder that creates or truncates the file. Next makes the requests; nil
+// means http.DefaultTransport.
 func NewRecorder(path string, next http.RoundTripper) (*Recorder, error) {
 	if next == nil {
 		next = http.DefaultTransport
@@ -100,8 +102,8 @@ func (r *Recorder) write(x *exchange) error {
 	return r.err
 }
 
-// Close closes the file. It returns the first error that occurred while recording. Without an error the recording is complete, if
-// all responses were closed before.
+// Close closes the file. It returns the first error that occurred while recording. Without an error
+// the recording is complete, if all responses were closed before.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

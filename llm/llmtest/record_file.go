@@ -61,7 +61,8 @@ func load(path string) ([]*exchange, error) {
 	return list, nil
 }
 
-// compact returns the text by which requests are compared: JSON without the white space of the file's indentation.
+// compact returns the text by which requests are compared: JSON without the white space of the
+// file's indentation.
 func (q *recordedRequest) compact() (string, error) {
 	if len(q.Body) == 0 {
 		return q.Text, nil

@@ -12,11 +12,13 @@ import (
 
 const (
 	redacted = "REDACTED"
-	// minSecret is the size in bytes from which a secret is replaced everywhere: shorter ones occur in words.
+	// minSecret is the size in bytes from which a secret is replaced everywhere: shorter ones occur
+	// in words.
 	minSecret = 6
 )
 
-// plainHeaders lists the headers that a recording keeps: those that providers use and that tell nothing about an account.
+// plainHeaders lists the headers that a recording keeps: those that providers use and that tell
+// nothing about an account.
 var plainHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "Openai-Version",
 	"Request-Id", "X-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 

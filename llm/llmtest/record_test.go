@@ -141,7 +141,8 @@ func request(text string) *llm.Request {
 	return &llm.Request{Model: "m", MaxTokens: 100, Messages: []llm.Message{llm.User(text)}}
 }
 
-// What was recorded through a provider can be replayed with another key and without a server: events, errors and breaks alike.
+// What was recorded through a provider can be replayed with another key and without a server:
+// events, errors and breaks alike.
 func TestRecordAndReplay(t *testing.T) {
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "né 😀 <b> and some more words, so that it takes deltas."}), fakellm.Options{Faults: map[int]fakellm.Fault{
 		2: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "7"}},

@@ -18,9 +18,10 @@ type ReplayOptions struct {
 	IgnoreBody bool
 }
 
-// Replayer is an [http.RoundTripper] that responds with what a [Recorder] recorded, in the order of the requests. A request that
-// differs from the recorded one in method, path, query or body is an error that shows the first difference; secrets and the white
-// space of JSON do not count. A Replayer is safe for concurrent use.
+// Replayer is an [http.RoundTripper] that responds with what a [Recorder] recorded, in the order of
+// the requests. A request that differs from the recorded one in method, path, query or body is an
+// error that shows the first difference; secrets and the white space of JSON do not count. A
+// Replayer is safe for concurrent use.
 type Replayer struct {
 	path string
 	o    ReplayOptions

@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// sender yields a response's events until the context ends or the listener leaves. Every method reports whether to continue.
+// sender yields a response's events until the context ends or the listener leaves. Every method
+// reports whether to continue.
 type sender struct {
 	ctx   context.Context
 	yield func(llm.StreamEvent, error) bool

@@ -11,8 +11,9 @@ import (
 // Text returns a step that responds with plain text.
 func Text(text string) Step { return Answer(llm.Text{Text: text}) }
 
-// Calls returns a step that responds with tool calls. Calls without an id get call_ with the number of messages in the request
-// and their index. Such ids differ within a conversation and are the same in every run.
+// Calls returns a step that responds with tool calls. Calls without an id get call_ with the number
+// of messages in the request and their index. Such ids differ within a conversation and are the
+// same in every run.
 func Calls(calls ...llm.ToolCall) Step {
 	parts := make([]llm.Part, len(calls))
 	for i, c := range calls {
@@ -21,13 +22,14 @@ func Calls(calls ...llm.ToolCall) Step {
 	return Answer(parts...)
 }
 
-// Answer returns a step that responds with any parts. It estimates the usage: a token for four bytes.
+// Answer returns a step that responds with any parts. It estimates the usage: a token for four
+// bytes.
 func Answer(parts ...llm.Part) Step {
 	return Respond(llm.Response{Message: llm.Message{Parts: parts}})
 }
 
-// Respond returns a step with a whole response. A missing finish reason becomes tool_calls or stop, a missing usage is estimated,
-// and provider and model are filled in.
+// Respond returns a step with a whole response. A missing finish reason becomes tool_calls or stop,
+// a missing usage is estimated, and provider and model are filled in.
 func Respond(resp llm.Response) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(resp, req)
@@ -48,7 +50,8 @@ func Error(err error) Step {
 // Torn returns a step that fails after some text.
 func Torn(text string, err error) Step { return TornParts(err, llm.Text{Text: text}) }
 
-// TornParts returns a step that fails after the deltas of some parts. It does not send the end of the last one.
+// TornParts returns a step that fails after the deltas of some parts. It does not send the end of
+// the last one.
 func TornParts(err error, parts ...llm.Part) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
@@ -61,10 +64,12 @@ func TornParts(err error, parts ...llm.Part) Step {
 	}
 }
 
-// Hang returns a step that delivers nothing until the context ends, and then fails with [llm.ErrAborted].
+// Hang returns a step that delivers nothing until the context ends, and then fails with
+// [llm.ErrAborted].
 func Hang() Step { return HangAfter() }
 
-// HangAfter returns a step like [Hang] that first sends the deltas of some parts, without the end of the last one.
+// HangAfter returns a step like [Hang] that first sends the deltas of some parts, without the end
+// of the last one.
 func HangAfter(parts ...llm.Part) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
@@ -79,8 +84,9 @@ func HangAfter(parts ...llm.Part) Step {
 	}
 }
 
-// Gate returns a step that waits until open is closed or the context ends, and then takes another step. Started, unless nil, is
-// closed when the call has arrived, so that a test knows when to act. A step with it can be taken once.
+// Gate returns a step that waits until open is closed or the context ends, and then takes another
+// step. Started, unless nil, is closed when the call has arrived, so that a test knows when to act.
+// A step with it can be taken once.
 func Gate(started chan<- struct{}, open <-chan struct{}, then Step) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// item is an output item that is being received. Its pieces become blocks: a message's parts, a summary's parts.
+// item is an output item that is being received. Its pieces become blocks: a message's parts, a
+// summary's parts.
 type item struct {
 	index int // output_index
 	kind  itemKind
@@ -44,8 +45,8 @@ type slot struct {
 type block struct {
 	of    *item
 	index int // in the stream
-	// unclaimed marks the block that starts with its reasoning item, so that listeners see the model think. The first piece takes
-	// it.
+	// unclaimed marks the block that starts with its reasoning item, so that listeners see the
+	// model think. The first piece takes it.
 	unclaimed bool
 	open      bool
 	text      pieces.Text
@@ -103,7 +104,8 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 	return it, nil
 }
 
-// unmarshalItem decodes an item. Of an unknown type it decodes only the type, because its members may have any form.
+// unmarshalItem decodes an item. Of an unknown type it decodes only the type, because its members
+// may have any form.
 func (d *decoder) unmarshalItem(raw json.RawMessage, w *wireItem) error {
 	var head wireHead
 	if err := json.Unmarshal(raw, &head); err != nil {
@@ -180,7 +182,8 @@ func (it *item) setSignature(s string) {
 	}
 }
 
-// callDone compares a call's arguments with those that were streamed: the call must run with what the model wrote.
+// callDone compares a call's arguments with those that were streamed: the call must run with what
+// the model wrote.
 func (d *decoder) callDone(it *item, args, status string) error {
 	b := it.blocks[0]
 	if !d.complete(b, args) {
@@ -193,8 +196,8 @@ func (d *decoder) callDone(it *item, args, status string) error {
 	return nil
 }
 
-// partDone gives a piece its whole text and closes it. It returns an error if the response has become too long, because a single event can
-// have a million pieces.
+// partDone gives a piece its whole text and closes it. It returns an error if the response has
+// become too long, because a single event can have a million pieces.
 func (d *decoder) partDone(it *item, at slot, part *wirePart) error {
 	if part == nil {
 		return nil
@@ -214,8 +217,8 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) error {
 	return d.Check()
 }
 
-// complete streams the rest of a block's text. It returns false if the whole text differs from what was streamed, which cannot be
-// taken back: the deltas stand.
+// complete streams the rest of a block's text. It returns false if the whole text differs from what
+// was streamed, which cannot be taken back: the deltas stand.
 func (d *decoder) complete(b *block, whole string) bool {
 	rest, ok := b.text.Before(whole)
 	if !ok {
@@ -241,7 +244,8 @@ func (d *decoder) say(b *block, text string) {
 	d.out = append(d.out, ev)
 }
 
-// openBlock starts a block. It ends the open block of the item, because pieces come one after the other.
+// openBlock starts a block. It ends the open block of the item, because pieces come one after the
+// other.
 func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
 	d.closeItem(it)
 	d.CountBlock(it.id, start.Name)

@@ -10,14 +10,17 @@ import (
 // maxCallID is the longest call_id, in bytes.
 const maxCallID = 64
 
-// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request
+// used never change.
 type conversation struct {
 	provider string
-	// instructions holds the leading system messages: a JSON string without its end, empty if there are none.
+	// instructions holds the leading system messages: a JSON string without its end, empty if there
+	// are none.
 	instructions []byte
 	items        []byte
 	begun        bool // a message was added that is not a leading system message
-	// outputs holds the item types of results by the ids of their calls, as far as they are not function_call_output.
+	// outputs holds the item types of results by the ids of their calls, as far as they are not
+	// function_call_output.
 	outputs map[string]string
 
 	search string               // the tool that finds deferred ones, if the API is to know that
@@ -105,7 +108,8 @@ func (c *conversation) addUser(m llm.Message) error {
 	return c.addMessage("user", rest)
 }
 
-// addMessage adds a message that is not the model's, and then its opaque parts. It adds no message without content.
+// addMessage adds a message that is not the model's, and then its opaque parts. It adds no message
+// without content.
 func (c *conversation) addMessage(role string, parts llm.Parts) error {
 	content, opaque := make(llm.Parts, 0, len(parts)), []llm.Opaque(nil)
 	for _, part := range parts {
@@ -148,7 +152,8 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	return nil
 }
 
-// onlyText returns the text of a content that is at most one text. Other servers with this format often accept only a string.
+// onlyText returns the text of a content that is at most one text. Other servers with this format
+// often accept only a string.
 func onlyText(content llm.Parts) (string, bool) {
 	text, n := "", 0
 	for _, part := range content {
@@ -177,8 +182,8 @@ func (c *conversation) addOpaque(o llm.Opaque) error {
 	return nil
 }
 
-// addAssistant adds a response, each part as an item. It omits the items' ids, except for reasoning, because the server keeps
-// nothing that they could refer to.
+// addAssistant adds a response, each part as an item. It omits the items' ids, except for
+// reasoning, because the server keeps nothing that they could refer to.
 func (c *conversation) addAssistant(m llm.Message) error {
 	own := m.Provider == c.provider
 	last := c.lastItem(m.Parts)
@@ -188,8 +193,8 @@ func (c *conversation) addAssistant(m llm.Message) error {
 			c.addText(part, own)
 		case llm.Thinking:
 			end := thought(m.Parts, i)
-			// "Item of type 'reasoning' was provided without its required following item": the response was cut off in its
-			// reasoning.
+			// "Item of type 'reasoning' was provided without its required following item": the
+			// response was cut off in its reasoning.
 			if own && i < last {
 				c.addReasoning(m.Parts[i:end])
 			}
@@ -207,7 +212,8 @@ func (c *conversation) addAssistant(m llm.Message) error {
 	return nil
 }
 
-// lastItem returns the index of the last part that becomes an item other than reasoning, or -1 if none does.
+// lastItem returns the index of the last part that becomes an item other than reasoning, or -1 if
+// none does.
 func (c *conversation) lastItem(parts llm.Parts) int {
 	for i := len(parts) - 1; i >= 0; i-- {
 		switch part := parts[i].(type) {
@@ -226,7 +232,8 @@ func (c *conversation) lastItem(parts llm.Parts) int {
 	return -1
 }
 
-// thought returns the end of the reasoning item that starts at from. Each piece of its summary is a part with the item's id.
+// thought returns the end of the reasoning item that starts at from. Each piece of its summary is a
+// part with the item's id.
 func thought(parts llm.Parts, from int) int {
 	first := parts[from].(llm.Thinking)
 	end := from + 1

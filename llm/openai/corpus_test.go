@@ -34,8 +34,8 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	}
 }
 
-// TestG1_StreamCorpus decodes recordings of the real API. Some are of the older Chat Completions and Completions APIs: they
-// belong to another provider, and each is one error here.
+// TestG1_StreamCorpus decodes recordings of the real API. Some are of the older Chat Completions
+// and Completions APIs: they belong to another provider, and each is one error here.
 func TestG1_StreamCorpus(t *testing.T) {
 	files, ran, outcome := map[string]bool{}, map[string]int{}, map[string]int{}
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "openai") {
@@ -94,7 +94,8 @@ func goesBack(t *testing.T, p *Provider, answer *llm.Response) {
 	accepted(t, bytes.Join(segments, nil))
 }
 
-// compare compares a response with the output that the API repeats as a whole at the end of a stream.
+// compare compares a response with the output that the API repeats as a whole at the end of a
+// stream.
 func compare(t *testing.T, rec providertest.Recording, got *llm.Response) {
 	var last struct {
 		Output   []json.RawMessage

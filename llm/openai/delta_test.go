@@ -16,7 +16,8 @@ var deltas = []string{
 	`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":""}`,
 }
 
-// FuzzDecode feeds two arbitrary events to the decoder: it may refuse them but not panic, and a finished response is whole.
+// FuzzDecode feeds two arbitrary events to the decoder: it may refuse them but not panic, and a
+// finished response is whole.
 func FuzzDecode(f *testing.F) {
 	for _, s := range deltas {
 		f.Add([]byte(s), []byte(`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"x"}]}]}}`))

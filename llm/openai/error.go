@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// wireError is an error in any of its forms: a body {"error":{...}}, an event {"type":"error"} with the members in it or in
-// "error", or a failed response, alone or in its event.
+// wireError is an error in any of its forms: a body {"error":{...}}, an event {"type":"error"} with
+// the members in it or in "error", or a failed response, alone or in its event.
 type wireError struct {
 	Type     string          `json:"type"`
 	Object   string          `json:"object"`
@@ -19,7 +19,8 @@ type wireError struct {
 	Response *wireError      `json:"response"`
 }
 
-// decodeError decodes all forms. The code decides the kind, else the type, whatever the status, which events do not have.
+// decodeError decodes all forms. The code decides the kind, else the type, whatever the status,
+// which events do not have.
 func decodeError(body []byte) api.Failure {
 	var w wireError
 	if json.Unmarshal(body, &w) != nil {
@@ -80,7 +81,8 @@ func errorKind(code string) error {
 	return nil
 }
 
-// bareError recognizes an error that is neither an event nor a response. It returns it as an in-band error.
+// bareError recognizes an error that is neither an event nor a response. It returns it as an
+// in-band error.
 func bareError(data []byte, inner json.RawMessage) (api.InBandError, bool) {
 	data = bytes.TrimSpace(data)
 	if api.IsNull(inner) || len(data) == 0 || data[0] != '{' {

@@ -33,7 +33,8 @@ func ExampleNew() {
 	// Yes.
 }
 
-// Parameters that package llm has no field for are sent as they are. The server stores nothing, whatever they are.
+// Parameters that package llm has no field for are sent as they are. The server stores nothing,
+// whatever they are.
 func ExampleProvider() {
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{})
 	listener := httptest.NewServer(server)

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// addText adds the model's text. Its phase (commentary or final_answer) is sent back with it, as newer models require.
+// addText adds the model's text. Its phase (commentary or final_answer) is sent back with it, as
+// newer models require.
 func (c *conversation) addText(t llm.Text, own bool) {
 	if t.Text == "" {
 		return
@@ -22,8 +23,9 @@ func (c *conversation) addText(t llm.Text, own bool) {
 	c.items = append(c.items, '}')
 }
 
-// addReasoning adds a reasoning item. Without its encrypted content it is skipped, because its id would refer to something that
-// the server did not keep: "Items are not persisted when `store` is set to false."
+// addReasoning adds a reasoning item. Without its encrypted content it is skipped, because its id
+// would refer to something that the server did not keep: "Items are not persisted when `store` is
+// set to false."
 func (c *conversation) addReasoning(parts llm.Parts) {
 	var id, encrypted string
 	summary := []byte{'['}
@@ -52,7 +54,8 @@ func (c *conversation) addReasoning(parts llm.Parts) {
 	c.items = append(api.AppendString(c.items, encrypted), '}')
 }
 
-// addCall adds a call with the arguments as the model wrote them, even broken ones: the API takes a string.
+// addCall adds a call with the arguments as the model wrote them, even broken ones: the API takes a
+// string.
 func (c *conversation) addCall(call llm.ToolCall) {
 	kind, member, args := "function_call", "arguments", call.Args
 	switch {
@@ -104,8 +107,8 @@ func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	return b, nil
 }
 
-// appendMedia writes an image or a file. The API reads text, Office documents and many other types from files, so only media
-// that it can neither see nor read are refused here.
+// appendMedia writes an image or a file. The API reads text, Office documents and many other types
+// from files, so only media that it can neither see nor read are refused here.
 func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 	kind, _, _ := strings.Cut(m.MIME, "/")
 	switch {

@@ -17,13 +17,15 @@ import (
 // encryptedReasoning requests reasoning in a form that can be sent back.
 const encryptedReasoning = "reasoning.encrypted_content"
 
-// maxCacheKey is the longest prompt_cache_key, in bytes: "Expected a string with maximum length 64".
+// maxCacheKey is the longest prompt_cache_key, in bytes: "Expected a string with maximum length
+// 64".
 const maxCacheKey = 64
 
 // params collects a request's parameters.
 type params struct{ api.Params }
 
-// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it.
+// encodeParams writes all of a request that may differ between requests, each parameter with a
+// comma before it.
 func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, error) {
 	if len(req.Stop) > 0 {
 		return nil, llm.Errorf(llm.ErrUnsupported, "stop sequences: the Responses API has none")
@@ -47,8 +49,9 @@ func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, err
 	return p.Bytes()
 }
 
-// reasoning sets the effort, and requests summaries, the only readable form of the reasoning. It sends nothing to models that are
-// known not to reason, and not the effort none to models that cannot stop reasoning.
+// reasoning sets the effort, and requests summaries, the only readable form of the reasoning. It
+// sends nothing to models that are known not to reason, and not the effort none to models that
+// cannot stop reasoning.
 func (p *params) reasoning(req *llm.Request) {
 	var ours []member
 	facts := req.Facts
@@ -95,7 +98,8 @@ func (p *params) toolChoice(req *llm.Request) {
 	}
 }
 
-// include requests encrypted reasoning, which would otherwise be lost, in addition to the caller's own list.
+// include requests encrypted reasoning, which would otherwise be lost, in addition to the caller's
+// own list.
 func (p *params) include(req *llm.Request) {
 	if !reasons(req) {
 		return
@@ -112,8 +116,8 @@ func (p *params) include(req *llm.Request) {
 	p.Put("include", api.Strings(list))
 }
 
-// reasons reports whether a model reasons, because others refuse to encrypt reasoning. Unknown models are assumed to reason,
-// unless their name belongs to an old family.
+// reasons reports whether a model reasons, because others refuse to encrypt reasoning. Unknown
+// models are assumed to reason, unless their name belongs to an old family.
 func reasons(req *llm.Request) bool {
 	if req.Facts != nil {
 		return req.Facts.Reasoning
@@ -126,8 +130,8 @@ func reasons(req *llm.Request) bool {
 	return true
 }
 
-// cache sets the caller's key for routing. Caching cannot be disabled, except for models that charge for cache writes, from
-// GPT-5.6 on: they have an option to write only where told to.
+// cache sets the caller's key for routing. Caching cannot be disabled, except for models that
+// charge for cache writes, from GPT-5.6 on: they have an option to write only where told to.
 func (p *params) cache(req *llm.Request) {
 	switch key := req.CacheKey; {
 	case req.NoCache:
@@ -146,8 +150,8 @@ func (p *params) cache(req *llm.Request) {
 // member is a member of a JSON object.
 type member struct{ name, value string }
 
-// object writes an object with our members, replaced by the caller's where those have the same name. A caller's value that is not
-// an object is sent as it is.
+// object writes an object with our members, replaced by the caller's where those have the same
+// name. A caller's value that is not an object is sent as it is.
 func (p *params) object(name string, ours ...member) {
 	var own map[string]json.RawMessage
 	if raw, ok := p.Own[name]; ok {

@@ -18,12 +18,12 @@ const (
 
 // Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
 type Options struct {
-	// Name is the name by which requests are routed and reasoning is recognized; empty means openai. Other servers that speak
-	// this format need another name.
+	// Name is the name by which requests are routed and reasoning is recognized; empty means
+	// openai. Other servers that speak this format need another name.
 	Name   string
 	APIKey string
-	// BaseURL is the API's URL with the version: requests go to {BaseURL}/responses. Empty means https://api.openai.com/v1. Its
-	// query is kept.
+	// BaseURL is the API's URL with the version: requests go to {BaseURL}/responses. Empty means
+	// https://api.openai.com/v1. Its query is kept.
 	BaseURL string
 	// Organization and Project are charged for the requests, if they are not the key's own.
 	Organization, Project string
@@ -32,22 +32,24 @@ type Options struct {
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a data event while a response
-	// comes in (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value
-	// means no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
+	// data event while a response comes in (default 300 s), and FirstByteTimeout the time to the
+	// response's headers (default IdleTimeout). A negative value means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 }
 
-// Provider implements [llm.Provider] for the Responses API. It is safe for concurrent use; create one with [New].
+// Provider implements [llm.Provider] for the Responses API. It is safe for concurrent use; create
+// one with [New].
 //
-// Stop sequences are an [llm.ErrUnsupported], because the API has none. Temperature and top_p are not sent to models that are
-// known to reason, because those refuse them.
+// Stop sequences are an [llm.ErrUnsupported], because the API has none. Temperature and top_p are
+// not sent to models that are known to reason, because those refuse them.
 //
-// Request.Options may have a JSON object for it under the provider's name. Its members are sent as parameters of the request and
-// replace the provider's own parameters of these names. The objects reasoning and text are merged member by member, and a list in
-// include is joined with the provider's own. The members model, instructions, tools, input, stream, background, conversation and
-// previous_response_id are an [llm.ErrConfiguration]: the request sets the first five, and the server never stores the
-// conversation.
+// Request.Options may have a JSON object for it under the provider's name. Its members are sent as
+// parameters of the request and replace the provider's own parameters of these names. The objects
+// reasoning and text are merged member by member, and a list in include is joined with the
+// provider's own. The members model, instructions, tools, input, stream, background, conversation
+// and previous_response_id are an [llm.ErrConfiguration]: the request sets the first five, and the
+// server never stores the conversation.
 type Provider struct{ call api.Call }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
@@ -82,5 +84,6 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	return x.Stream(ctx)
 }
 
-// FormatsWithTools implements [llm.Formatter]: the Responses API supports text.format together with tools.
+// FormatsWithTools implements [llm.Formatter]: the Responses API supports text.format together with
+// tools.
 func (p *Provider) FormatsWithTools(string) bool { return true }

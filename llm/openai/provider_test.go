@@ -87,7 +87,8 @@ func TestOverLoopback(t *testing.T) {
 	}
 }
 
-// The model gets back what it said, also from a server that sends one JSON value instead of a stream.
+// The model gets back what it said, also from a server that sends one JSON value instead of a
+// stream.
 func TestG1_WholeAnswer(t *testing.T) {
 	turn := fakellm.Turn{Thinking: "Hm.", Text: "Yes.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}}
 	server := fakellm.New(fakellm.Script(turn), fakellm.Options{})

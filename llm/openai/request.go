@@ -8,8 +8,9 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode returns the body of a request, in pieces: the head, the input, and what may differ between requests, in this order, so
-// that a conversation's requests begin with the same bytes. The input belongs to the memo and is not copied.
+// encode returns the body of a request, in pieces: the head, the input, and what may differ between
+// requests, in this order, so that a conversation's requests begin with the same bytes. The input
+// belongs to the memo and is not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	own, err := api.ParseOptions(req.Options[p.Name()], "model", "instructions", "tools", "input", "stream", "background",
 		"conversation", "previous_response_id")
@@ -45,8 +46,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	return c.body(req.Model, tools, params), nil
 }
 
-// body returns the pieces of a request's body. The instructions and items belong to the memo, which grows, so their slices are
-// cut at their present length.
+// body returns the pieces of a request's body. The instructions and items belong to the memo, which
+// grows, so their slices are cut at their present length.
 func (c *conversation) body(model string, tools, params []byte) [][]byte {
 	head := api.AppendString([]byte(`{"model":`), model)
 	list := make([][]byte, 0, 8)
@@ -91,7 +92,8 @@ func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Strict is the API's default. It would forbid optional parameters and most keywords of JSON Schema.
+	// Strict is the API's default. It would forbid optional parameters and most keywords of JSON
+	// Schema.
 	b = append(b, `,"strict":false`...)
 	if def.Deferred {
 		b = append(b, `,"defer_loading":true`...)
@@ -107,8 +109,8 @@ func appendParameters(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	return append(append(b, `,"parameters":`...), schema...), nil
 }
 
-// objectSchema adds missing properties to a schema, because the API requires them even if they are empty: "object schema missing
-// properties". It returns false for anything but a JSON object.
+// objectSchema adds missing properties to a schema, because the API requires them even if they are
+// empty: "object schema missing properties". It returns false for anything but a JSON object.
 func objectSchema(schema json.RawMessage) (_ json.RawMessage, ok bool) {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), true

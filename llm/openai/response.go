@@ -98,7 +98,8 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 	case "response.completed", "response.incomplete":
 		return api.Finished, d.end(ev.Response, ev.Type == "response.incomplete")
 	}
-	// The other events repeat what is known: that the response began, and texts that the end of their item repeats too.
+	// The other events repeat what is known: that the response began, and texts that the end of
+	// their item repeats too.
 	return api.Moving, err
 }
 
@@ -198,8 +199,8 @@ func (d *decoder) start(w *wireResponse) {
 	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
 }
 
-// end handles the last event, which has the whole output. Items that are still open, or were not streamed at all, are completed
-// from it. Items of a response that was cut off end as they are.
+// end handles the last event, which has the whole output. Items that are still open, or were not
+// streamed at all, are completed from it. Items of a response that was cut off end as they are.
 func (d *decoder) end(w *wireResponse, incomplete bool) error {
 	if w == nil {
 		return errors.New("the last event has no response")

@@ -18,7 +18,8 @@ func searching() *llm.Request {
 		{Name: "find", Finds: true, Parameters: object}, {Name: "hidden", Deferred: true, Parameters: object}}}
 }
 
-// The API gives a search another id when it is done than when it begins. In its responses nothing else about it is streamed.
+// The API gives a search another id when it is done than when it begins. In its responses nothing
+// else about it is streamed.
 func TestM4_SearchHasTheLastID(t *testing.T) {
 	item := func(status, id, args string) string {
 		return `{"id":"tsc_1","type":"tool_search_call","status":"` + status + `","arguments":` + args + `,"call_id":"` + id + `","execution":"client"}`

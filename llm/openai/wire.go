@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// wireHead holds what all events have in common. An error outside of an event has only the second member.
+// wireHead holds what all events have in common. An error outside of an event has only the second
+// member.
 type wireHead struct {
 	Type  string          `json:"type"`
 	Error json.RawMessage `json:"error"`

@@ -21,7 +21,8 @@ var update = flag.Bool("update", false, "rewrite the golden sections of testdata
 
 const (
 	endpoint = "/v1/responses"
-	// unsigned is the scripted server's refusal of reasoning that it did not encrypt, such as the reasoning in the fixtures.
+	// unsigned is the scripted server's refusal of reasoning that it did not encrypt, such as the
+	// reasoning in the fixtures.
 	unsigned = "invalid_encrypted_content"
 )
 

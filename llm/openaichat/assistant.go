@@ -46,7 +46,8 @@ func (c *conversation) takeApart(m llm.Message) (spoken, error) {
 	return s, nil
 }
 
-// assistant encodes an assistant message. It skips a message with neither text nor calls, because servers refuse it.
+// assistant encodes an assistant message. It skips a message with neither text nor calls, because
+// servers refuse it.
 func (c *conversation) assistant(m llm.Message) error {
 	s, err := c.takeApart(m)
 	if err != nil {
@@ -85,7 +86,8 @@ func (c *conversation) assistant(m llm.Message) error {
 // longestID is the longest id of a call that servers take, in bytes.
 const longestID = 64
 
-// named returns a call with an id that the server takes. Those of its own stay, because some of them have a meaning for it.
+// named returns a call with an id that the server takes. Those of its own stay, because some of
+// them have a meaning for it.
 func (c *conversation) named(call llm.ToolCall, author string) llm.ToolCall {
 	if author == c.o.provider {
 		return call
@@ -145,7 +147,8 @@ func appendCall(b []byte, call llm.ToolCall, own bool) ([]byte, error) {
 	if call.Free {
 		args = wrap(args)
 	}
-	// The format has a string here, but vLLM, Ollama and others parse it for the chat template, so it must contain an object.
+	// The format has a string here, but vLLM, Ollama and others parse it for the chat template, so
+	// it must contain an object.
 	b = append(b, `,"arguments":`...)
 	b = append(api.AppendString(b, string(api.AppendArgs(nil, args))), '}')
 	if own && call.Signature != "" {

@@ -27,8 +27,8 @@ const (
 	callBlock
 )
 
-// The members that hold reasoning. A thinking part has its member as its ID, so that it goes back in the same one, because
-// servers refuse each other's.
+// The members that hold reasoning. A thinking part has its member as its ID, so that it goes back
+// in the same one, because servers refuse each other's.
 const (
 	memberReasoningContent = "reasoning_content" // DeepSeek, llama.cpp, SGLang, Kimi, GLM, xAI
 	memberReasoning        = "reasoning"         // OpenRouter, Groq, Cerebras, Ollama, vLLM

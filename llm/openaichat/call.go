@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// call is a tool call that is being received. Pieces of several calls may alternate, so all of them stay open until the response
-// ends.
+// call is a tool call that is being received. Pieces of several calls may alternate, so all of them
+// stay open until the response ends.
 type call struct {
 	at      int    // its index on the wire, -1 without one
 	wireID  string // the server's id
@@ -79,7 +79,8 @@ func (d *decoder) call(w *wireCall) error {
 	return nil
 }
 
-// find returns the call that a piece may belong to: the one with its id, with its index, or the last one.
+// find returns the call that a piece may belong to: the one with its id, with its index, or the
+// last one.
 func (cs *calls) find(w *wireCall) *call {
 	if c := cs.byID[w.ID]; w.ID != "" && c != nil && (w.Index == nil || c.at < 0 || c.at == *w.Index) {
 		return c
@@ -97,9 +98,9 @@ func (cs *calls) find(w *wireCall) *call {
 	return nil
 }
 
-// another reports whether a piece begins a new call although it has this call's index, or none: it has another id, a name in the
-// same event, or a name and arguments when this call's are complete. So calls are told apart when a server numbers all of them 0
-// and sends no ids.
+// another reports whether a piece begins a new call although it has this call's index, or none: it
+// has another id, a name in the same event, or a name and arguments when this call's are complete.
+// So calls are told apart when a server numbers all of them 0 and sends no ids.
 func (c *call) another(w *wireCall, args string, chunk int) bool {
 	name := w.Function.Name
 	switch {
@@ -115,7 +116,8 @@ func (c *call) another(w *wireCall, args string, chunk int) bool {
 	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.name
 }
 
-// said reports whether a piece of a later event repeats the whole call: with the same id, or without ids under the same number.
+// said reports whether a piece of a later event repeats the whole call: with the same id, or
+// without ids under the same number.
 func (c *call) said(w *wireCall, args string) bool {
 	return (w.ID != "" || w.Index != nil) && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) &&
 		(w.Index == nil || *w.Index == c.at)
@@ -142,7 +144,8 @@ func (c *call) rename(piece string) {
 	}
 }
 
-// startCalls starts the calls up to one, or all for nil, because their names are complete when anything else begins.
+// startCalls starts the calls up to one, or all for nil, because their names are complete when
+// anything else begins.
 func (d *decoder) startCalls(upTo *call) error {
 	for len(d.calls.pending) > 0 {
 		c := d.calls.pending[0]
@@ -176,8 +179,8 @@ func (d *decoder) start(c *call) {
 	}
 }
 
-// endCalls ends all calls. A call without arguments gets an empty object, unless the response was cut off, perhaps before they
-// came.
+// endCalls ends all calls. A call without arguments gets an empty object, unless the response was
+// cut off, perhaps before they came.
 func (d *decoder) endCalls() error {
 	if err := d.startCalls(nil); err != nil {
 		return err
@@ -223,8 +226,9 @@ func isFree(t *llm.ToolDefinition) bool { return t.Grammar != nil && len(t.Param
 // freeParameter names the only parameter of a free-form tool.
 const freeParameter = "input"
 
-// unwrap returns the text of a free-form call from its arguments. Models also write the text itself. Incomplete JSON is not taken
-// for text: it stays as it is, and the call is an ordinary one with broken arguments.
+// unwrap returns the text of a free-form call from its arguments. Models also write the text
+// itself. Incomplete JSON is not taken for text: it stays as it is, and the call is an ordinary one
+// with broken arguments.
 func unwrap(args string) (text string, free bool) {
 	var w struct {
 		Input *string `json:"input"`

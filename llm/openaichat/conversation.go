@@ -9,12 +9,13 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request
+// used never change.
 type conversation struct {
 	o encoding
 
-	// messages holds the wire messages, separated by commas. inSystem reports that the last one is the leading system message,
-	// which is still open for more.
+	// messages holds the wire messages, separated by commas. inSystem reports that the last one is
+	// the leading system message, which is still open for more.
 	messages []byte
 	inSystem bool
 	begun    bool
@@ -105,7 +106,8 @@ func textOnly(parts llm.Parts, where string) (string, error) {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// user encodes a message that is neither the system's nor the model's: results first, each as a message, then the rest.
+// user encodes a message that is neither the system's nor the model's: results first, each as a
+// message, then the rest.
 func (c *conversation) user(m llm.Message) error {
 	var rest llm.Parts
 	for _, part := range m.Parts {

@@ -24,8 +24,8 @@ func answering(t *testing.T, answer http.Handler) *Provider {
 
 func ask() *llm.Request { return &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}} }
 
-// TestG5_ErrorCorpus runs the corpus's responses and broken streams of all providers with errors of the common form: compatible
-// servers and OpenAI.
+// TestG5_ErrorCorpus runs the corpus's responses and broken streams of all providers with errors of
+// the common form: compatible servers and OpenAI.
 func TestG5_ErrorCorpus(t *testing.T) {
 	const begin = `data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n"
 	// The class says no; the header and retryable say yes. So it is a server error.
@@ -85,7 +85,8 @@ func TestG5_ContextLength(t *testing.T) {
 	}
 }
 
-// TestG1_StreamCorpus decodes recordings of compatible servers and others in the same place: the contract holds for all of them.
+// TestG1_StreamCorpus decodes recordings of compatible servers and others in the same place: the
+// contract holds for all of them.
 func TestG1_StreamCorpus(t *testing.T) {
 	list := providertest.StreamCorpus(t, corpora+"provider_streams", "")
 	chat, seen := map[string]bool{}, map[string]bool{}

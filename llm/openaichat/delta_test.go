@@ -64,8 +64,8 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// BenchmarkLongAnswers shows that a piece of a long response costs as much as one of a short response: nothing is processed again
-// with every piece.
+// BenchmarkLongAnswers shows that a piece of a long response costs as much as one of a short
+// response: nothing is processed again with every piece.
 func BenchmarkLongAnswers(b *testing.B) {
 	word := strings.Repeat("word ", 20)
 	for name, chunk := range map[string]string{

@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// details collects OpenRouter's reasoning_details, which other servers imitate: reasoning in the form in which its vendor signed
-// or encrypted it. Text comes in pieces; consecutive pieces of a block are joined, as they must be sent back.
+// details collects OpenRouter's reasoning_details, which other servers imitate: reasoning in the
+// form in which its vendor signed or encrypted it. Text comes in pieces; consecutive pieces of a
+// block are joined, as they must be sent back.
 type details struct {
 	list []*detail
 	// signed reports that they contain more than the text in the thinking blocks.
@@ -84,7 +85,8 @@ func (x *detail) goesOn(w *wireDetail) bool {
 	return x.raw == nil && x.Type == w.Type && x.ID == w.ID && sameIndex && x.Signature == ""
 }
 
-// opaqueDetails is the Data of an [llm.Opaque] with a response's details: the message's member as it is sent back.
+// opaqueDetails is the Data of an [llm.Opaque] with a response's details: the message's member as
+// it is sent back.
 type opaqueDetails struct {
 	Details json.RawMessage `json:"reasoning_details"`
 }

@@ -47,7 +47,8 @@ const maxNesting = 8
 func decodeError(body []byte) api.Failure {
 	f := readError(body, maxNesting)
 	f.Kind = errorKind(f.Code)
-	// These two kinds occur with every status from 400 and from 500 on, so the status and the message are more precise.
+	// These two kinds occur with every status from 400 and from 500 on, so the status and the
+	// message are more precise.
 	general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]
 	if general == 0 {
 		return f
@@ -151,7 +152,8 @@ func errorStatus(n int) int {
 	return 0
 }
 
-// errorKind returns the kind of a code or type that names one clearly. For others it returns nil, and the status decides.
+// errorKind returns the kind of a code or type that names one clearly. For others it returns nil,
+// and the status decides.
 func errorKind(code string) error {
 	switch strings.ToLower(code) {
 	case "invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "tool_use_failed":

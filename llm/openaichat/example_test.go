@@ -39,8 +39,8 @@ func ExampleNew() {
 	// groq: Hello.
 }
 
-// Reasoning is sent back in the member in which it came, and only beside calls, because some servers need it there and others refuse
-// it elsewhere.
+// Reasoning is sent back in the member in which it came, and only beside calls, because some
+// servers need it there and others refuse it elsewhere.
 func ExampleProvider() {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "I need the file.", Calls: []fakellm.Call{{Name: "read_file"}}},

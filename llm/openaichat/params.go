@@ -11,8 +11,9 @@ import (
 // params collects a request's parameters.
 type params struct{ api.Params }
 
-// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it. It sends nothing
-// that was not requested, because every member is refused by some server.
+// encodeParams writes all of a request that may differ between requests, each parameter with a
+// comma before it. It sends nothing that was not requested, because every member is refused by some
+// server.
 func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 	own, err := api.ParseOptions(req.Options[p.o.Name], "model", "messages", "tools", "stream")
 	if err != nil {
@@ -46,8 +47,8 @@ func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 	return w.Bytes()
 }
 
-// format requests JSON of a schema. It does not set strict: servers that generate by a schema need no such member, and OpenAI
-// accepts it only with schemas of a certain form.
+// format requests JSON of a schema. It does not set strict: servers that generate by a schema need
+// no such member, and OpenAI accepts it only with schemas of a certain form.
 func (w *params) format(f *llm.Format) {
 	if f == nil {
 		return

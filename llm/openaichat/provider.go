@@ -13,46 +13,52 @@ import (
 
 const defaultName = "openai-compatible"
 
-// Options configure a [Provider]. Only BaseURL is required. The switches are for servers that accept less or more than others;
-// most servers need none of them.
+// Options configure a [Provider]. Only BaseURL is required. The switches are for servers that
+// accept less or more than others; most servers need none of them.
 type Options struct {
-	// Name is the name by which requests are routed and reasoning is recognized; empty means openai-compatible. A program that
-	// uses several servers names each of them.
+	// Name is the name by which requests are routed and reasoning is recognized; empty means
+	// openai-compatible. A program that uses several servers names each of them.
 	Name string
 	// APIKey is sent as a bearer token. Local servers need none.
 	APIKey string
-	// BaseURL is the API's URL with the version: requests go to {BaseURL}/chat/completions. Its query is kept.
+	// BaseURL is the API's URL with the version: requests go to {BaseURL}/chat/completions. Its
+	// query is kept.
 	BaseURL string
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a data event while a response
-	// comes in (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value
-	// means no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
+	// data event while a response comes in (default 300 s), and FirstByteTimeout the time to the
+	// response's headers (default IdleTimeout). A negative value means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 
-	// DeveloperRole sends developer messages with the role developer, which few servers know, instead of system.
+	// DeveloperRole sends developer messages with the role developer, which few servers know,
+	// instead of system.
 	DeveloperRole bool
-	// MaxCompletionTokens limits the output with max_completion_tokens instead of max_tokens, which most servers know.
+	// MaxCompletionTokens limits the output with max_completion_tokens instead of max_tokens, which
+	// most servers know.
 	MaxCompletionTokens bool
-	// NoStreamOptions omits stream_options, for servers that refuse it. If the server then reports no usage, it stays 0.
+	// NoStreamOptions omits stream_options, for servers that refuse it. If the server then reports
+	// no usage, it stays 0.
 	NoStreamOptions bool
 	// PromptCacheKey sends Request.CacheKey as prompt_cache_key, which many servers refuse.
 	PromptCacheKey bool
-	// NoReasoning sends no reasoning back, for servers that refuse even the member that they sent it in.
+	// NoReasoning sends no reasoning back, for servers that refuse even the member that they sent
+	// it in.
 	NoReasoning bool
 }
 
-// Provider implements [llm.Provider] for Chat Completions. It is safe for concurrent use; create one with [New].
+// Provider implements [llm.Provider] for Chat Completions. It is safe for concurrent use; create
+// one with [New].
 //
-// Request.Options may have a JSON object for it under the provider's name. Its members are sent as parameters of the request and
-// replace the provider's own parameters of these names. The members model, messages, tools and stream are an
-// [llm.ErrConfiguration], because the request sets them.
+// Request.Options may have a JSON object for it under the provider's name. Its members are sent as
+// parameters of the request and replace the provider's own parameters of these names. The members
+// model, messages, tools and stream are an [llm.ErrConfiguration], because the request sets them.
 //
-// Without Request.MaxTokens the server's own limit applies, even for known models: many servers count the limit as part of the
-// window and refuse requests that exceed it.
+// Without Request.MaxTokens the server's own limit applies, even for known models: many servers
+// count the limit as part of the window and refuse requests that exceed it.
 type Provider struct {
 	o     Options
 	call  api.Call

@@ -8,8 +8,9 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode returns the body of a request, in pieces: the head, the messages, and what may differ between requests, in this order,
-// so that a conversation's requests begin with the same bytes. The messages belong to the memo and are not copied.
+// encode returns the body of a request, in pieces: the head, the messages, and what may differ
+// between requests, in this order, so that a conversation's requests begin with the same bytes. The
+// messages belong to the memo and are not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	params, err := p.encodeParams(req)
 	if err != nil {

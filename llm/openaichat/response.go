@@ -34,8 +34,8 @@ func newDecoder(provider, model string, limit *llm.RateLimit, tools []llm.ToolDe
 		calls: calls{free: freeForm(tools), newID: newID}}
 }
 
-// newID returns an id for a call that came without one. It is unique in the session and has the only form that Mistral accepts:
-// nine letters and digits.
+// newID returns an id for a call that came without one. It is unique in the session and has the
+// only form that Mistral accepts: nine letters and digits.
 func newID() string { return rand.Text()[:9] }
 
 // Out implements [api.Decoder].
@@ -71,7 +71,8 @@ func (d *decoder) Whole(data []byte) error {
 	return d.close()
 }
 
-// End implements [api.Ender]. Some servers omit [DONE], so a finish reason and a clean end also complete a response.
+// End implements [api.Ender]. Some servers omit [DONE], so a finish reason and a clean end also
+// complete a response.
 func (d *decoder) End() (bool, error) {
 	d.out = d.out[:0]
 	if !d.stopped {
@@ -135,8 +136,8 @@ func groqUsage(w *wireChunk) json.RawMessage {
 	return w.Groq.Usage
 }
 
-// begin starts the response with the first choice. A chunk without choices, such as Azure's filter results for the prompt, has
-// neither id nor model.
+// begin starts the response with the first choice. A chunk without choices, such as Azure's filter
+// results for the prompt, has neither id nor model.
 func (d *decoder) begin(w *wireChunk) {
 	if d.begun {
 		return
@@ -201,7 +202,8 @@ func (d *decoder) message(m *wireMessage) error {
 	return nil
 }
 
-// close ends the response and everything that is open in it. It returns an error for an incomplete one.
+// close ends the response and everything that is open in it. It returns an error for an incomplete
+// one.
 func (d *decoder) close() error {
 	if !d.begun || !d.stopped && len(d.blocks)+len(d.calls.list) == 0 {
 		return errors.New("it is empty")

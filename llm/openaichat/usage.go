@@ -28,8 +28,8 @@ type wireUsage struct {
 	Reasoning  float64 `json:"reasoning_tokens"`            // SGLang
 }
 
-// readUsage decodes the usage of a response. It returns false without one. Counts of an unexpected form do not make the response
-// fail.
+// readUsage decodes the usage of a response. It returns false without one. Counts of an unexpected
+// form do not make the response fail.
 func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	var w wireUsage
 	if api.IsNull(raw) || json.Unmarshal(raw, &w) != nil || w.Prompt+w.Completion+w.Total <= 0 {
@@ -40,7 +40,8 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	u.CacheWrite = min(count(max(w.PromptDetails.CacheWrite, w.CacheWrite)), u.Input-u.CacheRead)
 	u.Output = count(w.Completion)
 	u.Reasoning = count(max(w.CompletionDetails.Reasoning, w.Reasoning))
-	// xAI does not count reasoning as completion. Neither does Gemini, which reports no number for it. The total shows it.
+	// xAI does not count reasoning as completion. Neither does Gemini, which reports no number for
+	// it. The total shows it.
 	if more := count(w.Total) - u.Input - u.Output; more > 0 && (more == u.Reasoning || u.Reasoning == 0) {
 		u.Output += more
 		u.Reasoning = more
@@ -54,7 +55,8 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 // count converts a number to a token count.
 func count(f float64) int { return api.Tokens(int(min(max(f, 0), math.MaxInt32))) }
 
-// cachedByTimings returns how much of the prompt llama.cpp had in its cache, for versions that do not report it in the usage.
+// cachedByTimings returns how much of the prompt llama.cpp had in its cache, for versions that do
+// not report it in the usage.
 func cachedByTimings(raw json.RawMessage) int {
 	var w struct {
 		Cached float64 `json:"cache_n"`

@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// wireChunk is an event of a stream, a whole response, or an error in place of either. Members are raw if only some of their
-// forms are understood, or if they must not make a response fail.
+// wireChunk is an event of a stream, a whole response, or an error in place of either. Members are
+// raw if only some of their forms are understood, or if they must not make a response fail.
 type wireChunk struct {
 	ID      string          `json:"id"`
 	Object  string          `json:"object"`
@@ -81,8 +81,8 @@ type wirePart struct {
 	Thinking []wirePart `json:"thinking"`
 }
 
-// finishReason converts a finish reason of any server. calls reports whether the response has tool calls: many servers then have
-// another reason, and some have tool_calls without calls.
+// finishReason converts a finish reason of any server. calls reports whether the response has tool
+// calls: many servers then have another reason, and some have tool_calls without calls.
 func finishReason(raw string, calls bool) llm.FinishReason {
 	switch strings.ToLower(raw) {
 	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "", "tool_calls", "tool_call", "tool_use",

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// stream returns the body of a stream. Anthropic's and OpenAI's events have a type, which comes before the data.
+// stream returns the body of a stream. Anthropic's and OpenAI's events have a type, which comes
+// before the data.
 func stream(data ...string) string {
 	var b strings.Builder
 	for _, d := range data {
@@ -62,7 +63,8 @@ func said(r *llm.Response) string {
 	return fmt.Sprintf("%s%s %d", b.String(), r.Finish.Reason, r.Usage.Output)
 }
 
-// The parts of the streams below, by vendor: the beginning, a text, a call, the end, and events after the reason to stop.
+// The parts of the streams below, by vendor: the beginning, a text, a call, the end, and events
+// after the reason to stop.
 const (
 	antStart = `{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":5,"output_tokens":1}}}`
 	antText0 = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
@@ -90,8 +92,8 @@ func oai(number int, event string) string {
 	return fmt.Sprintf(`{"sequence_number":%d,%s`, number, event[1:])
 }
 
-// oaiCall returns a stream of Responses with one call, some of whose events are sent again. number is how the server numbers
-// them.
+// oaiCall returns a stream of Responses with one call, some of whose events are sent again. number
+// is how the server numbers them.
 func oaiCall(number func(i int) int, again ...int) string {
 	events := []string{
 		`{"type":"response.created","response":{"id":"r1","object":"response","model":"m"}}`,
@@ -125,8 +127,8 @@ func rising(i int) int { return i }
 
 func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// TestI11_WhatStreamsDoNotPromise checks that events after the reason to stop are ignored, and that an event that comes twice
-// counts once. An empty want means an error, so that no call runs.
+// TestI11_WhatStreamsDoNotPromise checks that events after the reason to stop are ignored, and that
+// an event that comes twice counts once. An empty want means an error, so that no call runs.
 func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 	antAnswer := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), sprint(antEnd, 3))
 	antTool := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), antCall1, antArgs1, sprint(antStop, 1))
@@ -185,7 +187,8 @@ func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 	}
 }
 
-// TestI11_UsageIsPlausible checks that counts of tokens that cannot be true are not taken over: sums of them would be negative.
+// TestI11_UsageIsPlausible checks that counts of tokens that cannot be true are not taken over:
+// sums of them would be negative.
 func TestI11_UsageIsPlausible(t *testing.T) {
 	const odd, huge = "-5", "9223372036854775807"
 	for _, c := range []struct{ provider, body string }{
@@ -206,7 +209,8 @@ func TestI11_UsageIsPlausible(t *testing.T) {
 	}
 }
 
-// TestK11_MillionsOfPieces checks that empty pieces count as content, so that a response cannot consist of any number of them.
+// TestK11_MillionsOfPieces checks that empty pieces count as content, so that a response cannot
+// consist of any number of them.
 func TestK11_MillionsOfPieces(t *testing.T) {
 	const n = 200_000
 	list := func(piece string) string { return strings.Repeat(piece+",", n-1) + piece }

@@ -24,7 +24,8 @@ import (
 // modelProcess is the environment variable that makes a test process a scripted model.
 const modelProcess = "PROVIDERS_MODEL_PROCESS"
 
-// TestModelProcess serves a scripted model until its standard input ends, when another test starts it as a process.
+// TestModelProcess serves a scripted model until its standard input ends, when another test starts
+// it as a process.
 func TestModelProcess(t *testing.T) {
 	if os.Getenv(modelProcess) == "" {
 		t.Skip("this is a process for the benchmarks")
@@ -36,7 +37,8 @@ func TestModelProcess(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that matters
 }
 
-// startModel starts a scripted model in another process, so that its memory is not counted here, and returns its URL.
+// startModel starts a scripted model in another process, so that its memory is not counted here,
+// and returns its URL.
 func startModel(b *testing.B) string {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestModelProcess$")
@@ -66,8 +68,9 @@ func startModel(b *testing.B) string {
 	return ""
 }
 
-// BenchmarkK8_Request reports what a streamed request over loopback allocates, in a conversation of 100 rounds with an answer of 80
-// deltas. Bare is the same for a client of net/http that sends the same bytes and reads the answer's lines.
+// BenchmarkK8_Request reports what a streamed request over loopback allocates, in a conversation of
+// 100 rounds with an answer of 80 deltas. Bare is the same for a client of net/http that sends the
+// same bytes and reads the answer's lines.
 func BenchmarkK8_Request(b *testing.B) {
 	url := startModel(b)
 	for _, v := range append(vendors(), compatible()) {
@@ -101,8 +104,9 @@ func BenchmarkK8_Request(b *testing.B) {
 	}
 }
 
-// BenchmarkK4_Request reports the processor time of a request that adds a round to a conversation of 8,000 rounds, and its ratio to one that
-// adds a round to 1,000. Nobody reads the requests' bodies.
+// BenchmarkK4_Request reports the processor time of a request that adds a round to a conversation
+// of 8,000 rounds, and its ratio to one that adds a round to 1,000. Nobody reads the requests'
+// bodies.
 func BenchmarkK4_Request(b *testing.B) {
 	for _, v := range append(vendors(), compatible()) {
 		b.Run(v.name, func(b *testing.B) {

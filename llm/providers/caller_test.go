@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The caller is for middleware alone: request line, headers and body are the same with it and without it.
+// The caller is for middleware alone: request line, headers and body are the same with it and
+// without it.
 func TestJ14_TheCallerIsNotSent(t *testing.T) {
 	for _, v := range append(vendors(), compatible()) {
 		t.Run(v.name, func(t *testing.T) {

@@ -109,7 +109,8 @@ func TestM4_DeferredTools(t *testing.T) {
 	}
 }
 
-// What is deferred costs nothing: the model's tokens are those of a session without it, and the cache is hit after each find.
+// What is deferred costs nothing: the model's tokens are those of a session without it, and the
+// cache is hit after each find.
 func TestM4_DeferredToolsAreFree(t *testing.T) {
 	cost := func(v vendor, tools []llm.ToolDefinition) (inputs []int) {
 		b := newBench(t, v, "k", nil, hidingTurns()...)

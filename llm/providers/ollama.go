@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// ollamaURL returns the base URL of an Ollama server at the address in OLLAMA_HOST, which has the forms that Ollama itself accepts: a host, a
-// port after a colon, both, or a URL. Without an address the server is on this machine. A server that listens on all addresses is reached
-// on this machine, too.
+// ollamaURL returns the base URL of an Ollama server at the address in OLLAMA_HOST, which has the
+// forms that Ollama itself accepts: a host, a port after a colon, both, or a URL. Without an
+// address the server is on this machine. A server that listens on all addresses is reached on this
+// machine, too.
 func ollamaURL(address string) string {
 	address = strings.Trim(address, "\"' \t")
 	scheme, rest, hasScheme := strings.Cut(address, "://")

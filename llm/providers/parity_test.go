@@ -88,7 +88,8 @@ func ask(cities ...string) fakellm.Turn {
 	return t
 }
 
-// parity holds the validation matrix of the client's specification (section 8.9): each case on each of the three native APIs.
+// parity holds the validation matrix of the client's specification (section 8.9): each case on each
+// of the three native APIs.
 var parity = []struct {
 	name   string
 	key    string
@@ -256,8 +257,9 @@ func checkLoop(t *testing.T, b *bench, rounds int, cities []string, text string)
 	}
 }
 
-// checkCaching runs a conversation of eight turns. What was sent stays as it was sent, and from the fifth turn on more than half
-// of the input comes from the cache, which the scripted server computes from what it received.
+// checkCaching runs a conversation of eight turns. What was sent stays as it was sent, and from the
+// fifth turn on more than half of the input comes from the cache, which the scripted server
+// computes from what it received.
 func checkCaching(t *testing.T, b *bench) {
 	memo := new(llm.Memo)
 	messages := []llm.Message{llm.System(strings.Repeat("The rules of the house are many. ", 200))}
@@ -277,8 +279,8 @@ func checkCaching(t *testing.T, b *bench) {
 	}
 }
 
-// A conversation that began on one provider, with thinking, calls and results, continues on each of the others, and their strict
-// servers accept it.
+// A conversation that began on one provider, with thinking, calls and results, continues on each of
+// the others, and their strict servers accept it.
 func TestG11_SwitchingProviders(t *testing.T) {
 	all := append(vendors(), compatible())
 	for _, from := range all {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
 
-// Config holds the configuration that all providers share. Empty fields mean the provider's defaults.
+// Config holds the configuration that all providers share. Empty fields mean the provider's
+// defaults.
 type Config struct {
 	APIKey, BaseURL string
 	// Organization and Project are OpenAI's.
@@ -27,14 +28,17 @@ type Config struct {
 // Kind describes a kind of provider: its name, its environment variables, and how to create it.
 type Kind struct {
 	Name string
-	// KeyVars are the variables for the key; the first that is set counts. BaseURLVar is the variable for the base URL.
+	// KeyVars are the variables for the key; the first that is set counts. BaseURLVar is the
+	// variable for the base URL.
 	KeyVars    []string
 	BaseURLVar string
-	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a server of your own. Programs choose such
-	// a provider by themselves only if no other one is configured.
+	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a
+	// server of your own. Programs choose such a provider by themselves only if no other one is
+	// configured.
 	NeedsURL bool
-	// Local reports that the server is one of your own which needs no key and usually runs on this machine. BaseURLVar may have another
-	// address. Such a provider is never chosen automatically, and FromEnv leaves it out.
+	// Local reports that the server is one of your own which needs no key and usually runs on this
+	// machine. BaseURLVar may have another address. Such a provider is never chosen automatically,
+	// and FromEnv leaves it out.
 	Local bool
 	New   func(Config) (llm.Provider, error)
 }
@@ -61,7 +65,8 @@ func Names() []string {
 	return names
 }
 
-// Find returns the kind with this name. An unknown name is an [llm.ErrConfiguration] that lists the known ones.
+// Find returns the kind with this name. An unknown name is an [llm.ErrConfiguration] that lists the
+// known ones.
 func Find(name string) (Kind, error) {
 	for _, k := range Kinds() {
 		if k.Name == name {
@@ -71,8 +76,8 @@ func Find(name string) (Kind, error) {
 	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Config returns the provider's configuration from the environment. set reports whether it suffices: with a key, or with a base
-// URL for a server that may need no key.
+// Config returns the provider's configuration from the environment. set reports whether it
+// suffices: with a key, or with a base URL for a server that may need no key.
 func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	for _, name := range k.KeyVars {
 		if c.APIKey = getenv(name); c.APIKey != "" {
@@ -89,8 +94,9 @@ func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	return c, c.BaseURL != "" || c.APIKey != "" && !k.NeedsURL
 }
 
-// FromEnv returns a client of all providers that the environment configures, with the built-in catalog. A single provider is the
-// default. With several there is no default, and each request must name one. With none, the error lists the variables to set.
+// FromEnv returns a client of all providers that the environment configures, with the built-in
+// catalog. A single provider is the default. With several there is no default, and each request
+// must name one. With none, the error lists the variables to set.
 //
 //	client, err := providers.FromEnv(os.Getenv)
 func FromEnv(getenv func(string) string) (*llm.Client, error) {
@@ -112,8 +118,8 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 	return client, nil
 }
 
-// Variables returns the environment variables that configure a provider: the vendors' keys, and the base URL of a server of your
-// own.
+// Variables returns the environment variables that configure a provider: the vendors' keys, and the
+// base URL of a server of your own.
 func Variables() []string {
 	var names []string
 	for _, k := range Kinds() {
@@ -142,7 +148,8 @@ func newGemini(c Config) (llm.Provider, error) {
 
 func newCompatible(c Config) (llm.Provider, error) { return newChat("", c) }
 
-// openRouterURL is where OpenRouter's API is. Its optional headers, which list the program on OpenRouter's site, are not sent.
+// openRouterURL is where OpenRouter's API is. Its optional headers, which list the program on
+// OpenRouter's site, are not sent.
 const openRouterURL = "https://openrouter.ai/api/v1"
 
 func newOpenRouter(c Config) (llm.Provider, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// TestSmoke runs the steps of the client's specification (section 8.10) against the real APIs, for each provider whose key is in
-// the environment. It costs a few cents.
+// TestSmoke runs the steps of the client's specification (section 8.10) against the real APIs, for
+// each provider whose key is in the environment. It costs a few cents.
 //
 //	ANTHROPIC_API_KEY=... OPENAI_API_KEY=... GEMINI_API_KEY=... go test -v -run TestSmoke ./llm/providers
 //

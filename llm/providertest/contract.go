@@ -9,9 +9,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Contract reads a stream to its end and reports violations of the stream contract of package llm to t. It returns the events, and the
-// error that the stream ended with. Without an error the last event has the response, unless
-// a violation was reported.
+// Contract reads a stream to its end and reports violations of the stream contract of package llm
+// to t. It returns the events, and the error that the stream ended with. Without an error the last
+// event has the response, unless a violation was reported.
 func Contract(t testing.TB, stream iter.Seq2[llm.StreamEvent, error]) ([]llm.StreamEvent, error) {
 	t.Helper()
 	c := contract{t: t, last: -1, blocks: map[int]*block{}}

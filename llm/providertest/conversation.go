@@ -7,8 +7,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Conversations generates conversations for [Encoding.Prefixes]: thoughts, signed and not, texts that are hard to encode, calls
-// with broken arguments, results with images and in two messages, steering, retries, and responses of other authors.
+// Conversations generates conversations for [Encoding.Prefixes]: thoughts, signed and not, texts
+// that are hard to encode, calls with broken arguments, results with images and in two messages,
+// steering, retries, and responses of other authors.
 type Conversations struct {
 	// Text lists JSON of the provider's own form, which must stay plain text within a string.
 	Text []string
@@ -18,12 +19,13 @@ type Conversations struct {
 	Models []string
 	// ThinkingID is the id of every thought.
 	ThinkingID string
-	// Late allows a retry to begin with a system message, for providers that can send one in the middle.
+	// Late allows a retry to begin with a system message, for providers that can send one in the
+	// middle.
 	Late bool
 }
 
-// Rounds returns one conversation: for each request, the messages that it adds to the previous one. Pick chooses a number from 0
-// to n-1, and thereby everything.
+// Rounds returns one conversation: for each request, the messages that it adds to the previous one.
+// Pick chooses a number from 0 to n-1, and thereby everything.
 func (c Conversations) Rounds(pick func(label string, n int) int) [][]llm.Message {
 	d := drawer{c, pick}
 	rounds := [][]llm.Message{{llm.System(d.text("system")), llm.System(d.text("system")), llm.User("start " + d.text("user"))}}
@@ -88,8 +90,9 @@ func (d drawer) round(i int) []llm.Message {
 	return round
 }
 
-// Session runs a number of turns of a conversation with a provider and appends them to the request: after each response the
-// results of its calls, all with the same content, and sometimes a user message. Each is called with every response.
+// Session runs a number of turns of a conversation with a provider and appends them to the request:
+// after each response the results of its calls, all with the same content, and sometimes a user
+// message. Each is called with every response.
 func Session(t testing.TB, p llm.Provider, req *llm.Request, turns int, content llm.Parts, each func(turn int, resp *llm.Response)) {
 	t.Helper()
 	for i := range turns {

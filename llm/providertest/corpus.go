@@ -24,7 +24,8 @@ func StreamCorpus(t *testing.T, dir, provider string) []Recording {
 	return list
 }
 
-// skipWithout skips the test if the error reports a missing corpus, and fails it for any other error.
+// skipWithout skips the test if the error reports a missing corpus, and fails it for any other
+// error.
 func skipWithout(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +38,8 @@ func skipWithout(t *testing.T, err error) {
 // ErrorCase is a response in a corpus of failures, with its meaning.
 type ErrorCase struct {
 	ID, Provider string
-	// Phase is response, or sse_midstream if the body follows the beginning of a stream. Other phases have no response.
+	// Phase is response, or sse_midstream if the body follows the beginning of a stream. Other
+	// phases have no response.
 	Phase   string
 	Status  int
 	Headers map[string]string
@@ -46,11 +48,13 @@ type ErrorCase struct {
 	Class string `json:"error_class"`
 	// Retryable is nil if the corpus does not say.
 	Retryable *bool
-	// RetryAfter is in milliseconds, null if there is nothing to wait for, or "date" if it depends on the clock.
+	// RetryAfter is in milliseconds, null if there is nothing to wait for, or "date" if it depends
+	// on the clock.
 	RetryAfter json.RawMessage `json:"retry_after_ms"`
 }
 
-// ErrorCases returns the cases in the file cases.jsonl of a corpus. It skips the test if the file is missing.
+// ErrorCases returns the cases in the file cases.jsonl of a corpus. It skips the test if the file
+// is missing.
 func ErrorCases(t *testing.T, dir string) (cases []ErrorCase) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "cases.jsonl"))
@@ -65,8 +69,8 @@ func ErrorCases(t *testing.T, dir string) (cases []ErrorCase) {
 	return cases
 }
 
-// Answer returns a handler that sends this case's response to every request. In the middle of a stream the body stands between
-// begin and end.
+// Answer returns a handler that sends this case's response to every request. In the middle of a
+// stream the body stands between begin and end.
 func (c ErrorCase) Answer(begin, end string) http.Handler {
 	answer := Recording{Status: c.Status, ContentType: oneJSON, Body: []byte(c.Body)}
 	if c.Phase == "sse_midstream" {
@@ -96,8 +100,9 @@ var classes = map[string][]error{
 	"ServerError":         {llm.ErrServer, llm.ErrOverloaded, llm.ErrTimeout},
 }
 
-// Check calls a provider whose server sends this case's [ErrorCase.Answer], and checks the error's kind, whether it is retryable,
-// and the delay. A decision, unless nil, is a kind that replaces the corpus's class and its word on retries.
+// Check calls a provider whose server sends this case's [ErrorCase.Answer], and checks the error's
+// kind, whether it is retryable, and the delay. A decision, unless nil, is a kind that replaces the
+// corpus's class and its word on retries.
 func (c ErrorCase) Check(t *testing.T, p llm.Provider, decision error) {
 	t.Helper()
 	events, err := Contract(t, p.Stream(t.Context(), ask()))

@@ -21,7 +21,8 @@ func goTest(name string, test func(t *testing.T)) {
 	fmt.Println(name, ok)
 }
 
-// The test of a provider, in a file of its package: it talks to a scripted server, with faults of all kinds.
+// The test of a provider, in a file of its package: it talks to a scripted server, with faults of
+// all kinds.
 func ExampleSuite() {
 	test := func(t *testing.T) {
 		providertest.Suite(t, func(t *testing.T, c providertest.Config) llm.Provider {

@@ -11,16 +11,17 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Encoding describes how a provider encodes requests, for tests that encoded conversations are only appended to, so that caches
-// hit. Several tests may use its methods at the same time, if Encode allows it.
+// Encoding describes how a provider encodes requests, for tests that encoded conversations are only
+// appended to, so that caches hit. Several tests may use its methods at the same time, if Encode
+// allows it.
 type Encoding struct {
 	// Encode returns the body of a request, in pieces.
 	Encode func(req *llm.Request) ([][]byte, error)
-	// End is the JSON with which a body's conversation ends and its parameters begin. The next request must begin with everything
-	// before its last occurrence.
+	// End is the JSON with which a body's conversation ends and its parameters begin. The next
+	// request must begin with everything before its last occurrence.
 	End string
-	// Open is the JSON directly before End that the next request may insert something before, such as the end of a message that
-	// continues. Empty means none.
+	// Open is the JSON directly before End that the next request may insert something before, such
+	// as the end of a message that continues. Empty means none.
 	Open string
 	// Mark is the JSON of a cache mark, which may move. Empty means none.
 	Mark string
@@ -54,9 +55,10 @@ func (e Encoding) Body(t Failer, req *llm.Request) (body, prefix string) {
 	return body, strings.TrimSuffix(prefix, e.Open)
 }
 
-// Prefixes encodes a conversation that grows by one round with each request. It checks that request n is a byte prefix of request
-// n+1, with and without a memo, and that bytes returned for an earlier request never change. The request holds what all requests
-// have in common. Prefixes returns the bodies.
+// Prefixes encodes a conversation that grows by one round with each request. It checks that request
+// n is a byte prefix of request n+1, with and without a memo, and that bytes returned for an
+// earlier request never change. The request holds what all requests have in common. Prefixes
+// returns the bodies.
 func (e Encoding) Prefixes(t Failer, req llm.Request, rounds [][]llm.Message) (bodies []string) {
 	t.Helper()
 	memo := new(llm.Memo)
@@ -88,9 +90,10 @@ func (e Encoding) Prefixes(t Failer, req llm.Request, rounds [][]llm.Message) (b
 	return bodies
 }
 
-// StartsAfresh checks that a memo is not used for what it was not made of: other messages, other tools, even if the caller
-// changes its list in place, and a request that cannot be encoded because of the unsupported part. The tool is the JSON with
-// which a body's first tool begins, up to its name.
+// StartsAfresh checks that a memo is not used for what it was not made of: other messages, other
+// tools, even if the caller changes its list in place, and a request that cannot be encoded because
+// of the unsupported part. The tool is the JSON with which a body's first tool begins, up to its
+// name.
 func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsupported llm.Part) {
 	t.Helper()
 	req.Memo = new(llm.Memo)
@@ -121,8 +124,9 @@ func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsup
 	}
 }
 
-// BenchmarkTurn1000 encodes the 1000th request of a conversation, where only the new messages need encoding. Req holds everything but the
-// conversation. Answer returns the model's message of a turn, with one call that has the id.
+// BenchmarkTurn1000 encodes the 1000th request of a conversation, where only the new messages need
+// encoding. Req holds everything but the conversation. Answer returns the model's message of a
+// turn, with one call that has the id.
 func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(id string) llm.Message) {
 	for i := range 12 {
 		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),

@@ -20,7 +20,8 @@ type Recording struct {
 	N    int
 	// Provider and Kind are taken from the corpus: who responded, and the form of the file.
 	Provider, Kind string
-	// Status, ContentType and Body are the response. If only the body was recorded, the others are set to match.
+	// Status, ContentType and Body are the response. If only the body was recorded, the others are
+	// set to match.
 	Status      int
 	ContentType string
 	Body        []byte
@@ -36,11 +37,12 @@ func (r Recording) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // indexEntry is a line of a corpus's index.jsonl.
 type indexEntry struct{ ID, Provider, Kind, File string }
 
-// Recordings returns the recorded responses of a corpus. A corpus is a directory with an index.jsonl that lists the files, each
-// with its provider and its kind: sse_data_lines (the data of one server-sent event on each line), sse, json_body, or
-// http_cassette (a YAML cassette or an httprr trace, with any number of responses). An empty provider means all. File system
-// errors are wrapped, so that a missing corpus is an fs.ErrNotExist. A file that does not have the form of its kind is an error
-// that names it.
+// Recordings returns the recorded responses of a corpus. A corpus is a directory with an
+// index.jsonl that lists the files, each with its provider and its kind: sse_data_lines (the data
+// of one server-sent event on each line), sse, json_body, or http_cassette (a YAML cassette or an
+// httprr trace, with any number of responses). An empty provider means all. File system errors are
+// wrapped, so that a missing corpus is an fs.ErrNotExist. A file that does not have the form of its
+// kind is an error that names it.
 func Recordings(dir, provider string) ([]Recording, error) {
 	index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))
 	if err != nil {
@@ -93,7 +95,8 @@ func readRecording(kind, data string) ([]Recording, error) {
 	return nil, fmt.Errorf("unknown kind %q", kind)
 }
 
-// events returns a stream of events with this data. Events of APIs with a type in the data are named after it.
+// events returns a stream of events with this data. Events of APIs with a type in the data are
+// named after it.
 func events(data string) []byte {
 	var b bytes.Buffer
 	for line := range strings.Lines(data) {

@@ -28,9 +28,10 @@ type Config struct {
 // suiteKey must not occur in any error.
 const suiteKey = "sk-suite-0123456789"
 
-// Suite checks that a provider keeps the stream contract of package llm, against the scripted server of package fakellm and its
-// faults. Every case runs in a synctest bubble, so waiting takes no time. Cases that the provider's API cannot express, such as
-// "answer/call with broken arguments", are named in except and skipped.
+// Suite checks that a provider keeps the stream contract of package llm, against the scripted
+// server of package fakellm and its faults. Every case runs in a synctest bubble, so waiting takes
+// no time. Cases that the provider's API cannot express, such as "answer/call with broken
+// arguments", are named in except and skipped.
 func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider, except ...string) {
 	s := suite{newProvider, except}
 	s.answers(t)
@@ -231,8 +232,8 @@ func (s suite) stalls(t *testing.T) {
 // mib returns a text of n MiB.
 func mib(n int) string { return strings.Repeat("word or other... ", n<<16)[:n<<20] }
 
-// bounds checks that a response of more than 16 MiB is cut off, counting thinking, text and the arguments of all calls together,
-// and that the error is final.
+// bounds checks that a response of more than 16 MiB is cut off, counting thinking, text and the
+// arguments of all calls together, and that the error is final.
 func (s suite) bounds(t *testing.T) {
 	calls := func(n int) (calls []fakellm.Call) {
 		for range n {

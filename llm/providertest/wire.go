@@ -19,33 +19,36 @@ import (
 
 // WireConfig configures how [Wire] tests a provider.
 type WireConfig struct {
-	// New returns the provider, which must send its requests through the client to the host api.test.
+	// New returns the provider, which must send its requests through the client to the host
+	// api.test.
 	New func(t *testing.T, c *WireCase, client *http.Client) llm.Provider
 	// Model is the model of requests without one.
 	Model string
-	// Endpoint is the path, with a query if there is one, of all requests; {model} stands for the request's model.
+	// Endpoint is the path, with a query if there is one, of all requests; {model} stands for the
+	// request's model.
 	Endpoint string
 	// Header names the one header that depends on the request; empty means none.
 	Header string
-	// Unsigned is the scripted server's refusal of signatures that are not its own. It is expected, because the cases' signatures
-	// are made up. Empty means that no refusal is expected.
+	// Unsigned is the scripted server's refusal of signatures that are not its own. It is expected,
+	// because the cases' signatures are made up. Empty means that no refusal is expected.
 	Unsigned string
 	// RetryAfter adds an error's delay to the events section.
 	RetryAfter bool
-	// Update writes the golden sections instead of comparing them. Test binaries usually have a flag of this name for it.
+	// Update writes the golden sections instead of comparing them. Test binaries usually have a
+	// flag of this name for it.
 	Update bool
 }
 
-// Wire tests what a provider sends, and how it decodes responses. Every txtar file of the directory is a case with these
-// sections, all of them optional:
+// Wire tests what a provider sends, and how it decodes responses. Every txtar file of the directory
+// is a case with these sections, all of them optional:
 //
 //	request.json   the llm.Request; without one, the case is about the response
 //	facts.json     its Facts
 //	options.json   switches of the provider, for WireConfig.New
 //	response.sse   the response, or response.json; status is its status when that is not 200
 //
-// The golden sections follow them. Those of the request are compared if the case has a request, the events if it has a response or if
-// nothing was sent:
+// The golden sections follow them. Those of the request are compared if the case has a request, the
+// events if it has a response or if nothing was sent:
 //
 //	url            the request's URL, when that is not WireConfig.Endpoint
 //	header         WireConfig.Header, when it was sent
@@ -69,7 +72,8 @@ func Wire(t *testing.T, dir string, cfg WireConfig) {
 	}
 }
 
-// goldenSection holds the expected content of a section; empty means that the section should be missing.
+// goldenSection holds the expected content of a section; empty means that the section should be
+// missing.
 type goldenSection struct{ name, text string }
 
 // sentCall is a request as the server received it.
@@ -79,7 +83,8 @@ type sentCall struct {
 	body   []byte
 }
 
-// run streams the case's request. It returns the golden sections in the order in which they are written.
+// run streams the case's request. It returns the golden sections in the order in which they are
+// written.
 func (cfg WireConfig) run(t *testing.T, c *WireCase) (golden []goldenSection) {
 	var sent *sentCall
 	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,8 +138,9 @@ func indent(t *testing.T, body []byte) string {
 	return b.String() + "\n"
 }
 
-// Refusal sends a body to the scripted server of package fakellm, which is as strict as the API that the URL's path belongs to.
-// It returns the refusal with a line end, or "" if the server accepts the body. The URL needs no host.
+// Refusal sends a body to the scripted server of package fakellm, which is as strict as the API
+// that the URL's path belongs to. It returns the refusal with a line end, or "" if the server
+// accepts the body. The URL needs no host.
 func Refusal(t testing.TB, url string, header http.Header, body []byte) string {
 	t.Helper()
 	if strings.HasPrefix(url, "/") {

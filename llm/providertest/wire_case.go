@@ -24,7 +24,8 @@ type WireCase struct {
 	archive *txtar.Archive
 }
 
-// WireCases returns the cases of a directory, in the order of their names. A directory without cases fails the test.
+// WireCases returns the cases of a directory, in the order of their names. A directory without
+// cases fails the test.
 func WireCases(t testing.TB, dir string) []*WireCase {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -52,7 +53,8 @@ func (c *WireCase) Section(name string) string {
 	return ""
 }
 
-// Read decodes a JSON section into v, which must have all its members. If the section is missing, v does not change.
+// Read decodes a JSON section into v, which must have all its members. If the section is missing, v
+// does not change.
 func (c *WireCase) Read(t testing.TB, name string, v any) {
 	t.Helper()
 	text := c.Section(name)
@@ -80,7 +82,8 @@ func (c *WireCase) request(t testing.TB, model string) *llm.Request {
 	return req
 }
 
-// answer returns the case's response. A case without one gets an empty response, an error that is ignored.
+// answer returns the case's response. A case without one gets an empty response, an error that is
+// ignored.
 func (c *WireCase) answer() Recording {
 	r := Recording{Status: http.StatusOK, ContentType: eventStream, Body: []byte(c.Section("response.sse"))}
 	if len(r.Body) == 0 {

@@ -11,10 +11,11 @@ import (
 //go:embed native.md
 var nativePart string
 
-// Native returns the profile in the dialect of the vendor's own agent, Claude Code. Names, parameters and formats are those that its
-// version 2.1.329 sends, with those of its tools that this project can execute. It has no tools for searching: its models search in the
-// shell. Four tools are this project's own, where that agent is told things between turns or asks a person: read_output, process, wait
-// and ask_user.
+// Native returns the profile in the dialect of the vendor's own agent, Claude Code. Names,
+// parameters and formats are those that its version 2.1.329 sends, with those of its tools that
+// this project can execute. It has no tools for searching: its models search in the shell. Four
+// tools are this project's own, where that agent is told things between turns or asks a person:
+// read_output, process, wait and ask_user.
 func Native() profile.Profile {
 	p := base()
 	p.Dialect = "native"

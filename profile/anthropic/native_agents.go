@@ -23,7 +23,8 @@ type agentArgs struct {
 	Isolation   string `json:"isolation"`
 }
 
-// agentParameters returns the parameters of the tool Agent, whose subagent_type is described by kinds.
+// agentParameters returns the parameters of the tool Agent, whose subagent_type is described by
+// kinds.
 func agentParameters(kinds string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(agentSchema, kinds))
 }
@@ -55,8 +56,9 @@ var models = map[string]string{
 	"fable":  "claude-fable-5-2",
 }
 
-// agentTool returns the tool Agent. It starts a subagent and waits for it, unless run_in_background is set. That is not the default, as
-// it is in Claude Code, because nothing here tells the model between its turns that an agent has ended.
+// agentTool returns the tool Agent. It starts a subagent and waits for it, unless run_in_background
+// is set. That is not the default, as it is in Claude Code, because nothing here tells the model
+// between its turns that an agent has ended.
 func agentTool() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "Agent",
@@ -167,7 +169,8 @@ const taskStopParameters = `{
 	"additionalProperties": false
 }`
 
-// taskStop returns the tool TaskStop, which ends a background command, whose id is a number, or an agent.
+// taskStop returns the tool TaskStop, which ends a background command, whose id is a number, or an
+// agent.
 func taskStop() tool.Tool {
 	process, agent := dialect().Process(), sharedAgentTool("close_agent")
 	t := tool.New(llm.ToolDefinition{

@@ -59,8 +59,8 @@ func bash() tool.Tool {
 	return t
 }
 
-// bashResult returns the result of a command in the form that Claude models know: the exit code comes first, and the output does not
-// end with a newline.
+// bashResult returns the result of a command in the form that Claude models know: the exit code
+// comes first, and the output does not end with a newline.
 func bashResult(r tool.Result) tool.Result {
 	if r.Ran == nil { // a patch
 		if !r.IsError {

@@ -73,7 +73,8 @@ func (b *fixture) run(name string, args any) tool.Outcome {
 
 type object = map[string]any
 
-// The names, types, enums, limits and required parameters are those of Claude Code 2.1.329, for the tools of this profile.
+// The names, types, enums, limits and required parameters are those of Claude Code 2.1.329, for the
+// tools of this profile.
 var vendors = map[string]string{
 	"Agent": "description:string! prompt:string! subagent_type:string model:string[sonnet opus haiku fable] " +
 		"effort:string[low medium high xhigh max] run_in_background:boolean isolation:string[worktree remote]",
@@ -315,7 +316,8 @@ func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest
 	return s, model
 }
 
-// Agent waits for its subagent, which has the parent's tools except those that start agents, and the requested model and effort.
+// Agent waits for its subagent, which has the parent's tools except those that start agents, and
+// the requested model and effort.
 func TestE2_AgentWaits(t *testing.T) {
 	s, model := agentSession(t,
 		llmtest.Calls(llmtest.Call("Agent", `{"description":"look","prompt":"LOOK AROUND","model":"opus","effort":"xhigh"}`)),
@@ -388,7 +390,8 @@ type withAgents struct {
 
 func (s *withAgents) Agents() tool.Agents { return s.agents }
 
-// The call does not wait for an agent in the background. Any other agent ends with the call that started it.
+// The call does not wait for an agent in the background. Any other agent ends with the call that
+// started it.
 func TestE2_AgentCalls(t *testing.T) {
 	registry, err := tool.NewRegistry(anthropic.Native().Tools...)
 	if err != nil {

@@ -22,8 +22,9 @@ const webFetchParameters = `{
 	"additionalProperties": false
 }`
 
-// NativeWebFetch returns the tool WebFetch of the native dialect. Its calls are those of a tool that takes a url and a prompt, such as the
-// one of package tool/webfetch. The profile does not have it, because a host decides whether its models may read the web.
+// NativeWebFetch returns the tool WebFetch of the native dialect. Its calls are those of a tool
+// that takes a url and a prompt, such as the one of package tool/webfetch. The profile does not
+// have it, because a host decides whether its models may read the web.
 func NativeWebFetch(base tool.Tool) tool.Tool {
 	t := tool.Adapt(base, llm.ToolDefinition{
 		Name: "WebFetch",

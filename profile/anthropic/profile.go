@@ -15,7 +15,8 @@ var prompt string
 //go:embed tools.md
 var toolsPart string
 
-// DefaultModel is the profile's model unless the host sets another: the newest model of the middle size.
+// DefaultModel is the profile's model unless the host sets another: the newest model of the middle
+// size.
 const DefaultModel = "claude-sonnet-5-5"
 
 // shellTimeout is the default time limit of a command. Claude models were trained with two minutes.

@@ -41,7 +41,8 @@ func TestE2_Session(t *testing.T) {
 	playSession(t, anthropic.Native(), "native", "Write", "Bash")
 }
 
-// playSession has the model write a file and run a command, and compares the first request with a golden file.
+// playSession has the model write a file and run a command, and compares the first request with a
+// golden file.
 func playSession(t *testing.T, p profile.Profile, golden, write, run string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows")
@@ -111,8 +112,8 @@ func submit(t *testing.T, server *fakellm.Server, p profile.Profile, dir string)
 	return local, result.Text
 }
 
-// headers returns those headers of a request that the provider sets, sorted, without the key. Those of the HTTP client are left out, and
-// so is the length, which depends on the directory.
+// headers returns those headers of a request that the provider sets, sorted, without the key. Those
+// of the HTTP client are left out, and so is the length, which depends on the directory.
 func headers(h http.Header) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(h)) {

@@ -14,7 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// fixture holds a real directory, and a session with background processes, for the tools of the native dialect.
+// fixture holds a real directory, and a session with background processes, for the tools of the
+// native dialect.
 type fixture struct {
 	*testing.T
 	dir      string

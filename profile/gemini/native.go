@@ -11,10 +11,12 @@ import (
 //go:embed native.md
 var nativePart string
 
-// Native returns the profile in the dialect of the vendor's own agent, gemini-cli. Names, parameters and formats are those that its
-// version 0.61.0 sends to models from Gemini 3 on, which get no task list. It leaves out web_fetch and google_web_search, and also
-// update_topic, enter_plan_mode and activate_skill, which control a user interface. Three tools are this project's own: read_output for
-// truncated results, process, which writes to and ends background commands, and ask_user.
+// Native returns the profile in the dialect of the vendor's own agent, gemini-cli. Names,
+// parameters and formats are those that its version 0.61.0 sends to models from Gemini 3 on, which
+// get no task list. It leaves out web_fetch and google_web_search, and also update_topic,
+// enter_plan_mode and activate_skill, which control a user interface. Three tools are this
+// project's own: read_output for truncated results, process, which writes to and ends background
+// commands, and ask_user.
 func Native() profile.Profile {
 	p := Profile()
 	p.Dialect = "native"

@@ -18,7 +18,8 @@ type invokeAgentArgs struct {
 	WaitForPrevious bool   `json:"wait_for_previous"`
 }
 
-// invokeAgentParameters returns the parameters of invoke_agent, whose agent_name is described by names.
+// invokeAgentParameters returns the parameters of invoke_agent, whose agent_name is described by
+// names.
 func invokeAgentParameters(names string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(invokeAgentSchema, names))
 }
@@ -36,8 +37,8 @@ const invokeAgentSchema = `{
 // generalist is the agent that always exists. gemini-cli has one of this name too.
 const generalist = "generalist"
 
-// invokeAgent returns the tool invoke_agent. It starts a subagent, waits for it and closes it, because this dialect has no tool to talk
-// to it again.
+// invokeAgent returns the tool invoke_agent. It starts a subagent, waits for it and closes it,
+// because this dialect has no tool to talk to it again.
 func invokeAgent() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "invoke_agent",

@@ -23,7 +23,8 @@ const (
 	keptOutput      = 64 << 10               // bytes of each command's last output that are kept for reading again
 )
 
-// backgrounds remembers a session's background commands and their last output. The process table returns output only once.
+// backgrounds remembers a session's background commands and their last output. The process table
+// returns output only once.
 type backgrounds struct {
 	mu  sync.Mutex
 	all []*backgroundCommand
@@ -38,7 +39,8 @@ type backgroundCommand struct {
 
 type backgroundsKey struct{}
 
-// backgroundsOf returns the background commands of the calling session and the table that runs them.
+// backgroundsOf returns the background commands of the calling session and the table that runs
+// them.
 func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
 	processes := call.Processes()
 	if processes == nil {
@@ -177,8 +179,8 @@ func listBackgroundProcesses() tool.Tool {
 	return tool.WithAccess(t, func(args listBackgroundArgs) tool.Access { return readAccess(args.WaitForPrevious) })
 }
 
-// readAccess returns the access of a call that changes nothing. A call that waits for those before it has to run alone: Access cannot
-// say less.
+// readAccess returns the access of a call that changes nothing. A call that waits for those before
+// it has to run alone: Access cannot say less.
 func readAccess(waits bool) tool.Access {
 	if waits {
 		return tool.Access{Effect: tool.Exclusive}
@@ -268,7 +270,8 @@ const processParameters = `{
 	"additionalProperties": false
 }`
 
-// process returns the tool process without the action read, which would take output from read_background_output.
+// process returns the tool process without the action read, which would take output from
+// read_background_output.
 func process() tool.Tool {
 	return tool.Adapt(dialect().Process(), llm.ToolDefinition{
 		Name:        "process",

@@ -69,8 +69,8 @@ func runAs(ctx context.Context, t tool.Tool, call *tool.Call, args map[string]an
 	return t.Run(ctx, &inner)
 }
 
-// anyCase returns the pattern with every letter in either case. Directories without a wildcard stay, so that they need not be searched
-// for. So do elements with brackets or a backslash.
+// anyCase returns the pattern with every letter in either case. Directories without a wildcard
+// stay, so that they need not be searched for. So do elements with brackets or a backslash.
 func anyCase(pattern string) string {
 	elements := strings.Split(pattern, "/")
 	for i, element := range elements {

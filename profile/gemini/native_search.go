@@ -59,7 +59,8 @@ const grepSearchParameters = `{
 	"required": ["pattern"]
 }`
 
-// grepSearch returns the tool grep_search. It uses the search engine directly, because the tool grep has fewer parameters.
+// grepSearch returns the tool grep_search. It uses the search engine directly, because the tool
+// grep has fewer parameters.
 func grepSearch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "grep_search",
@@ -109,7 +110,8 @@ func (args grepSearchArgs) most() int {
 	return min(cmp.Or(args.TotalMax, defaultMatches), coding.MaxResults)
 }
 
-// query returns the query for the search engine. If matches are dropped afterwards, it asks for more than the result may have.
+// query returns the query for the search engine. If matches are dropped afterwards, it asks for
+// more than the result may have.
 func (args grepSearchArgs) query() search.Query {
 	q := search.Query{Pattern: args.Pattern, Path: args.DirPath, Glob: args.Include, IgnoreCase: !args.CaseSensitive}
 	if args.FixedStrings {
@@ -189,7 +191,8 @@ func (m *matches) name(name string) {
 	m.text.WriteString(names.Shown(name) + "\n")
 }
 
-// mark returns what follows a line's number: a colon for a match, a dash for a line near one, or nothing for a line that is not shown.
+// mark returns what follows a line's number: a colon for a match, a dash for a line near one, or
+// nothing for a line that is not shown.
 func (m *matches) mark(lines []search.Line, at []int, i int) string {
 	near := ""
 	for _, j := range at {

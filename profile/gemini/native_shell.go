@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// nativeTimeout is the time limit of a command. It is longer than the profile's own, because the tool has no parameter for it.
+// nativeTimeout is the time limit of a command. It is longer than the profile's own, because the
+// tool has no parameter for it.
 const nativeTimeout = 5 * time.Minute
 
 type runShellArgs struct {
@@ -38,8 +39,8 @@ const runShellParameters = `{
 	"required": ["command"]
 }`
 
-// runShellCommand returns the tool run_shell_command. It runs commands as the shared tool shell does, and starts those in the background
-// itself, to keep what they print.
+// runShellCommand returns the tool run_shell_command. It runs commands as the shared tool shell
+// does, and starts those in the background itself, to keep what they print.
 func runShellCommand() tool.Tool {
 	shell := dialect().Shell(nativeTimeout)
 	t := tool.New(llm.ToolDefinition{
@@ -71,8 +72,8 @@ func runShellCommand() tool.Tool {
 	})
 }
 
-// shellResult returns the result of a command in the form that Gemini models know. It has no line with a process group: what a command
-// leaves running has an id of the session's.
+// shellResult returns the result of a command in the form that Gemini models know. It has no line
+// with a process group: what a command leaves running has an id of the session's.
 func shellResult(r tool.Result) tool.Result {
 	r = escaped(r)
 	ending := ""
@@ -109,8 +110,8 @@ var closingTagPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
 })
 
-// escape returns a text in which nothing can be read as the closing tag. It cleans the text first, because cleaning can turn the rest
-// into a tag.
+// escape returns a text in which nothing can be read as the closing tag. It cleans the text first,
+// because cleaning can turn the rest into a tag.
 func escape(text string) string {
 	return closingTagPattern().ReplaceAllString(sanitize.Text(text), "&lt;$1")
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// TestE2_TimedOut checks the form of the result of a command that timed out, with a short limit instead of the tool's own.
+// TestE2_TimedOut checks the form of the result of a command that timed out, with a short limit
+// instead of the tool's own.
 func TestE2_TimedOut(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows yet")
@@ -48,7 +49,8 @@ func TestE2_TimedOut(t *testing.T) {
 	}
 }
 
-// TestR7_OutputCannotCloseItsTag has commands print the tag that would end the untrusted part of a result.
+// TestR7_OutputCannotCloseItsTag has commands print the tag that would end the untrusted part of a
+// result.
 func TestR7_OutputCannotCloseItsTag(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows yet")

@@ -176,7 +176,8 @@ func TestE2_RunShellCommand(t *testing.T) {
 	}
 }
 
-// A patch that is written as a command is judged by the files that it changes. In the background the shell gets it.
+// A patch that is written as a command is judged by the files that it changes. In the background
+// the shell gets it.
 func TestL1_PatchAsACommand(t *testing.T) {
 	run, ok := newFixture(t).registry.Get("run_shell_command")
 	if !ok {

@@ -15,15 +15,15 @@ var prompt string
 //go:embed tools.md
 var toolsPart string
 
-// DefaultModel is the profile's model unless the host sets another: the newest general model in package llm/catalog that is not a
-// preview.
+// DefaultModel is the profile's model unless the host sets another: the newest general model in
+// package llm/catalog that is not a preview.
 const DefaultModel = "gemini-4-argon"
 
 // shellTimeout is the default time limit of a command.
 const shellTimeout = 10 * time.Second
 
-// Profile returns the profile. Each caller gets its own value. Its Options are empty, so that thinking, safety settings and grounding
-// follow the API's defaults. See [Settings].
+// Profile returns the profile. Each caller gets its own value. Its Options are empty, so that
+// thinking, safety settings and grounding follow the API's defaults. See [Settings].
 func Profile() profile.Profile {
 	return profile.Profile{
 		Name:     "gemini",

@@ -75,7 +75,8 @@ func TestE3_Settings(t *testing.T) {
 	}
 }
 
-// TestE3_PromptPromisesNothing checks that every word in backquotes is the name of a tool or a parameter.
+// TestE3_PromptPromisesNothing checks that every word in backquotes is the name of a tool or a
+// parameter.
 func TestE3_PromptPromisesNothing(t *testing.T) {
 	word := regexp.MustCompile("`([^`\n]+)`")
 	programs := []string{"cd"}

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) { orphans.Verify(m.Run) }
 
 type object = map[string]any
 
-// fixture holds a real directory, and a session with background processes, for the tools of the native dialect.
+// fixture holds a real directory, and a session with background processes, for the tools of the
+// native dialect.
 type fixture struct {
 	testing.TB
 	dir     string

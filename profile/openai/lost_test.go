@@ -27,7 +27,8 @@ func (gone) Wait(context.Context) (env.Exit, error) {
 
 func (gone) Kill(context.Context) error { return nil }
 
-// A command whose connection breaks has a result with its output, which says that nobody knows how far it had come.
+// A command whose connection breaks has a result with its output, which says that nobody knows how
+// far it had come.
 func TestO1_LostExecCommand(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

@@ -15,11 +15,13 @@ var nativePart string
 // nativeOptions also ask for short answers, as OpenAI's agent does.
 const nativeOptions = `{"reasoning":{"summary":"auto"},"text":{"verbosity":"low"}}`
 
-// Native returns the profile in the dialect of OpenAI's own agent, codex 0.169: its names, parameters and result formats over the same
-// executors. It is the classic form, in which the model calls tools one by one. The code mode, in which the model writes JavaScript
-// that calls them, is left out. So is what belongs to that product: goals, the search for deferred tools and the hosted web search.
-// Files are read and searched with commands. Two things are this project's own: read_output, for what truncation and compaction
-// removed, and the tools for subagents, where a session allows them.
+// Native returns the profile in the dialect of OpenAI's own agent, codex 0.169: its names,
+// parameters and result formats over the same executors. It is the classic form, in which the model
+// calls tools one by one. The code mode, in which the model writes JavaScript that calls them, is
+// left out. So is what belongs to that product: goals, the search for deferred tools and the hosted
+// web search. Files are read and searched with commands. Two things are this project's own:
+// read_output, for what truncation and compaction removed, and the tools for subagents, where a
+// session allows them.
 func Native() profile.Profile {
 	return profile.Profile{
 		Name:     "openai",

@@ -28,7 +28,8 @@ type execArgs struct {
 	MaxOutputTokens float64 `json:"max_output_tokens"`
 }
 
-// How long exec_command waits for a command, and how much output it returns: the same as in OpenAI's agent.
+// How long exec_command waits for a command, and how much output it returns: the same as in
+// OpenAI's agent.
 const (
 	execYield     = 10 * time.Second
 	minYield      = 250 * time.Millisecond
@@ -52,9 +53,10 @@ const execParameters = `{"type":"object","properties":{
 "prefix_rule":{"type":"array","items":{"type":"string"},"description":"With require_escalated: the first words of the commands that an approval could cover."}
 },"required":["cmd"],"additionalProperties":false}`
 
-// execCommand returns the tool exec_command(cmd, workdir, yield_time_ms, ...). It runs a command and returns its output. If the
-// command still runs after the yield time, it returns a session id for write_stdin, and the command goes on until it ends, is killed
-// or its session ends. Where there are no background processes, every command runs to its end, for at most [env.MaxTimeout].
+// execCommand returns the tool exec_command(cmd, workdir, yield_time_ms, ...). It runs a command
+// and returns its output. If the command still runs after the yield time, it returns a session id
+// for write_stdin, and the command goes on until it ends, is killed or its session ends. Where
+// there are no background processes, every command runs to its end, for at most [env.MaxTimeout].
 func execCommand() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "exec_command",
@@ -148,7 +150,8 @@ func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args ex
 	return execResult(call, start, result, args.MaxOutputTokens)
 }
 
-// execInSession starts a command that may outlive the call, and waits for it as long as the call may take.
+// execInSession starts a command that may outlive the call, and waits for it as long as the call
+// may take.
 func execInSession(ctx context.Context, call *tool.Call, processes tool.Processes, cmd env.Command, args execArgs) (tool.Result, error) {
 	start := time.Now()
 	live := &liveEnv{Environment: call.Env, live: call.Live}
@@ -190,7 +193,8 @@ func execInterrupted(ctx context.Context, processes tool.Processes, id string) (
 	return result, nil
 }
 
-// yieldTime returns how long to wait for a command. The model gives milliseconds, and 0 means the default.
+// yieldTime returns how long to wait for a command. The model gives milliseconds, and 0 means the
+// default.
 func yieldTime(ms float64, unset, least, most time.Duration) time.Duration {
 	if ms == 0 {
 		return unset
@@ -204,7 +208,8 @@ func yieldTime(ms float64, unset, least, most time.Duration) time.Duration {
 func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens float64) tool.Result {
 	text, ran := result.Content.Text(), result.Ran
 	var head strings.Builder
-	// The form needs a chunk id. It is made from the call's id, so that a replay gives the same text.
+	// The form needs a chunk id. It is made from the call's id, so that a replay gives the same
+	// text.
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(call.ID))
 	fmt.Fprintf(&head, "Chunk ID: %06x\n", sum.Sum32()&0xffffff)

@@ -220,7 +220,8 @@ func TestE2_YieldTimes(t *testing.T) {
 	}
 }
 
-// A patch written as a command changes a read-only file only after an approval, like a call of apply_patch.
+// A patch written as a command changes a read-only file only after an approval, like a call of
+// apply_patch.
 func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
 	b := newFixture(t)
 	b.put("f", "1\n")

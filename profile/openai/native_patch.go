@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// applyPatch returns the tool apply_patch in its free form. The text of a call is the patch itself and not JSON, and a grammar keeps
-// the model to the format.
+// applyPatch returns the tool apply_patch in its free form. The text of a call is the patch itself
+// and not JSON, and a grammar keeps the model to the format.
 func applyPatch() tool.Tool {
 	base := coding.ApplyPatch()
 	return tool.Tool{
@@ -27,8 +27,8 @@ func applyPatch() tool.Tool {
 	}
 }
 
-// patchGrammar is the format of package patch, without the variants that the parser also accepts. No terminal can be empty, because
-// Lark forbids it.
+// patchGrammar is the format of package patch, without the variants that the parser also accepts.
+// No terminal can be empty, because Lark forbids it.
 const patchGrammar = `start: "*** Begin Patch" NL operation+ "*** End Patch" NL?
 operation: add | delete | update
 add: "*** Add File: " REST NL ADDED*

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The free-form tool works in a session over the wire format that has such tools: patch and result are not JSON.
+// The free-form tool works in a session over the wire format that has such tools: patch and result
+// are not JSON.
 func TestC6_ApplyPatchFreeform(t *testing.T) {
 	b := newFixture(t)
 	b.put("a.txt", "say \"one\"\n")

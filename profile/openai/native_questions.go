@@ -41,8 +41,8 @@ const userInputParameters = `{"type":"object","properties":{"questions":{"type":
 // maxQuestions limits the questions of one call.
 const maxQuestions = 3
 
-// requestUserInput returns ask_user with the name and the parameters of OpenAI's agent. Several questions are asked as one, because
-// hosts answer with one text.
+// requestUserInput returns ask_user with the name and the parameters of OpenAI's agent. Several
+// questions are asked as one, because hosts answer with one text.
 func requestUserInput() tool.Tool {
 	return tool.Adapt(coding.AskUser(), llm.ToolDefinition{
 		Name: "request_user_input",

@@ -37,8 +37,9 @@ const (
 // interruptKey is the character that ^C sends.
 const interruptKey = "\x03"
 
-// writeStdin returns the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens). It writes to, waits for or interrupts
-// a command that exec_command left running. A command without a terminal takes no input, and interrupting it ends it.
+// writeStdin returns the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens). It
+// writes to, waits for or interrupts a command that exec_command left running. A command without a
+// terminal takes no input, and interrupting it ends it.
 func writeStdin() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "write_stdin",

@@ -16,14 +16,16 @@ var prompt string
 //go:embed tools.md
 var toolsPart string
 
-// DefaultModel is the profile's model unless the host sets another: the newest general model of package llm/catalog (2026-11-20).
+// DefaultModel is the profile's model unless the host sets another: the newest general model of
+// package llm/catalog (2026-11-20).
 const DefaultModel = "gpt-6.1-sol"
 
 // shellTimeout is the default time limit of a command.
 const shellTimeout = 10 * time.Second
 
-// options asks for summaries of the reasoning, which is all of it that the API shows, also if the session sets no effort. The provider
-// itself asks for the encrypted reasoning that goes back to the model.
+// options asks for summaries of the reasoning, which is all of it that the API shows, also if the
+// session sets no effort. The provider itself asks for the encrypted reasoning that goes back to
+// the model.
 const options = `{"reasoning":{"summary":"auto"}}`
 
 // Profile returns the profile. Each caller gets its own value.

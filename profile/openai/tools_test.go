@@ -61,7 +61,8 @@ func TestE3_DefaultModelIsTheNewest(t *testing.T) {
 	}
 }
 
-// native holds the tools that codex 0.169 sends for gpt-5.5: the parameters with their types, and a question mark after optional ones.
+// native holds the tools that codex 0.169 sends for gpt-5.5: the parameters with their types, and a
+// question mark after optional ones.
 var native = map[string][]string{
 	"exec_command": {"cmd string", "justification? string", "login? boolean", "max_output_tokens? number", "prefix_rule? array<string>",
 		"sandbox_permissions? string [use_default require_escalated]", "shell? string", "tty? boolean", "workdir? string", "yield_time_ms? number"},

@@ -13,8 +13,8 @@ import (
 // Native is the name of the dialect with the vendors' own tools.
 const Native = "native"
 
-// family is a profile, which has the name of its provider, with its two dialects. So nobody builds a
-// profile to ask for its name.
+// family is a profile, which has the name of its provider, with its two dialects. So nobody builds
+// a profile to ask for its name.
 type family struct {
 	name        string
 	own, native func() profile.Profile
@@ -28,8 +28,8 @@ func families() []family {
 	}
 }
 
-// Names returns the names of all profiles, the default one first. Each is also the name of the provider
-// that it was made for.
+// Names returns the names of all profiles, the default one first. Each is also the name of the
+// provider that it was made for.
 func Names() []string {
 	var names []string
 	for _, f := range families() {

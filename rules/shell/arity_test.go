@@ -21,7 +21,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// arity compares what the table takes for the operands of a command with what the real program takes for them.
+// arity compares what the table takes for the operands of a command with what the real program
+// takes for them.
 type arity struct {
 	*testing.T
 	dir      string
@@ -31,12 +32,14 @@ type arity struct {
 	compared int
 }
 
-// busyboxToo makes TestL2_Arity compare the table with busybox as well, whose programs take fewer options.
+// busyboxToo makes TestL2_Arity compare the table with busybox as well, whose programs take fewer
+// options.
 var busyboxToo = flag.Bool("arity.busybox", false, "compare the options with those of busybox, too")
 
-// TestL2_Arity calls each program of the table with each of its options, followed by two names of files that do not exist. What the program
-// cannot find is an operand, and must not have been taken for the value of the option, in which no rule would see it. What is taken for an
-// operand must not be a value, because the next word would then be another one's.
+// TestL2_Arity calls each program of the table with each of its options, followed by two names of
+// files that do not exist. What the program cannot find is an operand, and must not have been taken
+// for the value of the option, in which no rule would see it. What is taken for an operand must not
+// be a value, because the next word would then be another one's.
 func TestL2_Arity(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -69,7 +72,8 @@ func TestL2_Arity(t *testing.T) {
 	}
 }
 
-// TestL2_GitArity does the same for the commands of git, which report the operands that are neither a revision nor a file.
+// TestL2_GitArity does the same for the commands of git, which report the operands that are neither
+// a revision nor a file.
 func TestL2_GitArity(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -97,7 +101,8 @@ func TestL2_GitArity(t *testing.T) {
 	}
 }
 
-// pattern returns the beginning of a command: its name, and the pattern of programs that begin with one.
+// pattern returns the beginning of a command: its name, and the pattern of programs that begin with
+// one.
 func pattern(s spec, name string) []string {
 	switch {
 	case name == "sed":
@@ -169,7 +174,8 @@ func (a *arity) option(s spec, command []string, option string) {
 				a.Errorf("%q hides the operand %s:\n%s", words, name, output)
 			}
 		}
-		// Behind the pattern, options also count as operands: only the arguments show what is a value.
+		// Behind the pattern, options also count as operands: only the arguments show what is a
+		// value.
 		p, _ := s.parse(words[1:])
 		if missing(second) && !missing(first) && believed(first) && slices.Contains(p.operands, first) {
 			a.Errorf("%q takes %s for a value:\n%s", words, first, output)

@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/rules/shell"
 )
 
-// BenchmarkL1_ParseAndJudge reports the processor time of parsing and judging a script of 200 characters, also as a multiple of what the
-// parser alone takes.
+// BenchmarkL1_ParseAndJudge reports the processor time of parsing and judging a script of 200
+// characters, also as a multiple of what the parser alone takes.
 func BenchmarkL1_ParseAndJudge(b *testing.B) {
 	const script = `cd internal/service && grep -rn --include='*.go' "func Test" . | sort -t: -k1,1 | head -n 50; sed -n '1,120p' server/main.go | wc -l && ls -la "some dir" ../other 2>/dev/null || echo "not found: $?"`
 	if n := len(script); n < 195 || n > 205 {

@@ -8,7 +8,8 @@ import (
 	"github.com/attractor-go/attractor/rules/shell"
 )
 
-// TestL1_Bounded checks that scripts of the largest size take a bounded amount of memory, and with it of time, whatever is in them.
+// TestL1_Bounded checks that scripts of the largest size take a bounded amount of memory, and with
+// it of time, whatever is in them.
 func TestL1_Bounded(t *testing.T) {
 	for _, piece := range []string{"(", "{ ", "$(", "`", "\"$(", "${x:-", "$((", "if ", "while ", "! ", "time ", "case a in a) ", "f() ", "a && ", "a | ", "[[ ( ", "<(", "<<E ", "cat <<E\n",
 		"a=(", "${x[", "echo $(cat <<E\n", "sh -c '", "timeout 1 ", "sudo ", "eval ", "\\\n", "a;", "~ ", "{a,", "[", "* ", "coproc ", "function f ", "for i in a; do ", "cd a; ",

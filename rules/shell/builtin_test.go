@@ -30,12 +30,13 @@ var otherBuiltins = []string{"shift", "let", "declare", "typeset", "local", "uns
 	"alias", "kill", "jobs", "times", "dirs", "pushd", "popd", "trap", "export", "readonly", "eval", "exec",
 	"builtin", "fc", "history", "caller"}
 
-// index is an argument that runs a program in whatever calculates it. It fits into a word of a script.
+// index is an argument that runs a program in whatever calculates it. It fits into a word of a
+// script.
 const index = `'a[$(: > mark)]'`
 
 // TestL2_BuiltinsCalculateNothing feeds every builtin each option of its help with an index that
-// runs a command, attached to the option,
-// behind it and as an operand. In no shell may the command run in a script that is taken for reading.
+// runs a command, attached to the option, behind it and as an operand. In no shell may the command
+// run in a script that is taken for reading.
 func TestL2_BuiltinsCalculateNothing(t *testing.T) {
 	t.Parallel()
 	for _, sh := range canaryShells {

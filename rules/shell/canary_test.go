@@ -21,11 +21,13 @@ import (
 	"github.com/attractor-go/attractor/rules/shell"
 )
 
-// canaryShells lists the shells that run the random scripts. Environments use bash, or sh, which may be any of them.
+// canaryShells lists the shells that run the random scripts. Environments use bash, or sh, which
+// may be any of them.
 var canaryShells = [][]string{{"bash"}, {"dash"}, {"bash", "--posix"}, {"mksh"}, {"busybox", "sh"}}
 
-// TestL2_NothingRunsUnasked builds random scripts from harmless and harmful pieces, runs them in real shells in which the harmful piece
-// leaves a mark, and checks that no script which leaves the mark is taken for reading.
+// TestL2_NothingRunsUnasked builds random scripts from harmless and harmful pieces, runs them in
+// real shells in which the harmful piece leaves a mark, and checks that no script which leaves the
+// mark is taken for reading.
 func TestL2_NothingRunsUnasked(t *testing.T) {
 	t.Parallel()
 	for _, sh := range canaryShells {
@@ -55,7 +57,8 @@ func TestL2_NothingRunsUnasked(t *testing.T) {
 	}
 }
 
-// runsCanary reports whether a shell that runs a script starts one of the programs that leave a mark, or writes their files.
+// runsCanary reports whether a shell that runs a script starts one of the programs that leave a
+// mark, or writes their files.
 func (p *place) runsCanary(sh []string, script string) bool {
 	p.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(p.dir), "canary")
@@ -171,7 +174,8 @@ func drawStatement(t *rapid.T, depth int) string {
 	return drawCommand(t)
 }
 
-// drawCommand returns a random simple command. Most of its words are harmless, so that many scripts are allowed.
+// drawCommand returns a random simple command. Most of its words are harmless, so that many scripts
+// are allowed.
 func drawCommand(t *rapid.T) string {
 	programs := []string{"echo", "cat", "ls", "test", "[", "[[ -n", "printf", "true", "x=1", "set -e", "sed -n", "grep", "head", "sort", "find", "timeout 5", "command", "nice", ":", "!"}
 	if rapid.IntRange(0, 9).Draw(t, "harm") == 0 {

@@ -21,7 +21,8 @@ var otherwise = map[string]string{
 	"wrap_pwsh":          "PowerShell is no POSIX shell, and pwsh is a program like others: it asks",
 }
 
-// TestL1_ParseCorpus reads the cases of the corpus shell_safety that Parse alone answers. Package rules reads the others.
+// TestL1_ParseCorpus reads the cases of the corpus shell_safety that Parse alone answers. Package
+// rules reads the others.
 func TestL1_ParseCorpus(t *testing.T) {
 	data, err := os.ReadFile("../../../shared/corpora/shell_safety/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {

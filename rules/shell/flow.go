@@ -31,7 +31,8 @@ func (d dirs) covers(other dirs) bool {
 	return slices.Contains(d, "") || !slices.ContainsFunc(other, func(dir string) bool { return !slices.Contains(d, dir) })
 }
 
-// flow says in which directories the shell may be after a command that succeeded, and after one that failed.
+// flow says in which directories the shell may be after a command that succeeded, and after one
+// that failed.
 type flow struct{ ok, failed dirs }
 
 func (f flow) both() dirs { return f.ok.union(f.failed) }
@@ -65,7 +66,8 @@ func (w *walker) cd(args []word, in scope) flow {
 	return flow{ok, d}
 }
 
-// enter returns the directories to which cd may lead. Shells simplify .. in a name before they look at links, programs do not.
+// enter returns the directories to which cd may lead. Shells simplify .. in a name before they look
+// at links, programs do not.
 func (w *walker) enter(dir, target string) dirs {
 	if !path.IsAbs(target) {
 		if dir == "" {
@@ -84,7 +86,8 @@ func within(name, dir string) bool {
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
 }
 
-// clean simplifies an absolute path, unless it has an element .. that a link could make lead elsewhere.
+// clean simplifies an absolute path, unless it has an element .. that a link could make lead
+// elsewhere.
 func clean(name string) string {
 	if strings.Contains(name+"/", "/../") {
 		return name
@@ -92,7 +95,8 @@ func clean(name string) string {
 	return path.Clean(name)
 }
 
-// absolute returns the absolute path of a name in a directory. It reports false if the directory is needed and unknown.
+// absolute returns the absolute path of a name in a directory. It reports false if the directory is
+// needed and unknown.
 func absolute(dir, name string) (string, bool) {
 	if path.IsAbs(name) {
 		return clean(name), true

@@ -96,8 +96,9 @@ func (p *place) judge(script string) (files []shell.File, why string) {
 	return files, ""
 }
 
-// TestL2_GitPrograms checks that git commands are taken for reading only if nothing that applies in their directory names a program.
-// Each change is made to an ordinary repository, in which they are.
+// TestL2_GitPrograms checks that git commands are taken for reading only if nothing that applies in
+// their directory names a program. Each change is made to an ordinary repository, in which they
+// are.
 func TestL2_GitPrograms(t *testing.T) {
 	t.Parallel()
 	const status = "git status"

@@ -11,9 +11,10 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// TestL2_GitDrivers checks that git commands ask if an attribute names a filter of the configuration, and if that has a program that
-// compares, one that converts for comparisons, or one that merges. Real git is the witness: where it runs the program, the command must ask.
-// Where it does not although the command asks, the case says why.
+// TestL2_GitDrivers checks that git commands ask if an attribute names a filter of the
+// configuration, and if that has a program that compares, one that converts for comparisons, or one
+// that merges. Real git is the witness: where it runs the program, the command must ask. Where it
+// does not although the command asks, the case says why.
 func TestL2_GitDrivers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -133,7 +134,8 @@ func (p *place) remove(name string) {
 	}
 }
 
-// TestL2_GitDriversOfOldFiles checks what git runs for files that are not tracked any more, and drivers that no attribute has to name.
+// TestL2_GitDriversOfOldFiles checks what git runs for files that are not tracked any more, and
+// drivers that no attribute has to name.
 func TestL2_GitDriversOfOldFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// goTool judges the go command. It may download and run another version of itself, which go.mod or go.work asks for, and go env asks the C
-// compiler what it supports; so it asks unless that does not matter.
+// goTool judges the go command. It may download and run another version of itself, which go.mod or
+// go.work asks for, and go env asks the C compiler what it supports; so it asks unless that does
+// not matter.
 func (r *read) goTool(args []string) string {
 	unknown := func(known ...string) bool {
 		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "-") && !slices.Contains(known, a) })

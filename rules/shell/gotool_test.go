@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/rules/shell"
 )
 
-// Go commands may start another version of Go, which does not matter where they can do nothing, nor if the user has chosen one.
+// Go commands may start another version of Go, which does not matter where they can do nothing, nor
+// if the user has chosen one.
 func TestL2_GoMayBeAnother(t *testing.T) {
 	p := newPlace(t)
 	for script, want := range map[string]string{ // who may run it without a question: all, chosen, observed, nobody

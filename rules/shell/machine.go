@@ -16,9 +16,11 @@ import (
 // Machine describes where commands run, as far as it matters for what they do.
 type Machine struct {
 	Env env.Environment
-	// Home is the home directory, where git looks for its configuration. If it is empty, git commands ask.
+	// Home is the home directory, where git looks for its configuration. If it is empty, git
+	// commands ask.
 	Home string
-	// Vars holds the variables of commands, as NAME=value. Nil means that they are taken to be harmless.
+	// Vars holds the variables of commands, as NAME=value. Nil means that they are taken to be
+	// harmless.
 	Vars []string
 	// Outside returns the content of a file outside of what Env opens, such as the user's
 	// configuration of git. If it is nil, git commands
@@ -26,14 +28,14 @@ type Machine struct {
 	// fs.ErrNotExist like those of Env.
 	Outside func(ctx context.Context, name string) ([]byte, error)
 	// Resolve returns a path without symbolic links, also outside of what Env opens. If it is nil,
-	// the version of Go is not known, and go
-	// commands ask where a module wants a newer one than go1.21. Links to programs are then not followed either.
+	// the version of Go is not known, and go commands ask where a module wants a newer one than
+	// go1.21. Links to programs are then not followed either.
 	Resolve func(name string) (string, error)
 	// Roots holds the directories that tools may write, with and without symbolic links, besides
 	// the working directory of Env.
 	Roots []string
-	// Observed says that the commands run where they can change nothing, reach no network and gain no
-	// privileges. Then it does not matter which programs they start.
+	// Observed says that the commands run where they can change nothing, reach no network and gain
+	// no privileges. Then it does not matter which programs they start.
 	Observed bool
 }
 
@@ -61,7 +63,8 @@ func (m *Machine) exists(ctx context.Context, name string) (bool, error) {
 	return m.files().Exists(ctx, name)
 }
 
-// shadowed returns why a program's bare name may stand for something other than the system's program.
+// shadowed returns why a program's bare name may stand for something other than the system's
+// program.
 func (m *Machine) shadowed(ctx context.Context, program string) string {
 	for _, entry := range m.Vars {
 		if strings.HasPrefix(entry, "BASH_FUNC_"+program+"%%=") || strings.HasPrefix(entry,

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/rules/shell"
 )
 
-// asking holds scripts that may do more than read, one a line. Lines that begin with # say what follows. \n stands for a line break, and
-// the like.
+// asking holds scripts that may do more than read, one a line. Lines that begin with # say what
+// follows. \n stands for a line break, and the like.
 const asking = `
 # options that a program takes otherwise than they look
 git diff -R --output=x
@@ -853,8 +853,8 @@ func TestL2_Harmless(t *testing.T) {
 	t.Logf("%d scripts ask, %d do not", len(scripts(asking)), len(scripts(harmless)))
 }
 
-// TestL2_Files checks which files commands are said to read. T stands for a whole tree, V for the visible part of it, N for names
-// alone.
+// TestL2_Files checks which files commands are said to read. T stands for a whole tree, V for the
+// visible part of it, N for names alone.
 func TestL2_Files(t *testing.T) {
 	p := ordinary(t)
 	p.put(".env", "x")
@@ -922,7 +922,8 @@ func TestL2_Files(t *testing.T) {
 	}
 }
 
-// short describes files with names from the directory of the place. A mark stands behind the last file that it is about.
+// short describes files with names from the directory of the place. A mark stands behind the last
+// file that it is about.
 func (p *place) short(files []shell.File) string {
 	var words []string
 	for i, f := range files {
@@ -947,7 +948,8 @@ func (p *place) short(files []shell.File) string {
 	return strings.Join(words, " ")
 }
 
-// TestL2_Patterns checks that patterns of file names ask where they can stand for options or for files that are not known.
+// TestL2_Patterns checks that patterns of file names ask where they can stand for options or for
+// files that are not known.
 func TestL2_Patterns(t *testing.T) {
 	for _, c := range []struct {
 		file, script string
@@ -988,7 +990,8 @@ func TestL2_Patterns(t *testing.T) {
 	}
 }
 
-// TestL2_Shadowed checks that a program which PATH finds in the workspace is not taken for the system's.
+// TestL2_Shadowed checks that a program which PATH finds in the workspace is not taken for the
+// system's.
 func TestL2_Shadowed(t *testing.T) {
 	p := newPlace(t)
 	for _, name := range []string{"rg", "timeout", "bash"} {
@@ -1025,8 +1028,9 @@ func TestL2_Shadowed(t *testing.T) {
 	}
 }
 
-// TestL2_ShadowedThroughLinks checks that a program which PATH finds is compared with the directories
-// that tools may write after links in the entries of PATH, the program and the directories are resolved.
+// TestL2_ShadowedThroughLinks checks that a program which PATH finds is compared with the
+// directories that tools may write after links in the entries of PATH, the program and the
+// directories are resolved.
 func TestL2_ShadowedThroughLinks(t *testing.T) {
 	p := newPlace(t)
 	p.put("bin/rg", "#!/bin/sh\n")

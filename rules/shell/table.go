@@ -1,10 +1,12 @@
 package shell
 
-// table holds the commands that only read, one a row: the name, what its operands are, the short options and the long options that are
-// harmless, and further properties of spec. A dash stands for no options. An option that is not there makes the command ask: among others those that write a file, run a
-// program, read a list of files from a file, or never end.
+// table holds the commands that only read, one a row: the name, what its operands are, the short
+// options and the long options that are harmless, and further properties of spec. A dash stands for
+// no options. An option that is not there makes the command ask: among others those that write a
+// file, run a program, read a list of files from a file, or never end.
 //
-// The options are those of the GNU programs, without those that mean something harmful to the programs of BSD, macOS or busybox.
+// The options are those of the GNU programs, without those that mean something harmful to the
+// programs of BSD, macOS or busybox.
 const table = `
 arch | text | - | -
 b2sum | files | bzl: | binary tag zero length=

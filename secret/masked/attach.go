@@ -9,9 +9,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Attach puts the masker into the doors of a session, around what the options have there: the client, OnEvent, BeforeInput, the middleware,
-// the Answer of Questions and the Journal of Subagents. It is called last, because what is added later is not masked. It does not set
-// Options.System, which [Prompt] returns for a new session, nor the logger, which [secret.Masker.Log] masks.
+// Attach puts the masker into the doors of a session, around what the options have there: the
+// client, OnEvent, BeforeInput, the middleware, the Answer of Questions and the Journal of
+// Subagents. It is called last, because what is added later is not masked. It does not set
+// Options.System, which [Prompt] returns for a new session, nor the logger, which
+// [secret.Masker.Log] masks.
 func Attach(m *secret.Masker, o *agent.Options, options Options) {
 	if o.Client != nil {
 		client := *o.Client

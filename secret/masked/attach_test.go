@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Attach also wraps questions and the journals of subagents, and changes no value that several sessions may share.
+// Attach also wraps questions and the journals of subagents, and changes no value that several
+// sessions may share.
 func TestQ3_AttachWrapsOptionalDoors(t *testing.T) {
 	var asked tool.Question
 	client, questions := &llm.Client{}, &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) { asked = q; return tool.Answer{}, nil }}

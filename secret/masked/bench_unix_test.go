@@ -77,10 +77,11 @@ func cpuTime(b *testing.B) time.Duration {
 	return all
 }
 
-// BenchmarkL7_Output reports the processor time of a command that prints 1 MB of text, through the environment, the capture, the tool shell
-// and the registry, and the share of it that masking costs. Each run prints another text. The store is that of a session: the whole output
-// is kept in a file. What masking costs is measured with a command that is no process, because the times of processes differ too much. The
-// goal is 5 %.
+// BenchmarkL7_Output reports the processor time of a command that prints 1 MB of text, through the
+// environment, the capture, the tool shell and the registry, and the share of it that masking
+// costs. Each run prints another text. The store is that of a session: the whole output is kept in
+// a file. What masking costs is measured with a command that is no process, because the times of
+// processes differ too much. The goal is 5 %.
 func BenchmarkL7_Output(b *testing.B) {
 	dir := b.TempDir()
 	text := sources(b, 1<<20)
@@ -174,7 +175,8 @@ func (s *storing) Outputs() tool.Outputs {
 	return s.outputs
 }
 
-// BenchmarkL7_Text reports the processor time of masking 1 MB of text, and as a multiple of copying it. Each text is another one.
+// BenchmarkL7_Text reports the processor time of masking 1 MB of text, and as a multiple of copying
+// it. Each text is another one.
 func BenchmarkL7_Text(b *testing.B) {
 	source := string(sources(b, 1<<20))
 	for _, n := range []int{0, 10, 100} {
@@ -201,7 +203,8 @@ func BenchmarkL7_Text(b *testing.B) {
 	}
 }
 
-// BenchmarkL7_Delta reports the processor time of masking a delta of 20 bytes as an event, beyond that of the event.
+// BenchmarkL7_Delta reports the processor time of masking a delta of 20 bytes as an event, beyond
+// that of the event.
 func BenchmarkL7_Delta(b *testing.B) {
 	text := string(sources(b, 1<<20))
 	for _, n := range []int{0, 10, 100} {

@@ -53,7 +53,8 @@ func readCases(t *testing.T) (cases []leakCase) {
 	return cases
 }
 
-// TestL7_Corpus checks that no sink has a registered secret, in any encoding, and that no sink has an unregistered one of a known format.
+// TestL7_Corpus checks that no sink has a registered secret, in any encoding, and that no sink has
+// an unregistered one of a known format.
 func TestL7_Corpus(t *testing.T) {
 	kinds := map[string][]leakCase{}
 	cases := readCases(t)
@@ -138,7 +139,8 @@ func leaksOf(t *testing.T, value string, registered bool) map[string]string {
 	return sinks
 }
 
-// readingSession runs a session that gets the value from a person, files, commands, the project's instructions, errors and panics.
+// readingSession runs a session that gets the value from a person, files, commands, the project's
+// instructions, errors and panics.
 func readingSession(t *testing.T, m *secret.Masker, value string) *world {
 	w := newWorld(t, m,
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat forms; cat key >&2"})),
@@ -168,7 +170,8 @@ func readingSession(t *testing.T, m *secret.Masker, value string) *world {
 	return w
 }
 
-// writingSession runs a session whose model writes the value itself: its own message stays as it is, but nobody else gets it.
+// writingSession runs a session whose model writes the value itself: its own message stays as it
+// is, but nobody else gets it.
 func writingSession(t *testing.T, m *secret.Masker, value string) *world {
 	parts := []llm.Part{llm.Thinking{Text: "it is " + value}, llm.Text{Text: "I use " + strings.Join(strings.Split(value, ""), "") + " now"},
 		llmtest.Call("shell", map[string]any{"command": "echo " + fmt.Sprintf("%q", value)})}
@@ -193,8 +196,8 @@ func providerError(t *testing.T, m *secret.Masker, value string) string {
 	return ended.Error() + err.Error() + string(seen.Raw) + seen.Message + seen.Err.Error() + w.sink("events") + w.sink("journal")
 }
 
-// childrenOf returns the command lines and the environments of what a command's processes see, as they print them: nothing is masked here.
-// The host has the value in a variable.
+// childrenOf returns the command lines and the environments of what a command's processes see, as
+// they print them: nothing is masked here. The host has the value in a variable.
 func childrenOf(t *testing.T, value string) (argv, environ string) {
 	t.Helper()
 	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Environ: append(os.Environ(), "SERVICE_TOKEN="+value)})

@@ -1,4 +1,5 @@
-// Package masked puts a [secret.Masker] into the doors of a session, so that secrets neither enter its history nor leave it.
+// Package masked puts a [secret.Masker] into the doors of a session, so that secrets neither enter
+// its history nor leave it.
 //
 //	m := secret.New() // and m.Register what is secret
 //	options.Logger = slog.New(m.Log(handler))
@@ -6,12 +7,15 @@
 //	masked.Attach(m, &options, masked.Options{}) // at last
 //	session, err := agent.New(ctx, options)
 //
-// [Attach] uses the other functions, one for each door. [Tools] and [Input] mask what enters: the results of calls, what commands print
-// while they run, whole outputs in the session's store, and what people write. [Prompt], [Provider] and [Journal] mask the system prompt,
-// also that of subagents, and the errors of providers. [Events] masks what hosts see, also what the model wrote itself. An answer of the
-// model stays in the history as it is, because a changed one would be another answer. A session that is resumed keeps its prompt, so it
-// needs no Prompt; after [agent.Resume], [Recall] says which placeholders it has.
+// [Attach] uses the other functions, one for each door. [Tools] and [Input] mask what enters: the
+// results of calls, what commands print while they run, whole outputs in the session's store, and
+// what people write. [Prompt], [Provider] and [Journal] mask the system prompt, also that of
+// subagents, and the errors of providers. [Events] masks what hosts see, also what the model wrote
+// itself. An answer of the model stays in the history as it is, because a changed one would be
+// another answer. A session that is resumed keeps its prompt, so it needs no Prompt; after
+// [agent.Resume], [Recall] says which placeholders it has.
 //
-// Masking changes texts only. The tools of a session still read files and run programs with whatever secrets those have; which variables
-// commands get is decided by the environment (package env).
+// Masking changes texts only. The tools of a session still read files and run programs with
+// whatever secrets those have; which variables commands get is decided by the environment (package
+// env).
 package masked

@@ -9,11 +9,13 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// Events returns an OnEvent that masks all texts of events before show gets them. The deltas of one text are masked together: the end of a
-// delta that may be the beginning of a secret comes with the next delta, or in one more delta before the text ends. The additional delta has a
-// Seq of its own. If an event behind it has that Seq, it is shown with the next one, until a delta that is held back leaves a number free. So
-// the numbers rise, but may be greater than those of [agent.Session.Events]. It is called with one event at a time, as OnEvent is. A nil show
-// returns nil.
+// Events returns an OnEvent that masks all texts of events before show gets them. The deltas of one
+// text are masked together: the end of a delta that may be the beginning of a secret comes with the
+// next delta, or in one more delta before the text ends. The additional delta has a Seq of its own.
+// If an event behind it has that Seq, it is shown with the next one, until a delta that is held
+// back leaves a number free. So the numbers rise, but may be greater than those of
+// [agent.Session.Events]. It is called with one event at a time, as OnEvent is. A nil show returns
+// nil.
 func Events(m *secret.Masker, show func(agent.Event)) func(agent.Event) {
 	if show == nil {
 		return nil
@@ -30,8 +32,9 @@ func Events(m *secret.Masker, show func(agent.Event)) func(agent.Event) {
 	}
 }
 
-// Event returns a copy of an event in which all texts are masked, or the event itself if there are none. It is for events whose texts are
-// whole, such as those of an [agent.Projection]; [Events] masks deltas. A nil masker returns the event.
+// Event returns a copy of an event in which all texts are masked, or the event itself if there are
+// none. It is for events whose texts are whole, such as those of an [agent.Projection]; [Events]
+// masks deltas. A nil masker returns the event.
 func Event(m *secret.Masker, ev agent.Event) agent.Event {
 	if m == nil {
 		return ev
@@ -61,14 +64,16 @@ type text struct {
 	stream  string
 }
 
-// delta holds the state of one text and the last of its deltas, from which the one with the rest is made.
+// delta holds the state of one text and the last of its deltas, from which the one with the rest is
+// made.
 type delta struct {
 	text
 	stream *secret.Stream
 	last   agent.Event
 }
 
-// mask returns what is to be shown for an event: the rests of texts that end with it, and the event itself, nil if all of it is held back.
+// mask returns what is to be shown for an event: the rests of texts that end with it, and the event
+// itself, nil if all of it is held back.
 func (e *events) mask(ev agent.Event) (rests []agent.Event, masked agent.Event) {
 	switch ev := ev.(type) {
 	case *agent.AssistantTextDelta:
@@ -95,7 +100,8 @@ func (e *events) mask(ev agent.Event) (rests []agent.Event, masked agent.Event) 
 	return e.rests(ev), fields(e.masker, ev)
 }
 
-// number returns an event whose Seq is greater than that of the events of its session before it: the event itself, or a copy.
+// number returns an event whose Seq is greater than that of the events of its session before it:
+// the event itself, or a copy.
 func (e *events) number(ev agent.Event) agent.Event {
 	head := ev.Head()
 	if head.Seq == 0 { // not of a session

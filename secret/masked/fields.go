@@ -7,8 +7,9 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// fields returns a copy of a value in which the secrets in all texts are masked, or the value itself if there are none. It looks into
-// exported fields, slices, maps, pointers and interfaces. What the value shares with others is not changed. Data of media are left alone.
+// fields returns a copy of a value in which the secrets in all texts are masked, or the value
+// itself if there are none. It looks into exported fields, slices, maps, pointers and interfaces.
+// What the value shares with others is not changed. Data of media are left alone.
 func fields[T any](m *secret.Masker, value T) T {
 	value, _ = fieldsOf(m, value)
 	return value

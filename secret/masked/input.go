@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Input returns a BeforeInput hook that masks what people write, and tells the model so. next is another such hook or nil; it gets the
-// masked message, and its answer is masked as well.
+// Input returns a BeforeInput hook that masks what people write, and tells the model so. next is
+// another such hook or nil; it gets the masked message, and its answer is masked as well.
 func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Message, error)) func(context.Context, agent.Message) (agent.Message, error) {
 	return func(ctx context.Context, msg agent.Message) (agent.Message, error) {
 		text := m.String(msg.Text)
@@ -36,7 +36,8 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 	}
 }
 
-// Question returns an Answer of [agent.Questions] that masks a question before next gets it. A nil next returns nil.
+// Question returns an Answer of [agent.Questions] that masks a question before next gets it. A nil
+// next returns nil.
 func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context, tool.Question) (tool.Answer, error) {
 	if next == nil {
 		return nil
@@ -44,8 +45,9 @@ func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.
 	return func(ctx context.Context, q tool.Question) (tool.Answer, error) { return next(ctx, fields(m, q)) }
 }
 
-// Recall notes the placeholders in the history of a session that an earlier process has worked on. Call it after [agent.Resume], so that
-// [Tools] refuses to write them into files. What the model wrote itself does not count.
+// Recall notes the placeholders in the history of a session that an earlier process has worked on.
+// Call it after [agent.Resume], so that [Tools] refuses to write them into files. What the model
+// wrote itself does not count.
 func Recall(m *secret.Masker, history []agent.Turn) {
 	for _, turn := range history {
 		if turn.Kind == agent.TurnAssistant {
@@ -62,13 +64,14 @@ func Recall(m *secret.Masker, history []agent.Turn) {
 	}
 }
 
-// Prompt returns the system prompt of a session with these options, for Options.System. The documents of a project may have secrets, and the
-// journal keeps the prompt.
+// Prompt returns the system prompt of a session with these options, for Options.System. The
+// documents of a project may have secrets, and the journal keeps the prompt.
 func Prompt(ctx context.Context, m *secret.Masker, o agent.Options) string {
 	return m.String(agent.SystemPrompt(ctx, o))
 }
 
-// Provider returns a middleware for a [llm.Client] that masks the system prompt and the errors of providers. It should be the outermost.
+// Provider returns a middleware for a [llm.Client] that masks the system prompt and the errors of
+// providers. It should be the outermost.
 func Provider(m *secret.Masker) llm.Middleware {
 	var clean atomic.Pointer[llm.Part] // the first part of the last system prompt without a secret, which most requests have again
 	return func(next llm.Handler) llm.Handler {
@@ -87,7 +90,8 @@ func Provider(m *secret.Masker) llm.Middleware {
 	}
 }
 
-// maskSystem returns a request whose system prompt has no secrets. clean holds the first part of one that had none.
+// maskSystem returns a request whose system prompt has no secrets. clean holds the first part of
+// one that had none.
 func maskSystem(m *secret.Masker, req *llm.Request, clean *atomic.Pointer[llm.Part]) *llm.Request {
 	n := 0
 	for n < len(req.Messages) && (req.Messages[n].Role == llm.RoleSystem || req.Messages[n].Role == llm.RoleDeveloper) {

@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// world holds a directory with a real environment, a session with a masker in its doors, and all that leaves the session.
+// world holds a directory with a real environment, a session with a masker in its doors, and all
+// that leaves the session.
 type world struct {
 	t        *testing.T
 	dir      string
@@ -139,7 +140,8 @@ func (w *world) seeRequest(next llm.Handler) llm.Handler {
 	}
 }
 
-// seeCall keeps what a middleware inside the masker gets: the call. Results of the tool are raw there.
+// seeCall keeps what a middleware inside the masker gets: the call. Results of the tool are raw
+// there.
 func (w *world) seeCall(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		w.mu.Lock()

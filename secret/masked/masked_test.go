@@ -66,8 +66,8 @@ func TestL7_PlaceholdersAreNotWritten(t *testing.T) {
 	}
 }
 
-// A command does not get a placeholder instead of a secret, neither in its script nor as its input. What only describes a call, such as the
-// task of a subagent, may have one.
+// A command does not get a placeholder instead of a secret, neither in its script nor as its input.
+// What only describes a call, such as the task of a subagent, may have one.
 func TestU20_PlaceholdersAreNotRun(t *testing.T) {
 	w := newWorld(t, masker(t),
 		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": ".env"})),
@@ -116,7 +116,8 @@ func TestL7_InputsAreMasked(t *testing.T) {
 	}
 }
 
-// The answer of the model stays in the history as it was sent. Only those who watch get a masked one.
+// The answer of the model stays in the history as it was sent. Only those who watch get a masked
+// one.
 func TestL7_AnswersStay(t *testing.T) {
 	w := newWorld(t, masker(t), llmtest.Text("the value is canary-host-secret-7f3a9c in can\n"))
 	result, err := w.run("go")
@@ -237,7 +238,8 @@ func TestL7_KeepRaw(t *testing.T) {
 	}
 }
 
-// What was held back of a subagent's text is shown before the event that ends the text, also if that event has no secret.
+// What was held back of a subagent's text is shown before the event that ends the text, also if
+// that event has no secret.
 func TestL7_SubagentsKeepTheirRests(t *testing.T) {
 	var shown string
 	show := masked.Events(masker(t), func(ev agent.Event) {
@@ -260,8 +262,8 @@ func TestL7_SubagentsKeepTheirRests(t *testing.T) {
 	}
 }
 
-// What is held back of a text becomes an event with a number of its own, also in a subagent and between other events. The numbers are those of
-// the session again as soon as there is a free one.
+// What is held back of a text becomes an event with a number of its own, also in a subagent and
+// between other events. The numbers are those of the session again as soon as there is a free one.
 func TestL7_NumbersOfRests(t *testing.T) {
 	var got []agent.Event
 	show := masked.Events(masker(t), func(ev agent.Event) { got = append(got, ev) })

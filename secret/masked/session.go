@@ -127,7 +127,8 @@ func (p *process) Wait(ctx context.Context) (env.Exit, error) {
 	return exit, err
 }
 
-// liveOutput masks what a command prints while it runs, each stream by itself. It is safe for concurrent use.
+// liveOutput masks what a command prints while it runs, each stream by itself. It is safe for
+// concurrent use.
 type liveOutput struct {
 	stream *secret.Stream // the twin of those that are used
 	to     func(stream int, p []byte)

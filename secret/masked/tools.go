@@ -15,13 +15,14 @@ import (
 
 // Options configure [Tools].
 type Options struct {
-	// KeepRaw keeps whole outputs in the session's store, and so in the journal, as commands printed them. The model still gets masked
-	// text from there.
+	// KeepRaw keeps whole outputs in the session's store, and so in the journal, as commands
+	// printed them. The model still gets masked text from there.
 	KeepRaw bool
 }
 
-// Tools returns a middleware that masks the results and errors of calls, and what they print while they run. It should be the outermost. It
-// refuses calls that would write a placeholder into a file in place of a secret, or give one to a command.
+// Tools returns a middleware that masks the results and errors of calls, and what they print while
+// they run. It should be the outermost. It refuses calls that would write a placeholder into a file
+// in place of a secret, or give one to a command.
 func Tools(m *secret.Masker, o Options) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
@@ -43,7 +44,8 @@ func Tools(m *secret.Masker, o Options) tool.Middleware {
 	}
 }
 
-// refuse returns an error if a call would write a placeholder into a file or run a command that has one.
+// refuse returns an error if a call would write a placeholder into a file or run a command that has
+// one.
 func refuse(m *secret.Masker, call *tool.Call) error {
 	if call.Access.Effect == tool.ReadOnly {
 		return nil
@@ -73,8 +75,9 @@ func runs(held, what string) error {
 		"pattern that matches the text around it", held, what)
 }
 
-// isArgument reports whether the command of a call is one of its arguments, as the script of a shell is. The commands of other tools,
-// such as those of subagents, only describe the call, and are read by models.
+// isArgument reports whether the command of a call is one of its arguments, as the script of a
+// shell is. The commands of other tools, such as those of subagents, only describe the call, and
+// are read by models.
 func isArgument(call *tool.Call) bool {
 	for text := range stringsIn(call.Args) {
 		if text == call.Access.Command {
@@ -84,7 +87,8 @@ func isArgument(call *tool.Call) bool {
 	return call.Args == call.Access.Command
 }
 
-// plainText returns arguments without the escapes of JSON, if they have any that could hide a placeholder.
+// plainText returns arguments without the escapes of JSON, if they have any that could hide a
+// placeholder.
 func plainText(args string) string {
 	if !strings.Contains(args, `\u00`) || !json.Valid([]byte(args)) {
 		return args
@@ -126,8 +130,8 @@ func maskResult(m *secret.Masker, o Options, r tool.Result) tool.Result {
 	return r
 }
 
-// maskEnds masks a result whose first text has a gap. What may be a part of a secret on either side of the gap goes into the gap: the
-// beginning of a secret, and the rest of a line.
+// maskEnds masks a result whose first text has a gap. What may be a part of a secret on either side
+// of the gap goes into the gap: the beginning of a secret, and the rest of a line.
 func maskEnds(m *secret.Masker, r tool.Result) tool.Result {
 	parts := fields(m, r.Content)
 	for i, part := range r.Content {

@@ -37,9 +37,9 @@ type sendInputArgs struct {
 const SpawnGuidance = "Most tasks need no agents. Give an agent a self-contained part, with the paths and facts that it needs, keep two " +
 	"agents out of the same files, and wait for every agent before your final answer. Check what they report before you rely on it."
 
-// Agents returns the tools for subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no subagents do not
-// offer them. Calls that send to an agent or end it keep their place among the calls of a response; agents are started and waited for
-// in parallel.
+// Agents returns the tools for subagents: spawn_agent, send_input, wait and close_agent. Sessions
+// that may have no subagents do not offer them. Calls that send to an agent or end it keep their
+// place among the calls of a response; agents are started and waited for in parallel.
 func Agents() []tool.Tool { return Dialect{}.Agents() }
 
 // Agents returns the tools for subagents.
@@ -69,7 +69,8 @@ func (d Dialect) Agents() []tool.Tool {
 	}
 }
 
-// agentTool returns a tool for subagents that runs a function and gives its answer to the model as JSON.
+// agentTool returns a tool for subagents that runs a function and gives its answer to the model as
+// JSON.
 func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents, Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
 		if call.Session == nil || call.Session.Agents() == nil {
@@ -97,14 +98,16 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 // agentOutputLimit limits the output of an agent that the waiting agent sees.
 var agentOutputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
 
-// AgentReport holds the Structured result of a call that returns an agent's report. The report itself is text.
+// AgentReport holds the Structured result of a call that returns an agent's report. The report
+// itself is text.
 type AgentReport struct {
 	AgentID   string `json:"agent_id"`
 	Success   bool   `json:"success"`
 	TurnsUsed int    `json:"turns_used"`
 }
 
-// ListAgents returns the agents that the model can choose, for the description of a tool that starts them.
+// ListAgents returns the agents that the model can choose, for the description of a tool that
+// starts them.
 func ListAgents(agents []tool.AgentKind) string {
 	var b strings.Builder
 	b.WriteString("Agents that you can choose by name:")

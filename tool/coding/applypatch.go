@@ -19,7 +19,8 @@ type applyPatchArgs struct {
 	Patch string `json:"patch" jsonschema:"The patch: from *** Begin Patch to *** End Patch."`
 }
 
-// ApplyPatch returns the tool apply_patch(patch). It changes several files at once, in the v4a format of package patch, all or nothing.
+// ApplyPatch returns the tool apply_patch(patch). It changes several files at once, in the v4a
+// format of package patch, all or nothing.
 func ApplyPatch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription, Parameters: schema("apply_patch")},
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
@@ -53,7 +54,8 @@ func PatchAccess(text string) tool.Access {
 	return access
 }
 
-// RunPatch applies a patch for a call and returns the result of apply_patch. It also takes a script that [patch.FromScript] accepts.
+// RunPatch applies a patch for a call and returns the result of apply_patch. It also takes a script
+// that [patch.FromScript] accepts.
 func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
 	changes, result, err := patchFor(ctx, call, text, func(name string) (string, error) { return call.Named(name), nil })
 	if err != nil {
@@ -73,9 +75,9 @@ func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, e
 	return result, nil
 }
 
-// Patch applies a patch to the files of an environment and returns the changes. After an error nothing is changed, unless the error
-// says otherwise. A directory that the text changes to, as in [patch.Unwrap], must exist. Changes of files that need an approval are
-// refused.
+// Patch applies a patch to the files of an environment and returns the changes. After an error
+// nothing is changed, unless the error says otherwise. A directory that the text changes to, as in
+// [patch.Unwrap], must exist. Changes of files that need an approval are refused.
 func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change, error) {
 	changes, _, err := patchFor(ctx, &tool.Call{Env: e}, text, func(name string) (string, error) {
 		if name == "" {
@@ -86,9 +88,9 @@ func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change,
 	return changes, err
 }
 
-// patchFor applies a call's patch under a lock that other sessions respect, and plans it again if a file changed meanwhile. Add and
-// Move replace existing files even if the session has not seen them: the format says so. The result lists the changes, also after an
-// error.
+// patchFor applies a call's patch under a lock that other sessions respect, and plans it again if a
+// file changed meanwhile. Add and Move replace existing files even if the session has not seen
+// them: the format says so. The result lists the changes, also after an error.
 func patchFor(ctx context.Context, call *tool.Call, text string, named func(string) (string, error)) ([]patch.Change, tool.Result, error) {
 	ops, err := patch.Parse(text)
 	if err != nil {
@@ -129,7 +131,8 @@ func patchFor(ctx context.Context, call *tool.Call, text string, named func(stri
 	return nil, tool.Result{}, errBusy(ops[0].Path)
 }
 
-// withSimilarNames adds the names of similar files to the error of a patch whose file does not exist.
+// withSimilarNames adds the names of similar files to the error of a patch whose file does not
+// exist.
 func withSimilarNames(ctx context.Context, e env.Environment, err error) error {
 	var failed *patch.Error
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &failed) {
@@ -159,8 +162,8 @@ func useMeant(ops []patch.Op, named func(string) (string, error)) (err error) {
 	return nil
 }
 
-// useOneName replaces later names of a file by its first one, such as an absolute name by the relative one: a plan follows files by their
-// names.
+// useOneName replaces later names of a file by its first one, such as an absolute name by the
+// relative one: a plan follows files by their names.
 func useOneName(e env.Environment, ops []patch.Op) {
 	first := map[string]string{}
 	for i := range ops {

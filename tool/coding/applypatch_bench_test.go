@@ -29,8 +29,9 @@ var patchBenchmarks = []struct {
 	{"operations", func(line string) string { return line }, true},
 }
 
-// BenchmarkK7_ApplyPatch applies patches of 1,000 hunks to a file of 50,000 lines. It reports the processor time of the whole tool, which also reads
-// the file, writes it durably and makes the diff, and the goal.
+// BenchmarkK7_ApplyPatch applies patches of 1,000 hunks to a file of 50,000 lines. It reports the
+// processor time of the whole tool, which also reads the file, writes it durably and makes the
+// diff, and the goal.
 func BenchmarkK7_ApplyPatch(b *testing.B) {
 	line := func(i int) string { return fmt.Sprintf("\tstep(ctx, 'number %d')", i) }
 	var content strings.Builder

@@ -74,7 +74,8 @@ func TestI6_ReadOnlyFilesNeedAnApproval(t *testing.T) {
 	}
 }
 
-// A file that becomes read-only after the hook's decision is not changed, because the hook did not know.
+// A file that becomes read-only after the hook's decision is not changed, because the hook did not
+// know.
 func TestI6_ReadOnlySinceTheDecision(t *testing.T) {
 	for _, c := range changes {
 		b := newFixture(t)

@@ -14,7 +14,8 @@ type askUserArgs struct {
 	Options  []string `json:"options,omitempty" jsonschema:"Answers to choose from, if there are any. The user may give another."`
 }
 
-// AskUser returns the tool ask_user(question, options). Sessions whose host answers no questions do not offer it.
+// AskUser returns the tool ask_user(question, options). Sessions whose host answers no questions do
+// not offer it.
 func AskUser() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "ask_user",

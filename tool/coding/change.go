@@ -22,8 +22,8 @@ type decision struct {
 	data []byte
 }
 
-// change calls decide and writes its content under a lock that other sessions respect. If the file changed meanwhile, it asks again.
-// The result lists the changes.
+// change calls decide and writes its content under a lock that other sessions respect. If the file
+// changed meanwhile, it asks again. The result lists the changes.
 func change(ctx context.Context, call *tool.Call, name string, decide func() (decision, error)) (tool.Result, error) {
 	unlock, err := env.Lock(ctx, call.Env, name)
 	if err != nil {
@@ -86,8 +86,8 @@ func errBusy(name string) error {
 	return fmt.Errorf("%s keeps being changed by somebody else; nothing was changed. Find out what writes it, then try again", names.Shown(name))
 }
 
-// mayWrite returns an error if a file must not be written in place of a content: it needs an approval, or it would be a second file whose
-// name looks the same.
+// mayWrite returns an error if a file must not be written in place of a content: it needs an
+// approval, or it would be a second file whose name looks the same.
 func mayWrite(ctx context.Context, call *tool.Call, name string, was content) error {
 	if was.hash == env.NoFile {
 		meant, err := env.Meant(ctx, call.Env, name)

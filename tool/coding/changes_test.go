@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// changed returns a change of a file between two contents. The content none means that there is no file.
+// changed returns a change of a file between two contents. The content none means that there is no
+// file.
 func (b *fixture) changed(kind tool.ChangeKind, name, before, after string) tool.Change {
 	b.Helper()
 	return tool.Change{Kind: kind, Path: b.real(name), Before: hashed(before), After: hashed(after)}

@@ -32,8 +32,9 @@ func shellResult(r tool.Result) tool.Result {
 // NoOutput stands in a result for the output of a command that printed nothing and did not fail.
 const NoOutput = "(no output)"
 
-// Unfinished returns what a model reads of a command that was interrupted, timed out or lost, or "" for any other. more says how to
-// give the command more time. background is the parameter that starts it in the background, or "".
+// Unfinished returns what a model reads of a command that was interrupted, timed out or lost, or ""
+// for any other. more says how to give the command more time. background is the parameter that
+// starts it in the background, or "".
 func Unfinished(r *tool.Ran, more, background string) string {
 	printed := "It printed nothing."
 	if r.Bytes > 0 {
@@ -69,7 +70,8 @@ const (
 	maxCommandLine = 120 // bytes of a command line that are shown
 )
 
-// ranThen returns a sentence that begins with a space about what ran when a command was killed, or "".
+// ranThen returns a sentence that begins with a space about what ran when a command was killed, or
+// "".
 func ranThen(exit *env.Exit) string {
 	if exit == nil || len(exit.Killed) == 0 {
 		return ""
@@ -88,7 +90,8 @@ func ranThen(exit *env.Exit) string {
 	return text + "."
 }
 
-// ExitCode returns the exit code of a command that failed, with the signal that killed it, or "" for any other command.
+// ExitCode returns the exit code of a command that failed, with the signal that killed it, or ""
+// for any other command.
 func ExitCode(r *tool.Ran) string {
 	switch {
 	case r.Exit == nil:
@@ -121,8 +124,9 @@ func (d Dialect) processStatus(r *tool.Ran) string {
 	return status
 }
 
-// Remarks returns what a model should know about an ended command besides its exit code, or "": which limits it reached and what it left
-// running. Without an id only the end of the session kills what is left.
+// Remarks returns what a model should know about an ended command besides its exit code, or "":
+// which limits it reached and what it left running. Without an id only the end of the session kills
+// what is left.
 func (d Dialect) Remarks(r *tool.Ran) string {
 	if r.Exit == nil {
 		return ""

@@ -7,18 +7,21 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Dialect makes the tools for a model family that knows them by other names. It supplies the words of their descriptions and results.
-// The zero value is this project's own dialect.
+// Dialect makes the tools for a model family that knows them by other names. It supplies the words
+// of their descriptions and results. The zero value is this project's own dialect.
 type Dialect struct {
-	// Words has the dialect's names by this project's: of a tool, such as "shell", or of a parameter, such as "shell.timeout_ms". A
-	// missing name is the same in both. An empty one means that the dialect does not have it.
+	// Words has the dialect's names by this project's: of a tool, such as "shell", or of a
+	// parameter, such as "shell.timeout_ms". A missing name is the same in both. An empty one means
+	// that the dialect does not have it.
 	Words map[string]string
 	// Number writes the numbers before the lines of a file. The default is BarNumbers.
 	Number Numbering
-	// Ran turns the result of a command into the dialect's form. The result has what the command printed as its Content. If the command
-	// was a patch, which models also write as a command, it is the result of apply_patch and has no Ran.
+	// Ran turns the result of a command into the dialect's form. The result has what the command
+	// printed as its Content. If the command was a patch, which models also write as a command, it
+	// is the result of apply_patch and has no Ran.
 	Ran func(tool.Result) tool.Result
-	// Edited and Wrote return what a model reads after edit_file and write_file have changed a file.
+	// Edited and Wrote return what a model reads after edit_file and write_file have changed a
+	// file.
 	Edited func(Edited) string
 	Wrote  func(Wrote) string
 }
@@ -41,7 +44,8 @@ func (e Edited) String() string {
 	return text
 }
 
-// Note returns a sentence that begins with a space if old_string did not match exactly, and otherwise "".
+// Note returns a sentence that begins with a space if old_string did not match exactly, and
+// otherwise "".
 func (e Edited) Note() string {
 	if e.Beside == "" {
 		return ""
@@ -55,8 +59,8 @@ type Wrote struct {
 	Bytes    int
 	Replaced bool  // the file existed before
 	Before   int64 // its former size in bytes
-	// Kept names what the file kept although the content lacks it, such as CRLF line ends, and Changed is a sentence about what it did
-	// not keep. Either may be empty.
+	// Kept names what the file kept although the content lacks it, such as CRLF line ends, and
+	// Changed is a sentence about what it did not keep. Either may be empty.
 	Kept, Changed string
 }
 
@@ -68,7 +72,8 @@ func (w Wrote) String() string {
 	return fmt.Sprintf("Created %s (%s).", w.Name, count(w.Bytes, "byte"))
 }
 
-// Note returns sentences that each begin with a space about what the file kept and did not keep, or "".
+// Note returns sentences that each begin with a space about what the file kept and did not keep, or
+// "".
 func (w Wrote) Note() string {
 	var note string
 	if w.Kept != "" {

@@ -81,7 +81,8 @@ func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArg
 	return result, nil
 }
 
-// withoutMark returns the edit without byte-order marks, which belong to the file and not to its text, unless the text has such a mark.
+// withoutMark returns the edit without byte-order marks, which belong to the file and not to its
+// text, unless the text has such a mark.
 func (e edit) withoutMark(text string) edit {
 	if !strings.HasPrefix(e.old, textfile.BOM) || !strings.Contains(text, e.old) {
 		e.old, e.new = strings.TrimPrefix(e.old, textfile.BOM), strings.TrimPrefix(e.new, textfile.BOM)
@@ -112,8 +113,8 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 	return edited, made, nil
 }
 
-// refuseForeign returns an error if the content is not UTF-8, and the places put text beyond ASCII into it or may begin inside of a
-// character.
+// refuseForeign returns an error if the content is not UTF-8, and the places put text beyond ASCII
+// into it or may begin inside of a character.
 func refuseForeign(name, content string, places []place) error {
 	if utf8.ValidString(content) {
 		return nil

@@ -16,7 +16,8 @@ import (
 
 const editSize = 10 << 20
 
-// editBenchmarks holds edits of a line in the middle of 10 MB of source, one for each way of finding it.
+// editBenchmarks holds edits of a line in the middle of 10 MB of source, one for each way of
+// finding it.
 var editBenchmarks = []struct {
 	name, how  string
 	ending     string
@@ -50,8 +51,8 @@ func editContent(line, ending string, typography bool) string {
 	return b.String()
 }
 
-// BenchmarkC5_Edit compares an edit of 10 MB in memory with a copy into existing memory. times-copy is the ratio of their processor
-// times.
+// BenchmarkC5_Edit compares an edit of 10 MB in memory with a copy into existing memory. times-copy
+// is the ratio of their processor times.
 func BenchmarkC5_Edit(b *testing.B) {
 	for _, bb := range editBenchmarks {
 		content := editContent(bb.line, bb.ending, bb.typography)
@@ -73,7 +74,8 @@ func BenchmarkC5_Edit(b *testing.B) {
 	}
 }
 
-// BenchmarkC5_EditFile runs the whole tool, which also reads the file, writes it durably and renders the snippet.
+// BenchmarkC5_EditFile runs the whole tool, which also reads the file, writes it durably and
+// renders the snippet.
 func BenchmarkC5_EditFile(b *testing.B) {
 	content := editContent("\tunique := compute(1)", "\n", false)
 	copied := copyTime(b, content)

@@ -2,8 +2,8 @@ package coding
 
 import "strings"
 
-// findExact finds the text exactly, except that a line ending matches either kind. It searches the content itself, because a copy of a
-// long one would cost more than the rest of the edit.
+// findExact finds the text exactly, except that a line ending matches either kind. It searches the
+// content itself, because a copy of a long one would cost more than the rest of the edit.
 func findExact(e edit, content string) []place {
 	if e.old == "" { // refused by check
 		return nil
@@ -61,8 +61,8 @@ func (a anchor) around(content string, at int) (span, bool) {
 	return span{start, end}, ok
 }
 
-// forward matches a text from an offset on and returns where it ends. A newline matches either line ending. Half of a \r\n
-// matches nothing.
+// forward matches a text from an offset on and returns where it ends. A newline matches either line
+// ending. Half of a \r\n matches nothing.
 func forward(content string, at int, text string) (int, bool) {
 	for i := 0; ; {
 		line, _, more := strings.Cut(text[i:], "\n")
@@ -90,7 +90,8 @@ func splitsCRLF(content string, at int) bool {
 	return at > 0 && at < len(content) && content[at] == '\n' && content[at-1] == '\r'
 }
 
-// backward matches a text that ends at an offset and returns where it starts. The text is empty or ends with a newline.
+// backward matches a text that ends at an offset and returns where it starts. The text is empty or
+// ends with a newline.
 func backward(content string, at int, text string) (int, bool) {
 	for text != "" {
 		if at == 0 || content[at-1] != '\n' {
@@ -123,7 +124,8 @@ const (
 	rareEnough = 24   // bytes between two occurrences, on average, that make strings.IndexByte worth a call
 )
 
-// newFinder returns a finder for a text that is not empty. It counts the bytes of some samples of the content.
+// newFinder returns a finder for a text that is not empty. It counts the bytes of some samples of
+// the content.
 func newFinder(content, text string) finder {
 	var counts [256]int
 	step := max(sampleSize, len(content)/samples)

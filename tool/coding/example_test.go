@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The tools of a session are chosen one by one. A registry runs a call as a session does, and returns what the model reads.
+// The tools of a session are chosen one by one. A registry runs a call as a session does, and
+// returns what the model reads.
 func Example() {
 	ctx := context.Background()
 	registry, err := tool.NewRegistry(coding.ReadFile(), coding.EditFile(), coding.Grep(), coding.Shell(10*time.Second))
@@ -90,7 +91,8 @@ func ExamplePatch() {
 	// Hello, world!
 }
 
-// A dialect has other names for tools and parameters. Results use these, and tool.Adapt makes the tool that has them.
+// A dialect has other names for tools and parameters. Results use these, and tool.Adapt makes the
+// tool that has them.
 func ExampleDialect() {
 	type find struct {
 		Pattern string `json:"pattern"`

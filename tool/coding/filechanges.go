@@ -23,7 +23,8 @@ import (
 // maxDiffBytes is the largest file that a diff is made of.
 const maxDiffBytes = 1 << 20
 
-// content holds the content of a file at one time. The zero value means that the file does not exist.
+// content holds the content of a file at one time. The zero value means that the file does not
+// exist.
 type content struct {
 	hash   env.Hash
 	text   string
@@ -40,7 +41,8 @@ func contentOf(call *tool.Call, data []byte) content {
 	return c
 }
 
-// contentOfFile returns the content of a file of this size, and its text unless it is longer than [maxWholeBytes].
+// contentOfFile returns the content of a file of this size, and its text unless it is longer than
+// [maxWholeBytes].
 func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64) (c content, text string, err error) {
 	if size > maxWholeBytes {
 		h, err := env.HashFile(ctx, call.Env, name)
@@ -63,8 +65,8 @@ func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64
 	return content{hash: h, opaque: true}, "", err
 }
 
-// fileChanges holds the files that a call has written or removed, in the order of their first change, with their contents before and
-// after.
+// fileChanges holds the files that a call has written or removed, in the order of their first
+// change, with their contents before and after.
 type fileChanges struct {
 	names         []string
 	before, after map[string]content
@@ -121,7 +123,8 @@ func (w *fileChanges) result(ctx context.Context, call *tool.Call, done []patch.
 	return result
 }
 
-// moved returns the old names of moved files by the new ones. A file that was moved over another counts as a change of that one.
+// moved returns the old names of moved files by the new ones. A file that was moved over another
+// counts as a change of that one.
 func (w *fileChanges) moved(done []patch.Change) map[string]string {
 	origin, from := map[string]string{}, map[string]string{}
 	for _, c := range done {
@@ -161,7 +164,8 @@ func absolutePath(e env.Environment, name string) string {
 	return path.Join(e.WorkDir(), name)
 }
 
-// unifiedDiff returns a unified diff of two contents, if both are text. If the file was moved, it begins with git's lines about that.
+// unifiedDiff returns a unified diff of two contents, if both are text. If the file was moved, it
+// begins with git's lines about that.
 func unifiedDiff(e env.Environment, from, to string, before, after content) string {
 	if before.opaque || after.opaque {
 		return ""

@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-// plain returns the keyboard character for a typographic one. It maps one character to one and never touches line ends.
+// plain returns the keyboard character for a typographic one. It maps one character to one and
+// never touches line ends.
 func plain(r rune) rune {
 	if r >= 0xFF01 && r <= 0xFF5E { // full-width forms
 		return r - 0xFF01 + '!'
@@ -35,7 +36,8 @@ func findPlain(e edit, view lfView) []place {
 // plainOffsets maps offsets in a text of plain characters to the original.
 type plainOffsets []struct{ at, lost int } // from offset at on, the original is lost bytes longer
 
-// plainView returns a text in plain characters and its offsets. Bytes that are not UTF-8 become U+FFFD, as in strings.Map.
+// plainView returns a text in plain characters and its offsets. Bytes that are not UTF-8 become
+// U+FFFD, as in strings.Map.
 func plainView(text string) (string, plainOffsets) {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -92,7 +94,8 @@ type lineFinder struct {
 	plain    bool // also ignore typographic characters
 }
 
-// find returns the places where the lines of the old text are. Without e.all, overlapping places count too, because either could be meant.
+// find returns the places where the lines of the old text are. Without e.all, overlapping places
+// count too, because either could be meant.
 func (f lineFinder) find(e edit, view lfView) []place {
 	if f.plain && isASCII(e.old) && isASCII(view.text) {
 		return nil
@@ -179,8 +182,9 @@ func (f lineFinder) simple(text string) string {
 	return text
 }
 
-// keepCommon returns the new text with the file's own lines where the new text begins and ends with the same lines as the old one.
-// fresh are the new text's lines, perhaps indented. The file's lines are as many as the old text's.
+// keepCommon returns the new text with the file's own lines where the new text begins and ends with
+// the same lines as the old one. fresh are the new text's lines, perhaps indented. The file's lines
+// are as many as the old text's.
 func keepCommon(e edit, file, fresh []string) string {
 	old, raw := strings.Split(e.old, "\n"), strings.Split(e.new, "\n")
 	most := min(len(old), len(raw))

@@ -62,7 +62,8 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 	return result, nil
 }
 
-// ListFiles returns the files that were found as lines of a result, at most [MaxResults] of them, and what could not be read.
+// ListFiles returns the files that were found as lines of a result, at most [MaxResults] of them,
+// and what could not be read.
 func ListFiles(found search.Listing) string {
 	var b strings.Builder
 	for _, f := range found.Files[:min(len(found.Files), MaxResults)] {

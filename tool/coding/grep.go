@@ -19,7 +19,8 @@ const (
 	maxContextLines   = 50
 )
 
-// MaxResults limits the matching lines, or the files, that one search returns. The model sees fewer; a host may show them all.
+// MaxResults limits the matching lines, or the files, that one search returns. The model sees
+// fewer; a host may show them all.
 const MaxResults = 10_000
 
 type grepArgs struct {
@@ -181,7 +182,8 @@ func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
 	}
 }
 
-// Unreadable returns the line of a result about files and directories that could not be read, or "".
+// Unreadable returns the line of a result about files and directories that could not be read, or
+// "".
 func Unreadable(list []string) string {
 	if len(list) == 0 {
 		return ""

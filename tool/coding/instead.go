@@ -34,7 +34,8 @@ func otherNames(name string) []string {
 	return nil
 }
 
-// replaces returns the Instead of a tool that does what the tool name of this package does. more are further names.
+// replaces returns the Instead of a tool that does what the tool name of this package does. more
+// are further names.
 func replaces(name string, more ...string) []tool.Instead {
 	return []tool.Instead{{Of: append(otherNames(name), more...)}}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withLineEndings returns the texts of places with their line endings. A text gets those of the part that it replaces. If that part has
-// none or both kinds, it gets those of most of the content.
+// withLineEndings returns the texts of places with their line endings. A text gets those of the
+// part that it replaces. If that part has none or both kinds, it gets those of most of the content.
 func withLineEndings(content string, places []place) []string {
 	texts := make([]string, len(places))
 	most := "" // the content's line ending; found when it is needed

@@ -20,8 +20,9 @@ const (
 	maxReadBytes = 4 << 20 // the most that one call returns
 	numberWidth  = 3       // least width of line numbers
 
-	// A line of minDense bytes is dense if at most one of densePerBlank bytes is a blank or part of a character beyond ASCII; prose has
-	// more, also that of languages without blanks. Of a dense line, such as that of a minified script, shownOfDense bytes are shown.
+	// A line of minDense bytes is dense if at most one of densePerBlank bytes is a blank or part of
+	// a character beyond ASCII; prose has more, also that of languages without blanks. Of a dense
+	// line, such as that of a minified script, shownOfDense bytes are shown.
 	minDense      = 5_000
 	densePerBlank = 12
 	shownOfDense  = 2_000
@@ -108,7 +109,8 @@ func skipLines(ctx context.Context, r *bufio.Reader, n int) (skipped int, err er
 	return skipped, nil
 }
 
-// readLine reads a line without its end. It keeps the beginning of a very long line and says so in the line.
+// readLine reads a line without its end. It keeps the beginning of a very long line and says so in
+// the line.
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	var line []byte
 	dropped := 0
@@ -179,7 +181,8 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// Numbering writes the number of a line and what separates it from the line. width is the length of the longest number, at least 3.
+// Numbering writes the number of a line and what separates it from the line. width is the length of
+// the longest number, at least 3.
 type Numbering func(b *strings.Builder, n, width int)
 
 // BarNumbers is the [Numbering] of read_file: `NNN | text`.

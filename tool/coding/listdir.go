@@ -84,7 +84,8 @@ func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs)
 	return result, nil
 }
 
-// explainReadDir returns an error that tells the model why a directory could not be listed and what to do.
+// explainReadDir returns an error that tells the model why a directory could not be listed and what
+// to do.
 func (d Dialect) explainReadDir(ctx context.Context, e env.Environment, dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return d.explainMissing(ctx, e, dir)

@@ -42,7 +42,8 @@ func (late) Start(context.Context, env.Command) (env.Process, error) {
 	return nil, fmt.Errorf("start command: %w (EOF)", env.ErrLostBefore)
 }
 
-// A command that could not be started because the connection had broken before has not run, and its result does not say otherwise.
+// A command that could not be started because the connection had broken before has not run, and its
+// result does not say otherwise.
 func TestO1_LostBeforeTheCommand(t *testing.T) {
 	t.Parallel()
 	r, err := tool.NewRegistry(coding.Shell(0))
@@ -66,8 +67,8 @@ func (gone) Wait(context.Context) (env.Exit, error) {
 
 func (gone) Kill(context.Context) error { panic("a command of a lost connection is killed") }
 
-// A call whose connection breaks says that what it did is unknown if it may have done something, with the output up to then, and that the next
-// call connects again.
+// A call whose connection breaks says that what it did is unknown if it may have done something,
+// with the output up to then, and that the next call connects again.
 func TestO1_LostConnection(t *testing.T) {
 	t.Parallel()
 	const unknown, again = "had done by then is unknown", "The next call tries to connect again."

@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// editor is the variable that makes TestI6_Editor one of the processes that edit a file: its directory and its name.
+// editor is the variable that makes TestI6_Editor one of the processes that edit a file: its
+// directory and its name.
 const editor = "ATTRACTOR_TEST_EDITOR"
 
 // editsEach is how many changes each of the two processes makes.
@@ -123,7 +124,8 @@ func (w *readyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// racingEnv is an environment in which somebody writes a file between a tool's reading and its writing.
+// racingEnv is an environment in which somebody writes a file between a tool's reading and its
+// writing.
 type racingEnv struct {
 	*env.Local
 	meddle func()
@@ -134,7 +136,8 @@ func (m *racingEnv) Replace(ctx context.Context, name string, was env.Hash, data
 	return m.Local.Replace(ctx, name, was, data, perm)
 }
 
-// plainRacingEnv is a racingEnv with no optional methods, as a host may write one. The other write comes after a file was read.
+// plainRacingEnv is a racingEnv with no optional methods, as a host may write one. The other write
+// comes after a file was read.
 type plainRacingEnv struct {
 	env.Environment
 	meddle func()
@@ -153,7 +156,8 @@ func (m *plainRacingEnv) Open(ctx context.Context, name string) (io.ReadCloser, 
 	return io.NopCloser(strings.NewReader(string(data))), nil
 }
 
-// If somebody writes between a tool's reading and its writing, that change stays. The tool's change is made too, or reported as failed.
+// If somebody writes between a tool's reading and its writing, that change stays. The tool's change
+// is made too, or reported as failed.
 func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 	const before, theirs = "a\nb\nc\n", "a\nb\nC, theirs\n"
 	edit := object{"file_path": "f", "old_string": "a\n", "new_string": "A, ours\n"}
@@ -183,7 +187,8 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 	}
 }
 
-// A change that no longer fits after somebody else's is an error, and the other content stays. A patch then changes nothing.
+// A change that no longer fits after somebody else's is an error, and the other content stays. A
+// patch then changes nothing.
 func TestI6_DecidedAgainAndRefused(t *testing.T) {
 	patch := object{"patch": "*** Begin Patch\n*** Update File: other\n-x\n+y\n*** Update File: f\n-a\n+A\n*** End Patch"}
 	for _, tt := range []struct {

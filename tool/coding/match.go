@@ -20,7 +20,8 @@ type place struct {
 // matchResult holds the places where an edit's old text was found.
 type matchResult struct {
 	places []place // in the order of the content; they do not overlap if the edit is for all
-	// how names the differences that were ignored, such as indentation, for the result. It is empty if only line endings differ.
+	// how names the differences that were ignored, such as indentation, for the result. It is empty
+	// if only line endings differ.
 	how  string
 	note string // what was done about them, to follow how in the result of the edit
 }
@@ -41,7 +42,8 @@ type matcher struct {
 	find func(e edit, view lfView) []place
 }
 
-// matchers returns the ways of finding an old text after findExact, in the order in which they are tried:
+// matchers returns the ways of finding an old text after findExact, in the order in which they are
+// tried:
 //
 //  1. findExact matches anywhere, also in the middle of a line. It ignores line endings, which models do not see.
 //  2. White space at the ends of lines, and a newline that the file's last line lacks, are ignored. 2, 3
@@ -61,9 +63,10 @@ func matchers() []matcher {
 	}
 }
 
-// match finds an edit's old text. The first matcher that finds something decides, even if what it finds is ambiguous: that is an error,
-// unless the edit is for all. So a laxer matcher never adds to a stricter one. Lines at the beginning and end that the new text shares
-// with the old one stay as they are in the file.
+// match finds an edit's old text. The first matcher that finds something decides, even if what it
+// finds is ambiguous: that is an error, unless the edit is for all. So a laxer matcher never adds
+// to a stricter one. Lines at the beginning and end that the new text shares with the old one stay
+// as they are in the file.
 func (e edit) match(content string) matchResult {
 	e.old, e.new = toLF(e.old), toLF(e.new)
 	if places := findExact(e, content); len(places) > 0 {

@@ -55,7 +55,8 @@ func decidedDifferently() map[string]string {
 	}
 }
 
-// TestC5_EditCorpus checks what all peers agree on, our own rules, and our decision about what single peers do.
+// TestC5_EditCorpus checks what all peers agree on, our own rules, and our decision about what
+// single peers do.
 func TestC5_EditCorpus(t *testing.T) {
 	f, err := os.Open(editCorpus)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,8 +104,8 @@ func seemsLike(text string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// checkMatch checks every edit: all exact occurrences are found and exclude laxer matchers, every match seems like the old text, nothing
-// outside it changes, and the new text is in its place.
+// checkMatch checks every edit: all exact occurrences are found and exclude laxer matchers, every
+// match seems like the old text, nothing outside it changes, and the new text is in its place.
 func checkMatch(t interface{ Fatalf(string, ...any) }, content string, e edit) {
 	if (Dialect{}).check(e) != nil {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// outside holds a directory with the tools' root in it, links that lead out of the root, and files beside it that nothing may change.
+// outside holds a directory with the tools' root in it, links that lead out of the root, and files
+// beside it that nothing may change.
 type outside struct {
 	dir string
 	*fixture
@@ -70,7 +71,8 @@ func (o outside) files() map[string]string {
 	return found
 }
 
-// For any path, edit_file, write_file and apply_patch write inside the root or not at all, and do not panic.
+// For any path, edit_file, write_file and apply_patch write inside the root or not at all, and do
+// not panic.
 func FuzzD2_NothingIsWrittenOutside(f *testing.F) {
 	for _, name := range []string{"a", "./d//../a", "../secret", "up/secret", "d/file", "d/../../secret", "absolute/secret", "new", "new/x", "loop", "", ".", "..", "/",
 		"$DIR/secret", "$DIR/root/../secret", "$DIR/root/a", "$DIR/root/up/root/up/secret", "..\\secret", "a/", "a/b", "up", "-", "~/x", "x\x00y", "\xff"} {

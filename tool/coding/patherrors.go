@@ -18,7 +18,8 @@ import (
 // maxSuggestions limits the similar names that an error suggests.
 const maxSuggestions = 3
 
-// cleanPath returns a path for Access: the same for the same file, as far as that is known without the file system.
+// cleanPath returns a path for Access: the same for the same file, as far as that is known without
+// the file system.
 func cleanPath(name string) string {
 	if name == "" {
 		return ""
@@ -45,7 +46,8 @@ func (d Dialect) noPath() error {
 	return fmt.Errorf("%s is empty; give the path of a file", d.word("read_file.file_path"))
 }
 
-// explainPath returns an error with advice for a path that leads through a file, and any other error unchanged.
+// explainPath returns an error with advice for a path that leads through a file, and any other
+// error unchanged.
 func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string, err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
@@ -57,7 +59,8 @@ func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string
 	return err
 }
 
-// explainMissing returns the error for a file that does not exist. It suggests files with similar names.
+// explainMissing returns the error for a file that does not exist. It suggests files with similar
+// names.
 func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name string) error {
 	near, err := similarNames(ctx, e, name)
 	switch {
@@ -71,7 +74,8 @@ func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name str
 	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
 }
 
-// similarNames returns the files in a missing file's directory with the most similar names, as results show them.
+// similarNames returns the files in a missing file's directory with the most similar names, as
+// results show them.
 func similarNames(ctx context.Context, e env.Environment, name string) ([]string, error) {
 	dir := path.Dir(name)
 	infos, err := e.ReadDir(ctx, dir)
@@ -85,7 +89,8 @@ func similarNames(ctx context.Context, e env.Environment, name string) ([]string
 	return near, nil
 }
 
-// nearNames returns the files whose names are most similar: a few letters apart, or equal except for the extension.
+// nearNames returns the files whose names are most similar: a few letters apart, or equal except
+// for the extension.
 func nearNames(name string, infos []env.Info) []string {
 	type candidate struct {
 		name     string
@@ -111,8 +116,8 @@ func nearNames(name string, infos []env.Info) []string {
 	return near
 }
 
-// CheckDir returns an error for the model if the directory for a command does not exist or is a file. parameter is the tool's name for
-// it.
+// CheckDir returns an error for the model if the directory for a command does not exist or is a
+// file. parameter is the tool's name for it.
 func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) error {
 	info, err := e.Stat(ctx, dir)
 	switch {

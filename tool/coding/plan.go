@@ -23,8 +23,8 @@ type planStep struct {
 // maxPlan is the longest plan, in bytes: all of it is repeated after every compaction.
 const maxPlan = 10_000
 
-// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The session keeps the plan as a note, which hosts see
-// in PLAN events.
+// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The session keeps
+// the plan as a note, which hosts see in PLAN events.
 func UpdatePlan() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "update_plan",

@@ -26,11 +26,12 @@ const (
 	actionKill     = "kill"
 )
 
-// settleTime is how long a process runs after its start or its input before its output is read, so that a command that fails at once
-// has failed.
+// settleTime is how long a process runs after its start or its input before its output is read, so
+// that a command that fails at once has failed.
 const settleTime = 500 * time.Millisecond
 
-// Process returns the tool process(id, action, wait_ms, input), which reads from, writes to and kills commands in the background.
+// Process returns the tool process(id, action, wait_ms, input), which reads from, writes to and
+// kills commands in the background.
 func Process() tool.Tool { return Dialect{}.Process() }
 
 // Process returns the tool process.

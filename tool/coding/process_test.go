@@ -97,7 +97,8 @@ func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 	}
 }
 
-// startedAndOver is an environment whose calls are interrupted as soon as they have started a command.
+// startedAndOver is an environment whose calls are interrupted as soon as they have started a
+// command.
 type startedAndOver struct {
 	env.Environment
 	interrupt func()
@@ -213,7 +214,8 @@ func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
 	}
 }
 
-// TestD5_LongOutputIsKeptAsItCame checks that the store has the bytes of a command, and the model the text.
+// TestD5_LongOutputIsKeptAsItCame checks that the store has the bytes of a command, and the model
+// the text.
 func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

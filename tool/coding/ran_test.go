@@ -130,7 +130,8 @@ func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
 	ranIs(t, "read-only", out, tool.Ran{Err: out.Ran.Err})
 }
 
-// A background command keeps its id from start to end, in the results of every tool that looks at it.
+// A background command keeps its id from start to end, in the results of every tool that looks at
+// it.
 func TestJ4_BackgroundRan(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

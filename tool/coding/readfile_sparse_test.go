@@ -104,7 +104,8 @@ func TestC3_SparseFileCostsWhatIsReturned(t *testing.T) {
 	}
 }
 
-// The end of the context ends the reading within a very long line, whether the line is skipped or shown.
+// The end of the context ends the reading within a very long line, whether the line is skipped or
+// shown.
 func TestC3_SparseLineEndsWithItsContext(t *testing.T) {
 	for name, offset := range map[string]int{"skipped": sparseLines + 2, "shown": sparseLines + 1} {
 		t.Run(name, func(t *testing.T) {
@@ -128,8 +129,8 @@ func TestC3_SparseLineEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Peak memory stays small when a process reads lines of a sparse file: at its beginning, in a line as long as the rest of the file, and
-// past its end.
+// Peak memory stays small when a process reads lines of a sparse file: at its beginning, in a line
+// as long as the rest of the file, and past its end.
 func TestC3_SparsePeakMemory(t *testing.T) {
 	const child = "READ_FILE_PEAK_MEMORY"
 	if os.Getenv(child) != "" {
@@ -238,7 +239,8 @@ func TestD1_SparseFileFromAnOffset(t *testing.T) {
 	}
 }
 
-// BenchmarkC3_SkipLines measures, against BenchmarkC3_ReadAlone, what counting lines adds to reading.
+// BenchmarkC3_SkipLines measures, against BenchmarkC3_ReadAlone, what counting lines adds to
+// reading.
 func BenchmarkC3_SkipLines(b *testing.B) {
 	benchmarkReading(b, func(r *bufio.Reader) error {
 		_, err := skipLines(b.Context(), r, 1<<40)

@@ -140,7 +140,8 @@ func TestC3_LongLineIsCutAndSaysSo(t *testing.T) {
 	}
 }
 
-// TestC3_TenGigabytes reads a little of a file that is far larger than memory: a hole with text at its beginning.
+// TestC3_TenGigabytes reads a little of a file that is far larger than memory: a hole with text at
+// its beginning.
 func TestC3_TenGigabytes(t *testing.T) {
 	b := newFixture(t)
 	b.put("huge", counted(200_000))

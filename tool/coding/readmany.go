@@ -58,7 +58,8 @@ func patternRoot(name string) string {
 	return name[:strings.LastIndexByte(name[:i], '/')+1]
 }
 
-// namedRoot returns the entry that is meant by the beginning of a path, with the slash that the beginning ends with.
+// namedRoot returns the entry that is meant by the beginning of a path, with the slash that the
+// beginning ends with.
 func namedRoot(call *tool.Call, root string) string {
 	named := call.Named(root)
 	if named != root && strings.HasSuffix(root, "/") {

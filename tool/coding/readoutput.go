@@ -29,8 +29,8 @@ const defaultOutputLines = 500
 // maxOutputLine is how much of a line is shown, in bytes.
 const maxOutputLine = 2_000
 
-// ReadOutput returns the tool read_output(id, turns, offset, limit, pattern). It reads and searches what truncation removed from a
-// result, and what compaction removed from the conversation.
+// ReadOutput returns the tool read_output(id, turns, offset, limit, pattern). It reads and searches
+// what truncation removed from a result, and what compaction removed from the conversation.
 func ReadOutput() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: tool.ReadOutput,

@@ -12,10 +12,12 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxTurnsPage limits the text of turns that one call returns, in bytes: less than the tool's limit, so that nothing is truncated.
+// maxTurnsPage limits the text of turns that one call returns, in bytes: less than the tool's
+// limit, so that nothing is truncated.
 const maxTurnsPage = 24_000
 
-// readTurns reads or searches turns that a compaction has replaced. Lines are counted from the start of the first requested turn.
+// readTurns reads or searches turns that a compaction has replaced. Lines are counted from the
+// start of the first requested turn.
 func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match *regexp.Regexp) (tool.Result, error) {
 	if call.Session == nil || call.Session.History() == nil {
 		return tool.Result{}, errors.New("this session keeps no turns; use what is in the conversation")

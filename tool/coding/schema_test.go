@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the schemas in schemas")
 
-// inferred returns the schemas that are inferred from the structs of the arguments, by the names of the files.
+// inferred returns the schemas that are inferred from the structs of the arguments, by the names of
+// the files.
 func inferred() map[string]func() (json.RawMessage, error) {
 	return map[string]func() (json.RawMessage, error){
 		"apply_patch":         tool.SchemaOf[applyPatchArgs],
@@ -92,7 +93,8 @@ func TestK1_ToolsHaveTheirSchemas(t *testing.T) {
 	}
 }
 
-// To make a tool is cheap, because nothing is inferred: the smallest schema takes more than forty allocations.
+// To make a tool is cheap, because nothing is inferred: the smallest schema takes more than forty
+// allocations.
 func TestK1_ToolsInferNothing(t *testing.T) {
 	for name, build := range map[string]func() tool.Tool{
 		"apply_patch": ApplyPatch, "ask_user": AskUser, "edit_file": EditFile, "glob": Glob, "grep": Grep, "list_dir": ListDir, "process": Process,

@@ -11,7 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxSeenBytes is the largest file that is read to its end for its hash when only a part of it is shown.
+// maxSeenBytes is the largest file that is read to its end for its hash when only a part of it is
+// shown.
 const maxSeenBytes = 8 << 20
 
 // seenFile returns what the session knows of a file whose content has the hash.
@@ -59,7 +60,8 @@ func (r *hashingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// seen reads the rest of the file, if it is not too long, and returns what the session has seen of it.
+// seen reads the rest of the file, if it is not too long, and returns what the session has seen of
+// it.
 func (r *hashingReader) seen(ctx context.Context, e env.Environment, name string) []tool.Seen {
 	if !r.end && r.size <= maxSeenBytes {
 		if info, err := e.Stat(ctx, name); err != nil || info.Size > maxSeenBytes {

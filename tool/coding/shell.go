@@ -23,7 +23,8 @@ type shellArgs struct {
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who watches."`
 }
 
-// Shell returns the tool shell, which runs a command to its end. defaultTimeout is the limit unless the model gives another.
+// Shell returns the tool shell, which runs a command to its end. defaultTimeout is the limit unless
+// the model gives another.
 func Shell(defaultTimeout time.Duration) tool.Tool { return Dialect{}.Shell(defaultTimeout) }
 
 // Shell returns the tool shell.
@@ -42,8 +43,9 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 	return tool.WithAccess(t, func(args shellArgs) tool.Access { return CommandAccess(args.Command, "") })
 }
 
-// CommandAccess returns what a command would touch in a directory, which may be empty for the working directory: the files of a patch that
-// models write as a command ([patch.FromScript]), and otherwise whatever the command says.
+// CommandAccess returns what a command would touch in a directory, which may be empty for the
+// working directory: the files of a patch that models write as a command ([patch.FromScript]), and
+// otherwise whatever the command says.
 func CommandAccess(script, dir string) tool.Access {
 	if _, ok := patch.FromScript(script); !ok {
 		return tool.Access{Effect: tool.Writes, Command: script, Dir: dir}
@@ -84,8 +86,9 @@ func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, tim
 	return render(result), nil
 }
 
-// RunCommand runs a command to its end, or until the timeout. It returns what the command printed as the Content and its end as Ran.
-// What the command leaves running becomes a background process of the session, if the session allows any.
+// RunCommand runs a command to its end, or until the timeout. It returns what the command printed
+// as the Content and its end as Ran. What the command leaves running becomes a background process
+// of the session, if the session allows any.
 func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout time.Duration) tool.Result {
 	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
 	cmd.Output = func(stream int, p []byte) {

@@ -16,8 +16,8 @@ const maxWholeBytes = 64 << 20
 // errTooLarge is returned for a file of more than maxWholeBytes.
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxWholeBytes>>20)
 
-// readWhole returns the content of an open file that is to be changed. It reads nothing of a file that is too large by its size, and not much
-// more than maxWholeBytes of one that grows.
+// readWhole returns the content of an open file that is to be changed. It reads nothing of a file
+// that is too large by its size, and not much more than maxWholeBytes of one that grows.
 func readWhole(ctx context.Context, e env.Environment, name string, f io.Reader) (string, error) {
 	info, err := e.Stat(ctx, name)
 	if err != nil {

@@ -72,8 +72,9 @@ type fileWrite struct {
 	size          int64 // size of the replaced content
 }
 
-// decide returns an error if the write must not replace the current content. A session that tracks files replaces only what it has
-// seen: otherwise the work of others could get lost unnoticed. Writing the same content again is always allowed.
+// decide returns an error if the write must not replace the current content. A session that tracks
+// files replaces only what it has seen: otherwise the work of others could get lost unnoticed.
+// Writing the same content again is always allowed.
 func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	w.was, w.size, w.data, w.kept, w.changed = content{}, 0, []byte(w.given), "", ""
 	old, err := w.call.Env.Stat(ctx, w.name)
@@ -103,7 +104,8 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 		"Nothing was written. Read it again, then write it with those changes included, or edit it", names.Shown(w.name))
 }
 
-// replaces reads the content that is replaced, and gives the new one its form. It returns an error if that cannot be.
+// replaces reads the content that is replaced, and gives the new one its form. It returns an error
+// if that cannot be.
 func (w *fileWrite) replaces(ctx context.Context, size int64) error {
 	was, text, err := contentOfFile(ctx, w.call, w.name, size)
 	if err != nil {
@@ -124,7 +126,8 @@ func (w *fileWrite) replaces(ctx context.Context, size int64) error {
 	return nil
 }
 
-// seen returns the content that the session saw last, whether it has seen any, and whether it tracks files.
+// seen returns the content that the session saw last, whether it has seen any, and whether it
+// tracks files.
 func (w *fileWrite) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
 	files := filesOf(w.call)
 	if files == nil {

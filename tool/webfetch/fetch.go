@@ -84,8 +84,9 @@ func (f *fetcher) fetch(ctx context.Context, p page) (*fetched, error) {
 	return nil, fmt.Errorf("it redirected more than %d times; try another URL", maxRedirects)
 }
 
-// counted is a connection from which a limited number of bytes can be read. The limit of a page alone is not enough, because a compressed
-// body can go on without end and yield no byte of the page.
+// counted is a connection from which a limited number of bytes can be read. The limit of a page
+// alone is not enough, because a compressed body can go on without end and yield no byte of the
+// page.
 type counted struct {
 	net.Conn
 	left int

@@ -16,16 +16,19 @@ import (
 )
 
 const (
-	// maxNested limits how deep lists and quotations are shown inside each other, because each line has a prefix for each of them.
+	// maxNested limits how deep lists and quotations are shown inside each other, because each line
+	// has a prefix for each of them.
 	maxNested = 12
-	// maxCells limits the cells of a table, counted with those that its longest row requires of the others.
+	// maxCells limits the cells of a table, counted with those that its longest row requires of the
+	// others.
 	maxCells = 50_000
-	// maxLink limits the bytes of a link, and maxLinks those of all links of a page. Relative links are made absolute, so a short page with
-	// a long address has long links.
+	// maxLink limits the bytes of a link, and maxLinks those of all links of a page. Relative links
+	// are made absolute, so a short page with a long address has long links.
 	maxLink, maxLinks = 2000, maxPage
 )
 
-// markdown returns the title and the visible text of a page. Links are absolute. A page that takes too long is given up when ctx ends.
+// markdown returns the title and the visible text of a page. Links are absolute. A page that takes
+// too long is given up when ctx ends.
 func markdown(ctx context.Context, text string, at *url.URL) (title, md string, err error) {
 	type converted struct {
 		title, md string
@@ -63,7 +66,8 @@ func convert(text string, at *url.URL) (title, md string, err error) {
 	return strings.ToValidUTF8(strings.Join(strings.Fields(c.title), " "), ""), strings.ToValidUTF8(string(out), "\ufffd"), err
 }
 
-// cleaner removes from a page what a reader of it does not see, and what would make its text much longer than the page.
+// cleaner removes from a page what a reader of it does not see, and what would make its text much
+// longer than the page.
 type cleaner struct {
 	base  *url.URL
 	size  int // of base, in bytes
@@ -133,7 +137,8 @@ func hidden(n *html.Node) bool {
 	return has(n, "hidden") || attribute(n, "aria-hidden") == "true"
 }
 
-// attributes keeps the attributes that the text is made of. Links become absolute; those that lead to no place are removed.
+// attributes keeps the attributes that the text is made of. Links become absolute; those that lead
+// to no place are removed.
 func (c *cleaner) attributes(n *html.Node) {
 	kept := n.Attr[:0]
 	for _, a := range n.Attr {
@@ -152,7 +157,8 @@ func (c *cleaner) attributes(n *html.Node) {
 	n.Attr = kept
 }
 
-// absolute returns the place that a link leads to, or nil if it is none, is too long, or comes after too many others.
+// absolute returns the place that a link leads to, or nil if it is none, is too long, or comes
+// after too many others.
 func (c *cleaner) absolute(link string) *url.URL {
 	size := len(link) + c.size
 	if size > maxLink || size > c.links {
@@ -167,7 +173,8 @@ func (c *cleaner) absolute(link string) *url.URL {
 	return u
 }
 
-// tooBig reports whether a table would have too many cells if all its rows were as long as the longest.
+// tooBig reports whether a table would have too many cells if all its rows were as long as the
+// longest.
 func tooBig(n *html.Node) bool {
 	rows, longest := 0, 0
 	var count func(n *html.Node)

@@ -72,7 +72,8 @@ func (g *fetched) render(ctx context.Context, prompt string) (string, error) {
 	return b.String(), nil
 }
 
-// decoded returns the text of a page in UTF-8. The page says in which encoding it is; if it does not, and is not UTF-8, that is guessed.
+// decoded returns the text of a page in UTF-8. The page says in which encoding it is; if it does
+// not, and is not UTF-8, that is guessed.
 func decoded(body []byte, contentType string) string {
 	encoding, name, certain := charset.DetermineEncoding(body, contentType)
 	if name == "utf-8" || !certain && utf8.Valid(body) {

@@ -22,14 +22,16 @@ const Name = "web_fetch"
 
 // Options are the host's choices. The zero value fetches from public hosts.
 type Options struct {
-	// Allow lists hosts that may be fetched from although they are not public, such as "localhost:8080" and "10.1.2.3". A host without a
-	// port stands for its ports 80 and 443.
+	// Allow lists hosts that may be fetched from although they are not public, such as
+	// "localhost:8080" and "10.1.2.3". A host without a port stands for its ports 80 and 443.
 	Allow []string
 	// Resolver resolves names. Nil means the system's.
 	Resolver *net.Resolver
-	// TLS is the configuration for https, such as the certificates of a company. Nil means Go's default.
+	// TLS is the configuration for https, such as the certificates of a company. Nil means Go's
+	// default.
 	TLS *tls.Config
-	// Timeout limits a call, from the look-up of the name to the end of the page. Zero means 30 seconds.
+	// Timeout limits a call, from the look-up of the name to the end of the page. Zero means 30
+	// seconds.
 	Timeout time.Duration
 }
 
@@ -91,7 +93,8 @@ type page struct {
 	host string // as [tool.Access] has it: without the port if it is the scheme's own
 }
 
-// page returns the place that a URL names. It refuses one whose text says that it leads to a host that may not be reached.
+// page returns the place that a URL names. It refuses one whose text says that it leads to a host
+// that may not be reached.
 func (f *fetcher) page(text string) (page, error) {
 	u, host, port, err := f.guard.URL(strings.TrimSpace(text))
 	if err != nil {

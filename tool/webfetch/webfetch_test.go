@@ -32,7 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// web is a small web on loopback. Its servers are example.com with two ports; other names lead elsewhere.
+// web is a small web on loopback. Its servers are example.com with two ports; other names lead
+// elsewhere.
 type web struct {
 	*http.ServeMux
 	plain, secure string // URLs of the servers
@@ -93,7 +94,8 @@ func call(t *testing.T, made tool.Tool, args any) (text string, isError bool) {
 	return result.Content.Text(), result.IsError
 }
 
-// All cases of the collection: URLs that must not be fetched, servers that must not be followed or believed, and public hosts, which may be.
+// All cases of the collection: URLs that must not be fetched, servers that must not be followed or
+// believed, and public hosts, which may be.
 func TestL8_Corpus(t *testing.T) {
 	f, err := os.Open("../../../shared/corpora/ssrf/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -455,7 +457,8 @@ func TestL8_CompressedNothing(t *testing.T) {
 	}
 }
 
-// A name that can be written in several ways leads to the host that was judged, and the server sees that one.
+// A name that can be written in several ways leads to the host that was judged, and the server sees
+// that one.
 func TestL8_TheJudgedHostIsFetched(t *testing.T) {
 	w := newWeb(t)
 	w.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) { fmt.Fprintf(rw, "<p>asked for %s", r.Host) })
@@ -468,7 +471,8 @@ func TestL8_TheJudgedHostIsFetched(t *testing.T) {
 	}
 }
 
-// A long address, of the page or in its base, does not make the links of a page much longer than the page.
+// A long address, of the page or in its base, does not make the links of a page much longer than
+// the page.
 func TestL8_LinksOfLongAddresses(t *testing.T) {
 	links := strings.Repeat("<a href=b>y</a>", 10_000)
 	for name, c := range map[string]struct {

@@ -1,4 +1,5 @@
-// Command empty links net/http and does nothing. It is the least that a Go program with an HTTP client costs.
+// Command empty links net/http and does nothing. It is the least that a Go program with an HTTP
+// client costs.
 package main
 
 import (

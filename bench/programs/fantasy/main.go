@@ -1,4 +1,5 @@
-// Command fantasy is a loop with a bash tool on charm.land/fantasy, which streams from Anthropic's Messages API.
+// Command fantasy is a loop with a bash tool on charm.land/fantasy, which streams from Anthropic's
+// Messages API.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command find searches the working directory with package search and prints what ripgrep would, so that they can be compared.
+// Command find searches the working directory with package search and prints what ripgrep would, so
+// that they can be compared.
 //
 //	find grep PATTERN [-i]
 //	find glob PATTERN

@@ -1,4 +1,5 @@
-// Command gemini is a loop with a bash tool on Google's SDK, which streams from generateContent. The SDK has no tool runner.
+// Command gemini is a loop with a bash tool on Google's SDK, which streams from generateContent.
+// The SDK has no tool runner.
 package main
 
 import (

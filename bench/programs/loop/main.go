@@ -1,5 +1,5 @@
-// Command loop is the smallest agent: net/http, encoding/json, a bash tool and a loop, over Anthropic's Messages API with streaming. It has
-// no journal, no limits and no checks.
+// Command loop is the smallest agent: net/http, encoding/json, a bash tool and a loop, over
+// Anthropic's Messages API with streaming. It has no journal, no limits and no checks.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command openai is a loop with a bash tool on OpenAI's SDK, which streams from the Responses API. The SDK has no tool runner.
+// Command openai is a loop with a bash tool on OpenAI's SDK, which streams from the Responses API.
+// The SDK has no tool runner.
 package main
 
 import (

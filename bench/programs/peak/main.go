@@ -1,7 +1,8 @@
 //go:build unix
 
-// Command peak runs a program and writes its maximum resident memory to a file, in bytes: peak FILE PROGRAM ARGS. It is small, because a system
-// may count the memory of the process that starts a program as the program's.
+// Command peak runs a program and writes its maximum resident memory to a file, in bytes: peak FILE
+// PROGRAM ARGS. It is small, because a system may count the memory of the process that starts a
+// program as the program's.
 package main
 
 import (

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// endless sends the beginning of an answer and then deltas until the client hangs up: of three words (kind small), or of a mebibyte (huge).
+// endless sends the beginning of an answer and then deltas until the client hangs up: of three
+// words (kind small), or of a mebibyte (huge).
 func endless(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return
@@ -28,7 +29,8 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openAnswer returns the events that begin an answer, and a format of its deltas, which takes a number and a text.
+// openAnswer returns the events that begin an answer, and a format of its deltas, which takes a
+// number and a text.
 func openAnswer(path string) (before, each string) {
 	switch {
 	case strings.HasSuffix(path, "/responses"):

@@ -1,5 +1,5 @@
-// Command server is the scripted model that all contestants talk to, a process of its own so that its processor time is nobody's. It prints
-// its address and serves until its standard input ends.
+// Command server is the scripted model that all contestants talk to, a process of its own so that
+// its processor time is nobody's. It prints its address and serves until its standard input ends.
 //
 //	/shell/RUN/TOOL/ROUNDS  answers that call TOOL with a command, ROUNDS times, then a text; in all formats, by package fakellm
 //	/noop/ID/ROUNDS       the same with the tool noop, in Anthropic's format, without looking at the request, for sessions of any length
@@ -69,7 +69,8 @@ func (s *shellSessions) count(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, s.calls[r.PathValue("run")])
 }
 
-// serve answers with calls of a shell tool. Each request gets a model of its own, because fakellm keeps all requests.
+// serve answers with calls of a shell tool. Each request gets a model of its own, because fakellm
+// keeps all requests.
 func (s *shellSessions) serve(w http.ResponseWriter, r *http.Request) {
 	rounds, err := strconv.Atoi(r.PathValue("rounds"))
 	if err != nil {

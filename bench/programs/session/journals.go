@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// write runs one session of so many rounds, and writes its journal into dir again and again, under other ids.
+// write runs one session of so many rounds, and writes its journal into dir again and again, under
+// other ids.
 func write(ctx context.Context, dir string, rounds, journals int) error {
 	if err := play(ctx, scripted(rounds), dir, id(0)); err != nil {
 		return err
@@ -63,7 +64,8 @@ func copyTo(ctx context.Context, store journal.Store, records []journal.Record, 
 	return log.Close()
 }
 
-// scripted returns the options of a session whose model is in this process and calls the tool noop, rounds times.
+// scripted returns the options of a session whose model is in this process and calls the tool noop,
+// rounds times.
 func scripted(rounds int) agent.Options {
 	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{&model{rounds: rounds}}}, Profile: claude.Profile(),
 		Tools: []tool.Tool{nothing(func() {})}}

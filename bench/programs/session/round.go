@@ -39,8 +39,8 @@ type point struct {
 	event int64
 }
 
-// round runs a session whose model calls the tool noop, and measures all rounds but the first tenth, which warms up. Of a long session it
-// measures the rounds around an early and a late one.
+// round runs a session whose model calls the tool noop, and measures all rounds but the first
+// tenth, which warms up. Of a long session it measures the rounds around an early and a late one.
 func round(ctx context.Context, url, dir string, numbers []int) (figures, error) {
 	rounds := numbers[0]
 	var events atomic.Int64
@@ -84,7 +84,8 @@ func round(ctx context.Context, url, dir string, numbers []int) (figures, error)
 	return f, nil
 }
 
-// play runs a session with one input to its end. Its journal is in dir, or nowhere if that is empty.
+// play runs a session with one input to its end. Its journal is in dir, or nowhere if that is
+// empty.
 func play(ctx context.Context, o agent.Options, dir, id string) (err error) {
 	temp, err := os.MkdirTemp("", "session-")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/search"
 )
 
-// ask carries out an operation that is one question and one answer. Those that only change something have no answer.
+// ask carries out an operation that is one question and one answer. Those that only change
+// something have no answer.
 func (s *server) ask(ctx context.Context, r *wire.Request) (answer any, err error) {
 	name, l := string(r.Name), s.local
 	switch r.Op {

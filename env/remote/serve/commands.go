@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
 )
 
-// maxEnded limits the commands that have ended and can still be killed, because they may have left processes running. Those of the oldest
-// end with the environment.
+// maxEnded limits the commands that have ended and can still be killed, because they may have left
+// processes running. Those of the oldest end with the environment.
 const maxEnded = 1024
 
 // commands holds the commands of a server by their ids.
@@ -112,7 +112,8 @@ func (c *command) local(w *wire.Command) env.Command {
 	return env.Command{Script: string(w.Script), Dir: string(w.Dir), Env: wire.Strings(w.Env), Stdin: w.Stdin, TTY: w.TTY, Output: c.output, Ended: c.ended}
 }
 
-// send sends a message about the output. If the stream is broken, the command is being ended, and its output is for nobody.
+// send sends a message about the output. If the stream is broken, the command is being ended, and
+// its output is for nobody.
 func (c *command) send(m wire.Message) {
 	select {
 	case <-c.begun:
@@ -137,7 +138,8 @@ func (c *command) ended(stream int) {
 	c.send(wire.Message{Type: wire.TypeEnded, Payload: []byte{byte(stream)}})
 }
 
-// run tells the near side of a command's start and of its end. It ends at the latest when the environment is closed.
+// run tells the near side of a command's start and of its end. It ends at the latest when the
+// environment is closed.
 func (c *command) run(p env.Process) error {
 	m, err := wire.JSON(wire.TypeStarted, wire.Started{ID: wire.Text(p.ID()), Input: p.Stdin() != nil})
 	if err == nil {
@@ -155,8 +157,8 @@ func (c *command) run(p env.Process) error {
 	return c.stream.Finish(exit, nil)
 }
 
-// input passes on what the near side sends to a command. If that ends before the command, the near side does not wait for the command any
-// more, so the command is killed.
+// input passes on what the near side sends to a command. If that ends before the command, the near
+// side does not wait for the command any more, so the command is killed.
 func (c *command) input(cancel context.CancelCauseFunc) {
 	defer close(c.inputDone)
 	buf := make([]byte, wire.MaxData)

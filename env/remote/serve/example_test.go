@@ -14,14 +14,16 @@ import (
 	"github.com/attractor-go/attractor/env/remote/serve"
 )
 
-// The main function of a helper of your own, which is started by docker exec, ssh or anything else that has its standard streams.
+// The main function of a helper of your own, which is started by docker exec, ssh or anything else
+// that has its standard streams.
 func ExampleStandard() {
 	if err := serve.Standard(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// A server gives each connection an environment. Whoever can connect can do what this process can: use a socket that only they can open.
+// A server gives each connection an environment. Whoever can connect can do what this process can:
+// use a socket that only they can open.
 func ExampleServe() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example-")

@@ -124,7 +124,8 @@ func receive(stream *wire.Stream, size int64) ([]byte, error) {
 	}
 }
 
-// uploads limits the memory of the files that are received at a time: of those that are larger than smallUpload it has a place for each.
+// uploads limits the memory of the files that are received at a time: of those that are larger than
+// smallUpload it has a place for each.
 type uploads chan struct{}
 
 const (

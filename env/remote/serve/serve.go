@@ -12,12 +12,14 @@ import (
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
 )
 
-// endTime limits how long Serve waits at its end for operations that the system does not let go, such as reads from a server that hangs.
+// endTime limits how long Serve waits at its end for operations that the system does not let go,
+// such as reads from a server that hangs.
 const endTime = 5 * time.Second
 
-// Serve serves an environment of this machine, which the other side chooses by its options, until the stream or the context ends. It then
-// ends everything that was started, and returns when it is gone. It closes the stream. An end of the stream after the greeting is not an
-// error, unless the other side does not keep to the protocol.
+// Serve serves an environment of this machine, which the other side chooses by its options, until
+// the stream or the context ends. It then ends everything that was started, and returns when it is
+// gone. It closes the stream. An end of the stream after the greeting is not an error, unless the
+// other side does not keep to the protocol.
 func Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	return serve(ctx, stream, func(o wire.Options) (environment, error) {
 		l, err := open(o)
@@ -92,7 +94,8 @@ func greet(link *wire.Link, open func(wire.Options) (environment, error)) (envir
 	return local, nil
 }
 
-// waitClosed waits until the other side has read an answer and closes the stream, or until the link ends.
+// waitClosed waits until the other side has read an answer and closes the stream, or until the link
+// ends.
 func waitClosed(stream *wire.Stream) error {
 	if m, err := stream.Receive(nil); err == nil {
 		return fmt.Errorf("a message of type %d after the greeting: %w", m.Type, wire.ErrProtocol)

@@ -62,8 +62,8 @@ func (s *server) close() error {
 	return errors.Join(err, s.link.Close(ctx))
 }
 
-// serve serves an operation. Whatever goes wrong with the messages ends the link: a side that does not keep to the protocol cannot be
-// relied upon.
+// serve serves an operation. Whatever goes wrong with the messages ends the link: a side that does
+// not keep to the protocol cannot be relied upon.
 func (s *server) serve(ctx context.Context, stream *wire.Stream) {
 	defer stream.Close()
 	m, err := stream.Receive(nil)
@@ -84,7 +84,8 @@ func (s *server) serve(ctx context.Context, stream *wire.Stream) {
 	s.broken(s.handle(ctx, stream, &r))
 }
 
-// broken ends the link if the other side does not keep to the protocol. Other errors of a stream follow from its end.
+// broken ends the link if the other side does not keep to the protocol. Other errors of a stream
+// follow from its end.
 func (s *server) broken(err error) {
 	if errors.Is(err, wire.ErrProtocol) {
 		s.link.Fail(err)

@@ -22,7 +22,8 @@ import (
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
 )
 
-// inMemory is an environment in memory, whose commands are Go functions, so that arbitrary requests do no harm.
+// inMemory is an environment in memory, whose commands are Go functions, so that arbitrary requests
+// do no harm.
 type inMemory struct{ *envtest.Memory }
 
 func (inMemory) Lock(context.Context, ...string) (func(), error) { return func() {}, nil }
@@ -76,7 +77,8 @@ func hello(oldest, newest int) []byte {
 	return request(1, wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: oldest, Newest: newest}})
 }
 
-// Arbitrary bytes of the near side lead to an end of the server, without a panic, and nothing is left.
+// Arbitrary bytes of the near side lead to an end of the server, without a panic, and nothing is
+// left.
 func FuzzO1_Server(f *testing.F) {
 	f.Add([]byte("SSH-2.0-OpenSSH"), false)
 	f.Add(hello(1, 1), false)
@@ -98,7 +100,8 @@ func FuzzO1_Server(f *testing.F) {
 	})
 }
 
-// serveBytes serves a near side that has sent some bytes and then waits, and returns the server's error.
+// serveBytes serves a near side that has sent some bytes and then waits, and returns the server's
+// error.
 func serveBytes(t *testing.T, data []byte) error {
 	t.Helper()
 	near, far := net.Pipe()
@@ -277,7 +280,8 @@ func (c *counted) Kill(ctx context.Context) error {
 	return c.Process.Kill(ctx)
 }
 
-// A command that has ended is not killed when the near side closes its stream, because what it has left may go on. One that runs is.
+// A command that has ended is not killed when the near side closes its stream, because what it has
+// left may go on. One that runs is.
 func TestO1_KilledOnlyIfAbandoned(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		c := &counting{}

@@ -20,7 +20,8 @@ import (
 // actTime bounds how long commands wait for a task that has no worker at the moment.
 const actTime = time.Minute
 
-// act returns a command of a tenant that does something with a task. Its first argument is the task's id.
+// act returns a command of a tenant that does something with a task. Its first argument is the
+// task's id.
 func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	var f clientFlags
 	var wait time.Duration
@@ -39,7 +40,8 @@ func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connec
 	return cmd
 }
 
-// plainError is an error in the words of the command: without the name of its package, and without that of the kind it wraps.
+// plainError is an error in the words of the command: without the name of its package, and without
+// that of the kind it wraps.
 type plainError struct{ err error }
 
 // plain returns an error in the words of the command.

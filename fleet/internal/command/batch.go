@@ -161,7 +161,8 @@ func (b *batch) read() (err error) {
 	return err
 }
 
-// completeHere completes a task for this machine, on which its directories are relative to the current one, and checks it.
+// completeHere completes a task for this machine, on which its directories are relative to the
+// current one, and checks it.
 func completeHere(t *fleet.Task) error {
 	if err := placeHere(t); err != nil {
 		return err
@@ -199,8 +200,8 @@ func placeHere(t *fleet.Task) (err error) {
 	return nil
 }
 
-// isLocal reports whether the URL of a repository leads to this machine: a file: URL, or a path as git has it, without a colon before the first
-// slash.
+// isLocal reports whether the URL of a repository leads to this machine: a file: URL, or a path as
+// git has it, without a colon before the first slash.
 func isLocal(url string) bool {
 	first, _, _ := strings.Cut(url, "/")
 	return url != "" && (first == "file:" || !strings.Contains(first, ":"))
@@ -305,8 +306,9 @@ func (b *batch) prepare(ctx context.Context) error {
 	return nil
 }
 
-// submit submits the new tasks in the order of the file, while the first of them run: each waits for the disk. It uses no fleet.Client, which
-// refuses a task whose deadline is over: such a task fails, and does not stop the others.
+// submit submits the new tasks in the order of the file, while the first of them run: each waits
+// for the disk. It uses no fleet.Client, which refuses a task whose deadline is over: such a task
+// fails, and does not stop the others.
 func (b *batch) submit(ctx context.Context) error {
 	for _, t := range b.fresh {
 		if _, _, err := b.space.Tasks().Submit(ctx, t); err != nil {

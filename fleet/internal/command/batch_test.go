@@ -17,7 +17,8 @@ import (
 	"github.com/attractor-go/attractor/internal/await"
 )
 
-// A batch over five repositories, a directory and nothing at all leaves a patch, the files that were asked for, and the session of each task.
+// A batch over five repositories, a directory and nothing at all leaves a patch, the files that
+// were asked for, and the session of each task.
 func TestP2_Batch(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -77,7 +78,8 @@ func TestP2_Batch(t *testing.T) {
 	}
 }
 
-// A task that fails is told in a line and does not stop the others. What is done stays done in the next run, and --retry runs the others again.
+// A task that fails is told in a line and does not stop the others. What is done stays done in the
+// next run, and --retry runs the others again.
 func TestP2_FailedTasks(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -196,7 +198,8 @@ func TestP2_JSON(t *testing.T) {
 	}
 }
 
-// waiting is a task whose second command waits for the file go. Each command leaves a line in the file ran.
+// waiting is a task whose second command waits for the file go. Each command leaves a line in the
+// file ran.
 func waiting(id string) map[string]any {
 	return map[string]any{"id": id, "prompt": "task " + id + "\n$ echo one >>$HOME/ran\n$ echo two >>$HOME/ran; until [ -e $HOME/go ]; do sleep 0.05; done\n" +
 		"$ echo three >>$HOME/ran"}
@@ -229,7 +232,8 @@ func (h *home) start(cmd *exec.Cmd, file, text string) (wait func() output) {
 	}
 }
 
-// The first Ctrl-C lets the running call end and gives the tasks back; the same command goes on behind it, and no command has run twice.
+// The first Ctrl-C lets the running call end and gives the tasks back; the same command goes on
+// behind it, and no command has run twice.
 func TestP2_InterruptedAndContinued(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -259,7 +263,8 @@ func TestP2_InterruptedAndContinued(t *testing.T) {
 	}
 }
 
-// After a kill at any time the same command goes on. The call that ran is not repeated, and the model is told that nobody knows how it ended.
+// After a kill at any time the same command goes on. The call that ran is not repeated, and the
+// model is told that nobody knows how it ended.
 func TestP2_KilledAndContinued(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -287,7 +292,8 @@ func TestP2_KilledAndContinued(t *testing.T) {
 	}
 }
 
-// The budget holds for all tasks together. When it is spent, the tasks that have not begun wait for a run with a higher one.
+// The budget holds for all tasks together. When it is spent, the tasks that have not begun wait for
+// a run with a higher one.
 func TestP2_BudgetOfTheBatch(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -306,7 +312,8 @@ func TestP2_BudgetOfTheBatch(t *testing.T) {
 	}
 }
 
-// The keys of the program, and the token of the queue, are nowhere that a command of the model could find them.
+// The keys of the program, and the token of the queue, are nowhere that a command of the model
+// could find them.
 func TestP2_CommandsFindNoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)

@@ -69,7 +69,8 @@ func (b *batch) work(ctx context.Context) error {
 	return b.report(context.WithoutCancel(ctx), err)
 }
 
-// runWorker runs workers until ctx ends. A worker that has lost its lease, because the machine was asleep, is followed by another one.
+// runWorker runs workers until ctx ends. A worker that has lost its lease, because the machine was
+// asleep, is followed by another one.
 func (b *batch) runWorker(ctx context.Context) error {
 	places, err := workspace.New(b.places)
 	if err != nil {
@@ -143,7 +144,8 @@ func (b *batch) status(ctx context.Context, s fleet.Status) error {
 	return nil
 }
 
-// overspends reports whether a task was stopped by the budget of the batch, and not by one of its own.
+// overspends reports whether a task was stopped by the budget of the batch, and not by one of its
+// own.
 func (b *batch) overspends(s fleet.Status) bool {
 	if s.Result == nil {
 		return false

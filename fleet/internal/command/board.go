@@ -19,7 +19,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// board shows how far the tasks of a batch are: a line for each that has ended and, on a terminal, what runs now, below those lines.
+// board shows how far the tasks of a batch are: a line for each that has ended and, on a terminal,
+// what runs now, below those lines.
 type board struct {
 	out   io.Writer // gets the lines
 	style render.Style
@@ -47,13 +48,15 @@ type boardRow struct {
 	waits bool
 }
 
-// The live area is drawn again when something has changed, but not more often than once in boardGap, and once in boardTick for its times.
+// The live area is drawn again when something has changed, but not more often than once in
+// boardGap, and once in boardTick for its times.
 const (
 	boardGap  = 125 * time.Millisecond
 	boardTick = time.Second
 )
 
-// newBoard returns a board for a number of tasks. It has a live area if standard error is a terminal on which text can move.
+// newBoard returns a board for a number of tasks. It has a live area if standard error is a
+// terminal on which text can move.
 func (p *program) newBoard(total int) *board {
 	b := &board{out: p.out, now: time.Now, total: total, ended: map[string]fleet.Status{}, running: map[string]*boardRow{}, changed: make(chan struct{}, 1)}
 	b.began = b.now()

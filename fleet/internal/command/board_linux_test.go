@@ -72,7 +72,8 @@ func (s *terminal) expect(texts ...string) string {
 	return screen
 }
 
-// On a terminal the board shows what runs and how far everything is, at any width, and leaves only the lines about tasks that have ended.
+// On a terminal the board shows what runs and how far everything is, at any width, and leaves only
+// the lines about tasks that have ended.
 func TestP2_Board(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -101,7 +102,8 @@ func TestP2_Board(t *testing.T) {
 	}
 }
 
-// Ctrl-C on the terminal gives the tasks back, a second one ends at once, and both leave the terminal as it was.
+// Ctrl-C on the terminal gives the tasks back, a second one ends at once, and both leave the
+// terminal as it was.
 func TestP2_BoardInterrupted(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// program is the command, with its standard streams. Those that are terminals clean what is written.
+// program is the command, with its standard streams. Those that are terminals clean what is
+// written.
 type program struct {
 	in       io.Reader
 	out, err io.Writer

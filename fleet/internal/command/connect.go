@@ -48,7 +48,8 @@ func (f *serverFlags) register(flags *pflag.FlagSet, whose string) {
 	flags.StringVar(&f.key, "cert-key", "", "the private key of --cert is in this PEM `file`")
 }
 
-// options returns the URL and how to connect. It takes the token out of the environment, so that nothing that is started later has it.
+// options returns the URL and how to connect. It takes the token out of the environment, so that
+// nothing that is started later has it.
 func (f *serverFlags) options(name string) (url string, o natsfleet.OpenOptions, err error) {
 	if url = cmp.Or(f.url, os.Getenv(urlVar)); url == "" {
 		return "", o, cli.Fail(cli.ExitUsage, "there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: attractor-fleet batch",

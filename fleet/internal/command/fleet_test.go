@@ -178,7 +178,8 @@ func TestP3_SubmittedAndDone(t *testing.T) {
 	}
 }
 
-// A running task is steered, asked about, interrupted and canceled from elsewhere, and goes to another worker when its own is drained.
+// A running task is steered, asked about, interrupted and canceled from elsewhere, and goes to
+// another worker when its own is drained.
 func TestP3_SteeredFromElsewhere(t *testing.T) {
 	t.Parallel()
 	h := newFleet(t)
@@ -345,7 +346,8 @@ func TestP2_View(t *testing.T) {
 	}
 }
 
-// The sandbox of an environment holds for the commands of its tasks, also where the worker's flags have none.
+// The sandbox of an environment holds for the commands of its tasks, also where the worker's flags
+// have none.
 func TestP9_SandboxOfAnEnvironment(t *testing.T) {
 	t.Parallel()
 	peer.Need(t, "bwrap")
@@ -437,7 +439,8 @@ func TestP9_WorkerKeepsToItsTenant(t *testing.T) {
 	}
 }
 
-// The token is taken out of the environment, so that nothing that is started later has it. A file that a flag names comes first.
+// The token is taken out of the environment, so that nothing that is started later has it. A file
+// that a flag names comes first.
 func TestP9_TokenLeavesTheEnvironment(t *testing.T) {
 	h := &home{T: t, dir: t.TempDir()}
 	for _, test := range []struct{ flag, variable, file, wants string }{

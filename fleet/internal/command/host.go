@@ -21,7 +21,8 @@ import (
 type sessions struct {
 	config attractor.Config // what the flags choose
 	flags  *cli.SessionFlags
-	// shared says that --budget-usd and --budget-tokens hold for all tasks together, which is not for the sessions to see.
+	// shared says that --budget-usd and --budget-tokens hold for all tasks together, which is not
+	// for the sessions to see.
 	shared bool
 	// asks lets calls that need an approval, and questions, wait for a client of the tenant.
 	asks bool
@@ -155,7 +156,8 @@ func confine(c *attractor.Config, own sandbox.Options) {
 	c.Sandbox = own
 }
 
-// lasting returns the error for a session that cannot be opened. Those of a configuration that cannot work are permanent.
+// lasting returns the error for a session that cannot be opened. Those of a configuration that
+// cannot work are permanent.
 func lasting(err error) error {
 	for _, kind := range []error{attractor.ErrConfig, attractor.ErrNoKey, attractor.ErrNoServer, attractor.ErrNoProvider, attractor.ErrNoModel, attractor.ErrFallback} {
 		if errors.Is(err, kind) {
@@ -190,7 +192,8 @@ func (s *sessions) kill() error {
 	return errors.Join(errs...)
 }
 
-// check returns an error if no session could be opened with the flags, so that not every task has to find that out.
+// check returns an error if no session could be opened with the flags, so that not every task has
+// to find that out.
 func (s *sessions) check(ctx context.Context) error {
 	if err := s.config.Check(ctx); err != nil {
 		return cli.HostError(err)

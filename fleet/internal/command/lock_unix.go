@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDir takes the lock of a directory, which ends with the process, and returns a function that ends it before.
+// lockDir takes the lock of a directory, which ends with the process, and returns a function that
+// ends it before.
 func lockDir(dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -36,7 +36,8 @@ type home struct {
 	url string // of the model
 }
 
-// newHome returns a home with a model. Without one, each session runs the shell commands that its prompt has, one line after the other, and answers.
+// newHome returns a home with a model. Without one, each session runs the shell commands that its
+// prompt has, one line after the other, and answers.
 func newHome(t *testing.T, model fakellm.Model) *home {
 	t.Helper()
 	if model == nil {

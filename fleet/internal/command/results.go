@@ -63,7 +63,8 @@ func (r *results) remove(ids []string) error {
 	return errors.Join(errs...)
 }
 
-// write writes what a task has left, and returns its line. The session comes last: where it is, an earlier run has written everything.
+// write writes what a task has left, and returns its line. The session comes last: where it is, an
+// earlier run has written everything.
 func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error) {
 	line := resultLine{Status: s, Done: succeeded(s)}
 	dir := path.Join("tasks", s.ID)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Machines of a cluster share a configuration without what is a single server's: that comes from flags, also if two of them say the same.
+// Machines of a cluster share a configuration without what is a single server's: that comes from
+// flags, also if two of them say the same.
 func TestP7_FlagsOfServe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fleet.json")
 	config := `{"listen":"127.0.0.1:4222","operator":"operator-of-this-test","tenants":[{"name":"a"}],

@@ -22,8 +22,9 @@ const (
 	maxLineFault = 50 // errors that are shown
 )
 
-// readTasks reads tasks, one JSON object a line. Empty lines are skipped, and the same task twice counts once. The error has all mistakes, each
-// with its line; check finds what is wrong with a task, and may complete it.
+// readTasks reads tasks, one JSON object a line. Empty lines are skipped, and the same task twice
+// counts once. The error has all mistakes, each with its line; check finds what is wrong with a
+// task, and may complete it.
 func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet.Task, error) {
 	list := taskList{name: name, check: check, places: map[string]place{}}
 	lines := bufio.NewReaderSize(r, 64<<10)
@@ -174,8 +175,8 @@ func (p *taskParser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, errors.New(text))
 }
 
-// object reads the members of an object into a struct, each by itself, so that all mistakes are found. Members with structs of their own are
-// read into what within returns.
+// object reads the members of an object into a struct, each by itself, so that all mistakes are
+// found. Members with structs of their own are read into what within returns.
 func (p *taskParser) object(path string, data []byte, into any, within map[string]func() any) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {

@@ -121,8 +121,8 @@ func (s *screen) update(u fleet.Update) error {
 	return nil
 }
 
-// unseen returns an event without the text that was shown live. If something else was shown, such as an answer that broke off, or if pieces were
-// lost, it says so first.
+// unseen returns an event without the text that was shown live. If something else was shown, such
+// as an answer that broke off, or if pieces were lost, it says so first.
 func (s *screen) unseen(ev agent.Event, live bool) []agent.Event {
 	switch e := ev.(type) {
 	case *agent.AssistantTextDelta:

@@ -10,7 +10,8 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 )
 
-// An answer is shown once, however much of it has come live before its fact. What came live and was no part of it is said not to count.
+// An answer is shown once, however much of it has come live before its fact. What came live and was
+// no part of it is said not to count.
 func TestP2_AnswersAreShownOnce(t *testing.T) {
 	for _, test := range []struct {
 		live  []string

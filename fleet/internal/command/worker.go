@@ -124,8 +124,8 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 // rerunAfter is how long a worker has to have run, in leases, to be run again after an error.
 const rerunAfter = 3
 
-// keepRunning runs a worker until ctx ends or the worker is drained. One that was cut off or stopped until its lease was lost begins anew; one that
-// cannot even begin does not.
+// keepRunning runs a worker until ctx ends or the worker is drained. One that was cut off or
+// stopped until its lease was lost begins anew; one that cannot even begin does not.
 func (p *program) keepRunning(ctx context.Context, w *fleet.Worker) error {
 	for ran := false; ; {
 		began := time.Now()
@@ -144,8 +144,9 @@ func (p *program) keepRunning(ctx context.Context, w *fleet.Worker) error {
 	}
 }
 
-// keepsApart returns an error if the worker serves several tenants, and would let their tasks meet on this machine. A worker that may serve one only
-// keeps to the one that there is now, also if the fleet gets more.
+// keepsApart returns an error if the worker serves several tenants, and would let their tasks meet
+// on this machine. A worker that may serve one only keeps to the one that there is now, also if the
+// fleet gets more.
 func (f *workerFlags) keepsApart(ctx context.Context, engine fleet.Engine, confined bool, o workspace.Options) error {
 	if !f.allowDir && confines(confined, o) {
 		return nil
@@ -170,7 +171,8 @@ func (f *workerFlags) keepsApart(ctx context.Context, engine fleet.Engine, confi
 	}
 }
 
-// confines reports whether commands are confined, or elsewhere, in every environment that a task can name.
+// confines reports whether commands are confined, or elsewhere, in every environment that a task
+// can name.
 func confines(all bool, o workspace.Options) bool {
 	if all {
 		return true

@@ -25,7 +25,8 @@ type tally struct {
 	JournalBytes, Watched int64
 }
 
-// check compares what was counted outside with the journals, and the journals with what watchers were told.
+// check compares what was counted outside with the journals, and the journals with what watchers
+// were told.
 func (f *field) check(ctx context.Context, watchers []*watcher) tally {
 	f.Helper()
 	sum := tally{Sessions: len(watchers), Wanted: len(watchers) * mostEffects}

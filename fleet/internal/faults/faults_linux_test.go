@@ -34,8 +34,8 @@ func kinds(dice *rand.Rand, n int) []string {
 	return list[:n]
 }
 
-// Workers are killed, stopped and cut off, and the server is killed, while sessions run. All of them end, no effect happens twice, and nothing
-// that was acknowledged is lost.
+// Workers are killed, stopped and cut off, and the server is killed, while sessions run. All of
+// them end, no effect happens twice, and nothing that was acknowledged is lost.
 func TestP8_Faults(t *testing.T) {
 	t.Parallel()
 	n := *longSessions
@@ -44,7 +44,8 @@ func TestP8_Faults(t *testing.T) {
 	f.underFaults(dice, sessions(n), kinds(dice, max(6, n/5)))
 }
 
-// Each of three servers is killed in turn, and so is each leader, and a worker between them, and at last all three.
+// Each of three servers is killed in turn, and so is each leader, and a worker between them, and at
+// last all three.
 func TestP8_Replicas(t *testing.T) {
 	t.Parallel()
 	n := *longSessions / 2
@@ -53,7 +54,8 @@ func TestP8_Replicas(t *testing.T) {
 	f.underFaults(dice, sessions(n), []string{killServer, killServer, kill, killServer, killAll})
 }
 
-// The server's disk is full for a while: nothing that was acknowledged is lost, and sessions go on after a restart with space.
+// The server's disk is full for a while: nothing that was acknowledged is lost, and sessions go on
+// after a restart with space.
 func TestP7_DiskFullUnderSessions(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
@@ -70,7 +72,8 @@ func TestP7_DiskFullUnderSessions(t *testing.T) {
 	f.underFaults(dice, sessions(10), []string{full})
 }
 
-// A task during whose commands workers die is given up after some of them, with what it left, and no other one is.
+// A task during whose commands workers die is given up after some of them, with what it left, and
+// no other one is.
 func TestP4_TaskThatKillsItsWorker(t *testing.T) {
 	t.Parallel()
 	f := newField(t, shape{servers: 1, workers: 2, slots: 2, ttl: 2 * time.Second, latency: 20 * time.Millisecond, maxDeaths: 3})
@@ -83,7 +86,8 @@ func TestP4_TaskThatKillsItsWorker(t *testing.T) {
 	f.killWorkersOf(ctx, killer)
 	watchers := wait()
 	last := len(ids) - 1
-	// A worker that was killed seems to be alive for as long as its lease lasts, so there may be more deaths than those that count.
+	// A worker that was killed seems to be alive for as long as its lease lasts, so there may be
+	// more deaths than those that count.
 	if s := watchers[last].final; s == nil || s.State != fleet.Poisoned || len(s.Deaths) < 3 || strings.Count(fmt.Sprint(s.Deaths), "sleep 60") != len(s.Deaths) {
 		t.Errorf("the killer: %+v", s)
 	}
@@ -94,7 +98,8 @@ func TestP4_TaskThatKillsItsWorker(t *testing.T) {
 	}
 }
 
-// killWorkersOf kills each worker that a task has, when a command of the task has begun, until the task has ended.
+// killWorkersOf kills each worker that a task has, when a command of the task has begun, until the
+// task has ended.
 func (f *field) killWorkersOf(ctx context.Context, id string) {
 	f.Helper()
 	for killed := 0; ; killed++ {

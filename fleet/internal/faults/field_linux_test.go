@@ -178,7 +178,8 @@ func (f *field) connect() {
 	f.client = fleet.NewClient(f.space)
 }
 
-// crew keeps one worker running: another one takes the place of one that has ended. Each has a name of its own.
+// crew keeps one worker running: another one takes the place of one that has ended. Each has a name
+// of its own.
 type crew struct {
 	field *field
 	n     int
@@ -233,7 +234,8 @@ func (c *crew) next() error {
 	return err
 }
 
-// keep starts the next worker when one has ended. It waits a little, as a supervisor does: there may be no server at the moment.
+// keep starts the next worker when one has ended. It waits a little, as a supervisor does: there
+// may be no server at the moment.
 func (c *crew) keep() {
 	defer close(c.over)
 	for {

@@ -57,7 +57,8 @@ func quantiles(times []time.Duration) string {
 	return fmt.Sprintf("%v / %v / %v", at(0.5), at(0.95), at(1))
 }
 
-// The same sessions in a fleet without faults, and in one process without a fleet: what the fleet costs.
+// The same sessions in a fleet without faults, and in one process without a fleet: what the fleet
+// costs.
 func TestP8_Figures(t *testing.T) {
 	n := *longSessions
 	f := newField(t, shape{servers: 1, workers: 2, slots: 4, ttl: 10 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 1})
@@ -137,7 +138,8 @@ func (f *field) trafficAtTheEnd() natsfleet.Traffic {
 	return traffic
 }
 
-// alone runs sessions in one process without a fleet, and returns its processor time and how long they took.
+// alone runs sessions in one process without a fleet, and returns its processor time and how long
+// they took.
 func (f *field) alone(ids []string) (processor, took time.Duration) {
 	f.Helper()
 	for _, id := range ids { // the effects of these are counted anew

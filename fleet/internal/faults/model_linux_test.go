@@ -81,8 +81,9 @@ func (m *model) after(n int) <-chan struct{} {
 	return mark
 }
 
-// turn returns the response to a request: a command with one effect, which leaves a line outside of the fleet and one in the workspace, or the
-// end. What a session's script does depends on nothing but the conversation.
+// turn returns the response to a request: a command with one effect, which leaves a line outside of
+// the fleet and one in the workspace, or the end. What a session's script does depends on nothing
+// but the conversation.
 func (m *model) turn(r *fakellm.Request) fakellm.Turn {
 	m.mu.Lock()
 	m.asked++

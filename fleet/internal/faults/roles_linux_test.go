@@ -120,7 +120,8 @@ func (s setup) options() (agent.Options, error) {
 	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile()}, err
 }
 
-// alone runs sessions as a program without a fleet does, as many at once as a worker: with a synced journal and a directory for each.
+// alone runs sessions as a program without a fleet does, as many at once as a worker: with a synced
+// journal and a directory for each.
 func alone(ctx context.Context, s setup) error {
 	store := journal.NewDir(filepath.Join(s.Dir, "journals"))
 	slots := make(chan struct{}, s.Slots)

@@ -43,7 +43,8 @@ type script struct {
 	failed  error
 }
 
-// play makes the faults happen, one after the other, and returns when all have passed. It ends early with ctx.
+// play makes the faults happen, one after the other, and returns when all have passed. It ends
+// early with ctx.
 func (s *script) play(ctx context.Context) error {
 	defer s.healing.Wait()
 	servers := 0 // that were killed
@@ -137,7 +138,8 @@ func (s *script) strike(kind string, c *crew) error {
 	return nil
 }
 
-// fillDisk takes all space of the server's disk for a while, and then restarts the server: before that it does not write again.
+// fillDisk takes all space of the server's disk for a while, and then restarts the server: before
+// that it does not write again.
 func (s *script) fillDisk() error {
 	s.note(blow{kind: full, at: time.Now()})
 	ballast := filepath.Join(s.configs[0].Store, "ballast")
@@ -182,8 +184,8 @@ func (s *script) note(b blow) {
 	s.blows = append(s.blows, b)
 }
 
-// takeovers returns how long tasks waited after the blow to their workers, in order, and how many deaths had another reason, such as a server
-// that was gone for longer than a lease.
+// takeovers returns how long tasks waited after the blow to their workers, in order, and how many
+// deaths had another reason, such as a server that was gone for longer than a lease.
 func (s *script) takeovers(watchers []*watcher) (times []time.Duration, others int) {
 	at := map[string]time.Time{}
 	for _, b := range s.blows {

@@ -47,7 +47,8 @@ func serve(addr, script, faults string, delay time.Duration) error {
 	return http.Serve(listener, server)
 }
 
-// variables returns a line of shell for each provider, with the variables that lead it to the address.
+// variables returns a line of shell for each provider, with the variables that lead it to the
+// address.
 func variables(addr string) string {
 	return fmt.Sprintf(`  export ANTHROPIC_API_KEY=none ANTHROPIC_BASE_URL=http://%[1]s
   export OPENAI_API_KEY=none OPENAI_BASE_URL=http://%[1]s/v1

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// AppendArgs appends a call's arguments as the model wrote them, for APIs that accept only an object. Anything else, such as the
-// arguments of a broken call or of another provider's free-form tool, becomes a text in an object.
+// AppendArgs appends a call's arguments as the model wrote them, for APIs that accept only an
+// object. Anything else, such as the arguments of a broken call or of another provider's free-form
+// tool, becomes a text in an object.
 func AppendArgs(b []byte, args string) []byte {
 	trimmed := strings.TrimSpace(args)
 	switch {

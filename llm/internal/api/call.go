@@ -44,8 +44,8 @@ type Call struct {
 	Header   http.Header
 	// Body is sent as its segments, one after the other. They are neither copied nor changed.
 	Body [][]byte
-	// Client sends the call; nil means one with Go's defaults. Redirects are never followed, because they would send the key
-	// elsewhere.
+	// Client sends the call; nil means one with Go's defaults. Redirects are never followed,
+	// because they would send the key elsewhere.
 	Client   *http.Client
 	Timeouts Timeouts
 	// Secrets are removed from every error.
@@ -56,8 +56,9 @@ type Call struct {
 	MaxBody int64
 }
 
-// Do sends the call and returns its response when the first bytes have arrived. An unsuccessful response is an error, and so is
-// one that is neither JSON nor an event stream. Every error is an [*llm.Error]. The caller closes the response.
+// Do sends the call and returns its response when the first bytes have arrived. An unsuccessful
+// response is an error, and so is one that is neither JSON nor an event stream. Every error is an
+// [*llm.Error]. The caller closes the response.
 func (c *Call) Do(ctx context.Context) (*Response, error) {
 	if ctx.Err() != nil {
 		e := c.aborted(ctx)
@@ -88,7 +89,8 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	defer connecting.Stop()
 	defer waiting.Stop()
 	waiting.Reset(first)
-	// A transport that does not trace never starts the connect timer, so it does not end the call of a fake one.
+	// A transport that does not trace never starts the connect timer, so it does not end the call
+	// of a fake one.
 	ctx := httptrace.WithClientTrace(w.ctx, &httptrace.ClientTrace{
 		GetConn: func(string) {
 			w.traced.Store(true)
@@ -151,7 +153,8 @@ func (r *Response) check() error {
 	return e
 }
 
-// errorBody reads the start of an error's body. It ignores read errors, because there already is an error.
+// errorBody reads the start of an error's body. It ignores read errors, because there already is an
+// error.
 func (r *Response) errorBody() []byte {
 	b, err := io.ReadAll(io.LimitReader(timedBody{r}, maxErrorBody))
 	if err != nil && len(b) == 0 {
@@ -177,7 +180,8 @@ func safeURL(raw string) string {
 	return u.String()
 }
 
-// unwrapURL returns the cause of a URL error, because the messages here name the URL themselves, in its safe form.
+// unwrapURL returns the cause of a URL error, because the messages here name the URL themselves, in
+// its safe form.
 func unwrapURL(err error) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {

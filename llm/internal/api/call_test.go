@@ -29,7 +29,8 @@ func call(client *http.Client, url string) *api.Call {
 		Body: [][]byte{[]byte(`{"a":`), nil, []byte(`1}`)}}
 }
 
-// read reads a call to its end and returns the data of its events except pings. It reports these events as progress.
+// read reads a call to its end and returns the data of its events except pings. It reports these
+// events as progress.
 func read(ctx context.Context, c *api.Call) (data []string, err error) {
 	resp, err := c.Do(ctx)
 	if err != nil {
@@ -108,7 +109,8 @@ func TestN6_TraceInHeaders(t *testing.T) {
 	}
 }
 
-// A transport sends a body again after a connection that the server had closed. It must be the same.
+// A transport sends a body again after a connection that the server had closed. It must be the
+// same.
 func TestBodyCanBeReplayed(t *testing.T) {
 	long := bytes.Repeat([]byte("segment"), 10000)
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -12,15 +12,18 @@ import (
 // Failure holds the contents of a provider's error JSON.
 type Failure struct {
 	Code, Message string
-	// Kind is set if the provider's own code decides it. Otherwise the known phrases in the message do, then the status.
+	// Kind is set if the provider's own code decides it. Otherwise the known phrases in the message
+	// do, then the status.
 	Kind       error
 	RequestID  string
 	RetryAfter time.Duration
-	// Status replaces the response's own status if that was a success: an error in the middle of a response may have one.
+	// Status replaces the response's own status if that was a success: an error in the middle of a
+	// response may have one.
 	Status int
 }
 
-// errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"}, or the fields without the outer object.
+// errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"}, or the fields
+// without the outer object.
 type errorJSON struct {
 	Error     json.RawMessage `json:"error"`
 	Message   string          `json:"message"`
@@ -28,8 +31,8 @@ type errorJSON struct {
 	RequestID string          `json:"request_id"`
 }
 
-// DecodeError decodes the common form of errors. Code is the error's code or else its type. For anything but JSON it returns
-// neither.
+// DecodeError decodes the common form of errors. Code is the error's code or else its type. For
+// anything but JSON it returns neither.
 func DecodeError(body []byte) Failure {
 	var outer errorJSON
 	if json.Unmarshal(body, &outer) != nil {
@@ -55,7 +58,8 @@ func DecodeError(body []byte) Failure {
 	return f
 }
 
-// classify returns the error of a response: the provider's own code decides its kind first, then phrases, then the status.
+// classify returns the error of a response: the provider's own code decides its kind first, then
+// phrases, then the status.
 func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	decode := c.Decode
 	if decode == nil {

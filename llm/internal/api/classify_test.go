@@ -27,7 +27,8 @@ type errorCase struct {
 	RetryAfter json.RawMessage   `json:"retry_after_ms"`
 }
 
-// kinds maps the corpus's classes to ours. Ours are finer: there, an overload and a gateway's timeout are server errors.
+// kinds maps the corpus's classes to ours. Ours are finer: there, an overload and a gateway's
+// timeout are server errors.
 var kinds = map[string][]error{
 	"InvalidRequestError": {llm.ErrInvalidRequest},
 	"AuthenticationError": {llm.ErrAuthentication},

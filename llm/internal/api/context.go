@@ -17,8 +17,9 @@ var contextSum = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(\d+) \+ (\d+)`)
 })
 
-// contextNumbers returns the request's length and the model's limit in tokens, from the message of an [llm.ErrContextLength], or
-// 0 if the message does not have them. The larger of two numbers is the request's, or there would be no error.
+// contextNumbers returns the request's length and the model's limit in tokens, from the message of
+// an [llm.ErrContextLength], or 0 if the message does not have them. The larger of two numbers is
+// the request's, or there would be no error.
 func contextNumbers(message string) (tokens, window int) {
 	message = contextSum().ReplaceAllStringFunc(message, func(sum string) string {
 		a, b, _ := strings.Cut(sum, " + ")

@@ -20,8 +20,9 @@ const (
 
 // Decoder converts a provider's response to the events of a stream. It does no input or output.
 type Decoder interface {
-	// Step decodes the data of one event, which is valid until it returns. An error ends the stream: an [InBandError], an
-	// [*llm.Error] if the decoder knows the kind, or another error that says what is wrong with the event.
+	// Step decodes the data of one event, which is valid until it returns. An error ends the
+	// stream: an [InBandError], an [*llm.Error] if the decoder knows the kind, or another error
+	// that says what is wrong with the event.
 	Step(data []byte) (Progress, error)
 	// Whole decodes a response that is one JSON value.
 	Whole(body []byte) error
@@ -33,10 +34,11 @@ type Decoder interface {
 	Check() error
 }
 
-// Ender may be implemented by a [Decoder] of a format in which a clean end of the body can complete the response.
+// Ender may be implemented by a [Decoder] of a format in which a clean end of the body can complete
+// the response.
 type Ender interface {
-	// End is called when the body has ended without an event that was Finished. It reports whether the response is complete. Out
-	// then returns its last events.
+	// End is called when the body has ended without an event that was Finished. It reports whether
+	// the response is complete. Out then returns its last events.
 	End() (bool, error)
 }
 
@@ -46,8 +48,8 @@ type InBandError []byte
 // Error implements error.
 func (e InBandError) Error() string { return "the server broke off with an error" }
 
-// Decode yields the response's events, including the last one. It returns the error that is still to be yielded, or nil if the
-// stream has ended or the listener left.
+// Decode yields the response's events, including the last one. It returns the error that is still
+// to be yielded, or nil if the stream has ended or the listener left.
 func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) error {
 	if r.Whole {
 		return r.decodeWhole(d, yield)

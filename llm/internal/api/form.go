@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// recognize decides whether a successful response is an event stream or one JSON value. The first bytes decide if they can,
-// because servers and proxies omit the content type or set a wrong one.
+// recognize decides whether a successful response is an event stream or one JSON value. The first
+// bytes decide if they can, because servers and proxies omit the content type or set a wrong one.
 func (r *Response) recognize() error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -42,7 +42,8 @@ func (r *Response) recognize() error {
 // peekSize is the length of the longest field name of an event stream with its colon.
 const peekSize = len("event:")
 
-// peek reads the start of the body into r.head, without leading white space: some servers send that until the response is ready.
+// peek reads the start of the body into r.head, without leading white space: some servers send that
+// until the response is ready.
 func (r *Response) peek() error {
 	head := make([]byte, 0, 512)
 	for len(head) < peekSize {

@@ -20,8 +20,8 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// retryAfter returns the delay that the server asks for: milliseconds, seconds with a fraction, or a date. For invalid values and
-// dates in the past it returns 0.
+// retryAfter returns the delay that the server asks for: milliseconds, seconds with a fraction, or
+// a date. For invalid values and dates in the past it returns 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := duration(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
@@ -36,7 +36,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// SaidDelay returns the delay that follows a phrase in an error's text, such as "Please retry in 34.4s.", or 0.
+// SaidDelay returns the delay that follows a phrase in an error's text, such as "Please retry in
+// 34.4s.", or 0.
 func SaidDelay(message, phrase string) time.Duration {
 	_, after, ok := strings.Cut(message, phrase)
 	if !ok {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// PlainID returns an id of at most longest bytes (10 or more), of letters, digits, _ and -, for an id of another provider, which may
-// have any form. A plain id is returned unchanged. For others a hash keeps them distinct.
+// PlainID returns an id of at most longest bytes (10 or more), of letters, digits, _ and -, for an
+// id of another provider, which may have any form. A plain id is returned unchanged. For others a
+// hash keeps them distinct.
 func PlainID(id string, longest int) string {
 	if id != "" && len(id) <= longest && plainText(id) == id {
 		return id
@@ -21,8 +22,9 @@ func PlainID(id string, longest int) string {
 // longestName is the longest name of a call that every API takes, in bytes: OpenAI's.
 const longestName = 64
 
-// CallName returns the name of a call as every API takes it: of at most 64 bytes of letters, digits, _ and -. Models also write other
-// names, such as multi_tool_use.parallel or none at all, and each later request has to repeat the call.
+// CallName returns the name of a call as every API takes it: of at most 64 bytes of letters,
+// digits, _ and -. Models also write other names, such as multi_tool_use.parallel or none at all,
+// and each later request has to repeat the call.
 func CallName(name string) string {
 	if name == "" {
 		return "unnamed"

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ParseOptions decodes one provider's JSON object in llm.Request.Options. Anything but an object is an [llm.ErrConfiguration],
-// and so is a reserved member, which the request itself sets.
+// ParseOptions decodes one provider's JSON object in llm.Request.Options. Anything but an object is
+// an [llm.ErrConfiguration], and so is a reserved member, which the request itself sets.
 func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -30,7 +30,8 @@ func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawM
 	return own, nil
 }
 
-// Params writes the members of a request's body that may differ between requests, each with a comma before it.
+// Params writes the members of a request's body that may differ between requests, each with a comma
+// before it.
 type Params struct {
 	// Own holds the caller's parameters, from [ParseOptions]. They replace ours of the same name.
 	Own map[string]json.RawMessage

@@ -7,9 +7,10 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// phraseKind returns the kind of an error by its text. Only this and rejection.go read such texts. Servers report some failures
-// without a code of their own: as an invalid request, as an internal error, or within a response. It looks only at those errors,
-// because rate limits also mention tokens and limits.
+// phraseKind returns the kind of an error by its text. Only this and rejection.go read such texts.
+// Servers report some failures without a code of their own: as an invalid request, as an internal
+// error, or within a response. It looks only at those errors, because rate limits also mention
+// tokens and limits.
 func phraseKind(kind error, status int, message string) error {
 	if kind == nil && status >= 300 {
 		kind = statusKind(status)
@@ -36,7 +37,8 @@ func phraseKind(kind error, status int, message string) error {
 	return nil
 }
 
-// tellsLength reports whether a message, in lower case and with single spaces, says that the conversation is too long.
+// tellsLength reports whether a message, in lower case and with single spaces, says that the
+// conversation is too long.
 func tellsLength(text string) bool { return says(text, lengthPhrases[:]) }
 
 // says reports whether a text has one of the phrases.
@@ -44,8 +46,8 @@ func says(text string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
-// templatePhrases lists what servers say when the template of a model does not take a conversation, which they report as their own
-// failure.
+// templatePhrases lists what servers say when the template of a model does not take a conversation,
+// which they report as their own failure.
 var templatePhrases = [...]string{
 	"roles must alternate",                                                           // llama.cpp, vLLM and LM Studio, from the templates of Mistral and Gemma
 	"system message must be at the beginning",                                        // llama.cpp, from the template of Devstral
@@ -53,8 +55,8 @@ var templatePhrases = [...]string{
 	"template error:", // Text Generation Inference
 }
 
-// lengthPhrases lists what servers say when a conversation is too long. Each is part of a message that a server is known to send;
-// the tests have the whole messages.
+// lengthPhrases lists what servers say when a conversation is too long. Each is part of a message
+// that a server is known to send; the tests have the whole messages.
 var lengthPhrases = [...]string{
 	// Several servers.
 	"prompt is too long", "prompt too long", "input too long", "input is too long",

@@ -5,8 +5,9 @@ import "hash/maphash"
 // remembered is the number of recent events that can be recognized.
 const remembered = 1024
 
-// Repeats recognizes events that a server sends twice, by their numbers. Only an event with the same number and the same bytes is
-// the same event, because some servers number all events 0, or number each kind separately.
+// Repeats recognizes events that a server sends twice, by their numbers. Only an event with the
+// same number and the same bytes is the same event, because some servers number all events 0, or
+// number each kind separately.
 type Repeats struct {
 	seed       maphash.Seed
 	seen       []numbered // by the number modulo remembered

@@ -14,7 +14,8 @@ import (
 // drainTime limits how long [Response.Drain] waits for the end of a body whose content is complete.
 const drainTime = 100 * time.Millisecond
 
-// Response is a response whose headers have arrived. It must not be used by two goroutines at the same time.
+// Response is a response whose headers have arrived. It must not be used by two goroutines at the
+// same time.
 type Response struct {
 	Header    http.Header
 	Status    int
@@ -31,8 +32,8 @@ type Response struct {
 	events *sse.Reader
 }
 
-// Next returns the next event, io.EOF at a clean end of the body, or an [*llm.Error]. The idle timer continues: after an event
-// that is progress, call [Response.Progress]; after a ping, do not.
+// Next returns the next event, io.EOF at a clean end of the body, or an [*llm.Error]. The idle
+// timer continues: after an event that is progress, call [Response.Progress]; after a ping, do not.
 func (r *Response) Next() (sse.Event, error) {
 	if r.events == nil {
 		r.events = sse.NewReader(timedBody{r}, maxEvent)
@@ -66,7 +67,8 @@ func (r *Response) Fail(kind error, format string, args ...any) *llm.Error {
 	return e
 }
 
-// Failure returns the error of a failure in the middle of a successful response, classified as if it had come in place of it.
+// Failure returns the error of a failure in the middle of a successful response, classified as if
+// it had come in place of it.
 func (r *Response) Failure(body []byte) *llm.Error {
 	e := r.call.classify(r.Status, r.Header, body)
 	if e.RequestID == "" {
@@ -98,7 +100,8 @@ func (r *Response) broken(err error) *llm.Error {
 	return e
 }
 
-// Drain waits briefly for the end of a complete body, so that its connection can be used for the next call.
+// Drain waits briefly for the end of a complete body, so that its connection can be used for the
+// next call.
 func (r *Response) Drain() {
 	stop := time.AfterFunc(drainTime, func() { r.watch.cancel(context.Canceled) })
 	defer stop.Stop()
@@ -137,8 +140,8 @@ func (t timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// solid is the number of bytes of a whole response that count as progress. White space does not count, because some
-// servers keep a connection alive with it.
+// solid is the number of bytes of a whole response that count as progress. White space does not
+// count, because some servers keep a connection alive with it.
 const solid = 1 << 10
 
 // progressing restarts the idle timer for every [solid] bytes.

@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// peer listens on loopback and passes every connection to talk, which may keep it until the test ends.
+// peer listens on loopback and passes every connection to talk, which may keep it until the test
+// ends.
 func peer(t *testing.T, talk func(c net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +53,8 @@ func peer(t *testing.T, talk func(c net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// after returns a peer that reads a request, writes the beginning of a response, and then sends nothing more.
+// after returns a peer that reads a request, writes the beginning of a response, and then sends
+// nothing more.
 func after(begin string) func(c net.Conn) {
 	return func(c net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(c))
@@ -69,7 +71,8 @@ const (
 	okJSON   = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 )
 
-// TestI9_SilentServers uses servers on loopback that stop sending at some point: the idle timeout alone ends the call.
+// TestI9_SilentServers uses servers on loopback that stop sending at some point: the idle timeout
+// alone ends the call.
 func TestI9_SilentServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		talk   func(c net.Conn)
@@ -114,7 +117,8 @@ func TestI9_SilentServers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // fails if silence goes unnoticed
 			defer cancel()
 			_, err := read(ctx, request)
-			// On a busy machine the time may be over before the beginning of the response has arrived.
+			// On a busy machine the time may be over before the beginning of the response has
+			// arrived.
 			if !errors.Is(err, llm.ErrTimeout) && (c.status == nil || !errors.Is(err, c.status)) {
 				t.Errorf("%v", err)
 			}
@@ -232,7 +236,8 @@ func TestI9_LongerThanAnyAnswer(t *testing.T) {
 	}
 }
 
-// Servers and proxies omit the content type or set a wrong one; the first bytes of the response decide.
+// Servers and proxies omit the content type or set a wrong one; the first bytes of the response
+// decide.
 func TestI17_FormByContent(t *testing.T) {
 	const stream, whole, page = "data: 1\n\ndata: 2\n\n", `{"x":1}`, "<html>"
 	for _, c := range []struct {

@@ -2,19 +2,20 @@ package api
 
 import "github.com/attractor-go/attractor/llm"
 
-// MaxContent limits the content of a response, in bytes: text, thinking and arguments together. It is far more than any model
-// writes in one response.
+// MaxContent limits the content of a response, in bytes: text, thinking and arguments together. It
+// is far more than any model writes in one response.
 const MaxContent = 16 << 20
 
-// The limits of the forms of a response. They are larger, because JSON escapes make a text longer, and the last event of a stream
-// may repeat all of it.
+// The limits of the forms of a response. They are larger, because JSON escapes make a text longer,
+// and the last event of a stream may repeat all of it.
 const (
 	maxEvent = 2 * MaxContent // of one event
 	maxWhole = 2 * MaxContent // of a response that is one JSON value
 	maxBody  = 1 << 30        // of the whole body, so that events without content cannot go on forever
 )
 
-// perBlock is the size that a content block counts at least, so that a response cannot consist of endless empty blocks.
+// perBlock is the size that a content block counts at least, so that a response cannot consist of
+// endless empty blocks.
 const perBlock = 128
 
 // Size counts a response's content. A [Decoder] embeds it.
@@ -34,7 +35,8 @@ func (s *Size) Check() error {
 	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments", MaxContent>>20)
 }
 
-// Tokens returns a count of tokens that a server has reported, or the nearest one that can be true: not negative, and small enough to add.
+// Tokens returns a count of tokens that a server has reported, or the nearest one that can be true:
+// not negative, and small enough to add.
 func Tokens(n int) int {
 	const most = 1 << 30 // more than any real count
 	return min(max(n, 0), most)

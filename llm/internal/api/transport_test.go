@@ -46,8 +46,8 @@ func TestK8_BodiesArriveWhole(t *testing.T) {
 	})
 }
 
-// TestK8_StreamsShareNothing reads many streams at the same time, with buffers that earlier streams have used, some of them left
-// before their end.
+// TestK8_StreamsShareNothing reads many streams at the same time, with buffers that earlier streams
+// have used, some of them left before their end.
 func TestK8_StreamsShareNothing(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.Header.Get("Name")

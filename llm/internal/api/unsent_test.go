@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// An error reports whether the request was sent when the call failed, because only then can it have been billed.
+// An error reports whether the request was sent when the call failed, because only then can it have
+// been billed.
 func TestI13_Unsent(t *testing.T) {
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -40,7 +40,8 @@ type watch struct {
 
 	traced, wrote atomic.Bool // the transport traces; it has sent the request
 
-	// Only time spent waiting for the server counts as idle, not the time that the caller takes for an event.
+	// Only time spent waiting for the server counts as idle, not the time that the caller takes for
+	// an event.
 	idle, left time.Duration
 	idling     *time.Timer
 }

@@ -39,7 +39,8 @@ type Reader struct {
 	skipLF     bool   // the last line ended with a CR, so an LF directly after it belongs to that line end
 }
 
-// NewReader returns a reader of src. An event of more than max bytes is an error; 0 means [DefaultMax].
+// NewReader returns a reader of src. An event of more than max bytes is an error; 0 means
+// [DefaultMax].
 func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = DefaultMax
@@ -56,9 +57,10 @@ func (r *Reader) Close() {
 	r.src = nil
 }
 
-// Next returns the next event as soon as it is complete, without waiting for more bytes. It skips comments and events without
-// data, so that keep-alive lines do not look like progress to a caller that counts events. At the end of the source it returns
-// io.EOF and drops an incomplete event, as the standard requires. Other errors are the source's own or [ErrTooLong].
+// Next returns the next event as soon as it is complete, without waiting for more bytes. It skips
+// comments and events without data, so that keep-alive lines do not look like progress to a caller
+// that counts events. At the end of the source it returns io.EOF and drops an incomplete event, as
+// the standard requires. Other errors are the source's own or [ErrTooLong].
 func (r *Reader) Next() (Event, error) {
 	var ev Event
 	hasData := false

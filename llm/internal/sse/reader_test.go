@@ -170,7 +170,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// If a reader waited for more than the event's last byte, the last event of a slow stream would be late.
+// If a reader waited for more than the event's last byte, the last event of a slow stream would be
+// late.
 func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
 	for _, end := range []string{"\n\n", "\r\r", "\r\n\r"} {
 		pr, pw := io.Pipe()

@@ -37,8 +37,8 @@ type pipeline struct {
 	errors  failures
 }
 
-// failures counts what the SDK could not send, and keeps the first error. It says nothing while a session runs, whose terminal it would
-// disturb.
+// failures counts what the SDK could not send, and keeps the first error. It says nothing while a
+// session runs, whose terminal it would disturb.
 type failures struct {
 	mu    sync.Mutex
 	first error
@@ -88,7 +88,8 @@ func newPipeline(ctx context.Context, getenv func(string) string) (*pipeline, er
 	return p, nil
 }
 
-// describe returns what spans and metrics say about this program. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
+// describe returns what spans and metrics say about this program. OTEL_SERVICE_NAME and
+// OTEL_RESOURCE_ATTRIBUTES win.
 func describe(ctx context.Context) (*resource.Resource, error) {
 	attrs := []attribute.KeyValue{attribute.String("service.name", "attractor")}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -97,8 +98,8 @@ func describe(ctx context.Context) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithAttributes(attrs...), resource.WithTelemetrySDK(), resource.WithFromEnv())
 }
 
-// exporter returns the exporter and the protocol that the variables choose for a signal, TRACES or METRICS: otlp, console or none. Without
-// a choice it is otlp if there is an endpoint.
+// exporter returns the exporter and the protocol that the variables choose for a signal, TRACES or
+// METRICS: otlp, console or none. Without a choice it is otlp if there is an endpoint.
 func exporter(signal string, getenv func(string) string) (kind, protocol string, err error) {
 	kind = strings.ToLower(strings.TrimSpace(getenv("OTEL_" + signal + "_EXPORTER")))
 	if kind == "" {
@@ -125,8 +126,9 @@ func exporter(signal string, getenv func(string) string) (kind, protocol string,
 	return kind, protocol, err
 }
 
-// checkEndpoint refuses an endpoint that is no URL. The SDK would send everything, with the headers, to a receiver on this machine instead. The
-// error does not have the value, which may have a key.
+// checkEndpoint refuses an endpoint that is no URL. The SDK would send everything, with the
+// headers, to a receiver on this machine instead. The error does not have the value, which may have
+// a key.
 func checkEndpoint(signal string, getenv func(string) string) error {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		value := strings.TrimSpace(getenv(name))
@@ -141,7 +143,8 @@ func checkEndpoint(signal string, getenv func(string) string) error {
 	return nil
 }
 
-// spanExporter returns the exporter of spans, nil for none. The console is standard error: standard output is for answers.
+// spanExporter returns the exporter of spans, nil for none. The console is standard error: standard
+// output is for answers.
 func spanExporter(ctx context.Context, getenv func(string) string) (sdktrace.SpanExporter, error) {
 	switch kind, protocol, err := exporter("TRACES", getenv); {
 	case err != nil || kind == "none":
@@ -167,7 +170,8 @@ func metricExporter(ctx context.Context, getenv func(string) string) (sdkmetric.
 	return otlpmetrichttp.New(ctx)
 }
 
-// close sends what is left and ends everything, for a limited time. Its error is the first of all that came, with their number.
+// close sends what is left and ends everything, for a limited time. Its error is the first of all
+// that came, with their number.
 func (p *pipeline) close(limit time.Duration) error {
 	if p == nil {
 		return nil

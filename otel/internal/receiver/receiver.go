@@ -218,7 +218,8 @@ func Attributes(list []*common.KeyValue) map[string]string {
 	return all
 }
 
-// Tree returns the spans as a tree, without ids and times. Show returns what to write of an attribute; an empty text leaves it out.
+// Tree returns the spans as a tree, without ids and times. Show returns what to write of an
+// attribute; an empty text leaves it out.
 func (r *Receiver) Tree(show func(key, value string) string) string {
 	spans := r.Spans()
 	known := map[string]bool{}

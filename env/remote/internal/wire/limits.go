@@ -35,8 +35,10 @@ const DefaultSilence = time.Minute
 // GreetingTime limits how long the greeting may take.
 const GreetingTime = 30 * time.Second
 
-// ErrTooLarge is wrapped by the errors for what is beyond a limit of the protocol. It wraps fs.ErrInvalid.
+// ErrTooLarge is wrapped by the errors for what is beyond a limit of the protocol. It wraps
+// fs.ErrInvalid.
 var ErrTooLarge = fmt.Errorf("too large for the connection to this environment: %w", fs.ErrInvalid)
 
-// ErrBusy is wrapped by the errors for an operation beyond the number of those that may run at a time.
+// ErrBusy is wrapped by the errors for an operation beyond the number of those that may run at a
+// time.
 var ErrBusy = errors.New("too many operations in this environment at a time; try again when others have ended")

@@ -20,9 +20,10 @@ const (
 // maxPings limits the pings that wait to be answered. The multiplexer answers each on a goroutine.
 const maxPings = 64
 
-// line is the stream of bytes below a multiplexer. It makes sure that Close ends a Read and a Write even if the stream's own does not, as with
-// the standard input of a process: the multiplexer would wait for them for ever. It counts what is heard, writes a frame at once, refuses a
-// flood of pings, and lets go of those that wait for a stream when it ends.
+// line is the stream of bytes below a multiplexer. It makes sure that Close ends a Read and a Write
+// even if the stream's own does not, as with the standard input of a process: the multiplexer would
+// wait for them for ever. It counts what is heard, writes a frame at once, refuses a flood of
+// pings, and lets go of those that wait for a stream when it ends.
 type line struct {
 	stream io.ReadWriteCloser
 	filled chan []byte   // what was read
@@ -175,7 +176,8 @@ func (l *line) Write(p []byte) (int, error) {
 	return l.flush(len(p))
 }
 
-// flush writes what Write has collected, whose last n bytes are the caller's. After an error the bytes may still be read by a Write that does not end.
+// flush writes what Write has collected, whose last n bytes are the caller's. After an error the
+// bytes may still be read by a Write that does not end.
 func (l *line) flush(n int) (int, error) {
 	select {
 	case l.frame <- l.out:

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
-// Link is one connection, over which streams are opened by the near side and accepted by the far side. All methods are safe for concurrent
-// use.
+// Link is one connection, over which streams are opened by the near side and accepted by the far
+// side. All methods are safe for concurrent use.
 type Link struct {
 	line    *line
 	session *yamux.Session
@@ -28,7 +28,8 @@ type Link struct {
 	cause error
 }
 
-// ErrSilent is wrapped by the reason for the end of a link over which nothing was heard for too long.
+// ErrSilent is wrapped by the reason for the end of a link over which nothing was heard for too
+// long.
 var ErrSilent = errors.New("nothing was heard from the other side")
 
 // Near returns a link for the side that opens streams. The link owns the stream of bytes.
@@ -112,7 +113,8 @@ func (l *Link) Reason() error {
 // Fail ends the link because the other side does not keep to the protocol, or for another reason.
 func (l *Link) Fail(reason error) { l.fail(reason) }
 
-// Broke ends the link after an error of a stream, and returns the reason for the end. That is another one if the link has ended before.
+// Broke ends the link after an error of a stream, and returns the reason for the end. That is
+// another one if the link has ended before.
 func (l *Link) Broke(err error) error {
 	if l.session.IsClosed() {
 		<-l.done // follow is about to say why
@@ -121,7 +123,8 @@ func (l *Link) Broke(err error) error {
 	return l.Reason()
 }
 
-// Close ends the link and returns the error of closing the stream of bytes. The context bounds the waiting for that.
+// Close ends the link and returns the error of closing the stream of bytes. The context bounds the
+// waiting for that.
 func (l *Link) Close(ctx context.Context) error {
 	l.fail(io.EOF)
 	select {
@@ -143,7 +146,8 @@ func (l *Link) Open() (*Stream, error) {
 	return newStream(s, &l.line.waiters, &l.answers), nil
 }
 
-// Accept waits for the next stream of the other side. It ends the link if the other side keeps too many open.
+// Accept waits for the next stream of the other side. It ends the link if the other side keeps too
+// many open.
 func (l *Link) Accept() (*Stream, error) {
 	s, err := l.session.AcceptStream()
 	if err == nil && l.session.NumStreams() > 3*MaxOperations {
@@ -185,8 +189,9 @@ func (l *Link) watch() {
 	}
 }
 
-// watch returns an error when count has not changed for the time of silence. It calls ping several times in that time, and returns nil when
-// done is closed. Retime gets an element when the time has changed.
+// watch returns an error when count has not changed for the time of silence. It calls ping several
+// times in that time, and returns nil when done is closed. Retime gets an element when the time has
+// changed.
 func watch(done, retime <-chan struct{}, silence func() time.Duration, count func() int64, ping func()) error {
 	last, since := count(), time.Now()
 	for n := 1; ; n++ {

@@ -89,7 +89,8 @@ type Options struct {
 	AnyNames    bool          `json:"any_names,omitempty"`
 }
 
-// Welcome is the answer to the greeting. Without a version that both sides speak it has only the range of the far side.
+// Welcome is the answer to the greeting. Without a version that both sides speak it has only the
+// range of the far side.
 type Welcome struct {
 	Oldest      int           `json:"oldest"`
 	Newest      int           `json:"newest"`

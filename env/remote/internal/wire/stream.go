@@ -14,7 +14,8 @@ import (
 // Type is the kind of a message.
 type Type byte
 
-// The messages. A stream begins with a request of the near side. Its last message is a Done of the far side.
+// The messages. A stream begins with a request of the near side. Its last message is a Done of the
+// far side.
 const (
 	TypeRequest Type = 1  // JSON: Request
 	TypeData    Type = 2  // bytes of a file or of a command's input
@@ -33,7 +34,8 @@ type Done struct {
 	Error *Error `json:"error,omitempty"`
 }
 
-// headerSize is the length of a message's header: its type, and the length of its payload in 4 bytes, big-endian.
+// headerSize is the length of a message's header: its type, and the length of its payload in 4
+// bytes, big-endian.
 const headerSize = 5
 
 // limit returns the largest payload of a message.
@@ -47,7 +49,8 @@ func (t Type) limit() int {
 // ErrProtocol is wrapped by the errors for what the protocol does not allow.
 var ErrProtocol = errors.New("the other side does not keep to the protocol")
 
-// Broken is the error of a stream that carries nothing more, or whose messages cannot be understood.
+// Broken is the error of a stream that carries nothing more, or whose messages cannot be
+// understood.
 type Broken struct{ Err error }
 
 // Error implements error.
@@ -178,8 +181,8 @@ func (s *Stream) Receive(buf []byte) (Message, error) {
 	return m, nil
 }
 
-// Answer receives the answer of an operation, and stores it in the value that into points to unless that is nil. The error is the
-// operation's, or a Broken one.
+// Answer receives the answer of an operation, and stores it in the value that into points to unless
+// that is nil. The error is the operation's, or a Broken one.
 func (s *Stream) Answer(into any) error {
 	var answer []byte
 	defer func() { s.answers.give(len(answer)) }()
@@ -241,7 +244,8 @@ func (m Message) Into(t Type, v any) error {
 	return nil
 }
 
-// Cancel stops receiving, and ends the operation on the other side. It does not wait for the connection.
+// Cancel stops receiving, and ends the operation on the other side. It does not wait for the
+// connection.
 func (s *Stream) Cancel() {
 	_ = s.raw.SetReadDeadline(past()) // it cannot fail
 	go s.Close()

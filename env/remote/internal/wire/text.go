@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a string of any bytes, such as a file name. JSON has it as a string if it is valid UTF-8, and otherwise as an object with its
-// bytes in base64: {"base64":"/w=="}.
+// Text is a string of any bytes, such as a file name. JSON has it as a string if it is valid UTF-8,
+// and otherwise as an object with its bytes in base64: {"base64":"/w=="}.
 type Text string
 
 type base64Text struct {
@@ -56,7 +56,8 @@ func convert[To, From ~string](list []From) []To {
 	return to
 }
 
-// Time is a time as [seconds, nanoseconds] since 1970 in UTC. Unlike the text of RFC 3339 it has every time that a file can have.
+// Time is a time as [seconds, nanoseconds] since 1970 in UTC. Unlike the text of RFC 3339 it has
+// every time that a file can have.
 type Time struct{ time.Time }
 
 // MarshalJSON implements json.Marshaler.
@@ -77,8 +78,8 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// List is a list of at most MaxEntries elements, which have at most MaxNested elements of their own in all. The limits keep a short text from
-// becoming a large value.
+// List is a list of at most MaxEntries elements, which have at most MaxNested elements of their own
+// in all. The limits keep a short text from becoming a large value.
 type List[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler. It ends at the first element that is wrong.

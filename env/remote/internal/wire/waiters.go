@@ -16,8 +16,9 @@ type rawStream interface {
 	SetDeadline(time.Time) error
 }
 
-// waiters holds the streams of a link that are read or written at the moment. When a session ends, yamux wakes them at once and lets them go later,
-// and meanwhile each asks for its state over and over. A few hundred of them keep the processors for seconds from the goroutine that would let
+// waiters holds the streams of a link that are read or written at the moment. When a session ends,
+// yamux wakes them at once and lets them go later, and meanwhile each asks for its state over and
+// over. A few hundred of them keep the processors for seconds from the goroutine that would let
 // them go. So they are let go here before yamux learns of the end.
 type waiters struct {
 	mu    sync.Mutex

@@ -74,7 +74,8 @@ type half struct{}
 
 func (half) elements() int { return MaxNested / 2 }
 
-// An answer that is too large, or whose list has too many elements, is refused, and gives its room back.
+// An answer that is too large, or whose list has too many elements, is refused, and gives its room
+// back.
 func TestO1_LargeAnswers(t *testing.T) {
 	elements := "[" + strings.Repeat("{},", MaxEntries) + "{}]"
 	s, b := newBytes(nil)
@@ -117,7 +118,8 @@ func TestO1_LargeAnswers(t *testing.T) {
 	}
 }
 
-// A link is silent when nothing was heard for the whole time, whatever was heard before. It asks for a sign of life before.
+// A link is silent when nothing was heard for the whole time, whatever was heard before. It asks
+// for a sign of life before.
 func TestO1_Watch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin, heard, pings := time.Now(), int64(0), 0
@@ -194,7 +196,8 @@ func TestO1_StreamOfTheFarSide(t *testing.T) {
 	_ = far.Close()
 }
 
-// What was sent before the end of a link is received, also by those that wait for it while the link ends.
+// What was sent before the end of a link is received, also by those that wait for it while the link
+// ends.
 func TestO1_AnswersBeforeTheEnd(t *testing.T) {
 	for range 300 {
 		here, there := net.Pipe()
@@ -255,7 +258,8 @@ func (s *stuck) Read([]byte) (int, error)    { <-s.over; return 0, yamux.ErrTime
 func (s *stuck) Write([]byte) (int, error)   { <-s.over; return 0, yamux.ErrTimeout }
 func (s *stuck) SetDeadline(time.Time) error { s.once.Do(func() { close(s.over) }); return nil }
 
-// Those that wait for a stream are let go before the multiplexer learns of the end, which it would tell hundreds of them again and again.
+// Those that wait for a stream are let go before the multiplexer learns of the end, which it would
+// tell hundreds of them again and again.
 func TestO1_WaitersAreLetGo(t *testing.T) {
 	for name, end := range map[string]func(l *line, there net.Conn){
 		"the other side ends": func(l *line, there net.Conn) {
